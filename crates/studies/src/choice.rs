@@ -10,22 +10,22 @@ use gatebench_model::{
 /// A study that a user requests, and its changes to the scenarios, the loads, the blocks and the
 /// plan.
 pub trait StudyChoice: Debug {
-    /// Reports whether the run only measures, so that a suite's study and null gateway apply.
+    /// Reports whether the run only measures. A suite's study and null gateway then apply.
     fn only_measures(&self) -> bool {
         false
     }
 
-    /// The load for all scenarios that replaces the suite's, if the study has one.
+    /// Returns the load that replaces the suite's load for all scenarios, if the study has one.
     fn load(&self) -> Option<LoadProfile> {
         None
     }
 
-    /// The requested length of each measurement, which replaces that of the load profile.
+    /// Returns the requested length of each measurement, which replaces that of the load profile.
     fn duration(&self) -> Option<HumanDuration> {
         None
     }
 
-    /// Returns an isolation test and the scenarios that replace this one, if the study tests
+    /// Returns an isolation test, and the scenarios that replace this scenario, if the study tests
     /// isolation.
     ///
     /// # Errors
@@ -34,8 +34,8 @@ pub trait StudyChoice: Debug {
         Ok(None)
     }
 
-    /// Returns the number of blocks after those that decide, if the deciding metric has separate
-    /// blocks.
+    /// Returns the number of blocks that follow the deciding blocks; none if the deciding metric
+    /// has no separate blocks.
     fn other_blocks(&self, _loads: &[&LoadProfile]) -> Option<u32> {
         None
     }
@@ -60,7 +60,7 @@ pub struct Given<'a> {
 /// The reasons why a plan contradicts its study.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Side by side, each rate would be a share of the saturation of one gateway only.
+    /// In a load side by side, each rate would be a share of the saturation of only one gateway.
     #[error(
         "--at measures one gateway at a time, but the load '{load}' measures them side by side"
     )]
@@ -106,7 +106,8 @@ impl PlanError {
                 "remove cold: true or `side_by_side` from the load profile, or choose another with --load"
             }
             Self::NotIsolable(_) => {
-                "name a scenario with a good group and failing ones, as soap-1-errors, and its good group with --group"
+                "name a scenario that has a good group and failing groups, such as soap-1-errors, and \
+                 its good group with --group"
             }
         }
     }

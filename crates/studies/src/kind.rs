@@ -128,7 +128,7 @@ pub enum Next {
 pub struct FurtherLoad {
     /// The load.
     pub phase: Box<Phase>,
-    /// True if it is one of the many steps of a search, each of which determines the next.
+    /// True if it is one of the many steps of a search, each of which determines the next one.
     pub is_step: bool,
     mark: Mark,
 }

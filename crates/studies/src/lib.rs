@@ -29,9 +29,7 @@ use crate::common::context::Context;
 use crate::common::{summary_table, trials};
 use crate::kind::Analysed;
 use crate::run::redact::Redaction;
-use crate::run::{
-    configuration, environment, limitations, parity, run_facts, sentences, summary, verdicts,
-};
+use crate::run::{limitations, proof, run_facts, sentences, summary, verdicts};
 
 pub use crate::choice::StudyChoice;
 pub use crate::common::context::throughput_per_second;
@@ -42,7 +40,8 @@ pub use crate::kind::{
 };
 pub use crate::run::Findings;
 
-/// Like [`analyse`], without the secrets of the run's scenarios: the findings that others may read.
+/// Like [`analyse`], but without the secrets of the run's scenarios, so that others may read the
+/// findings.
 ///
 /// # Errors
 /// See [`analyse`].
@@ -61,7 +60,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let collected = Collected::from_trials(&context)?;
     let missing = trials::missing(&context);
     let failures = trials::failures(&context);
-    let parity = parity::of_run(&context);
+    let parity = proof::parity(&context);
     let mut scenarios = summary_table::of_run(&context, &collected);
     let costs = verdicts::add(&context, &mut scenarios);
     for scenario in &mut scenarios {
@@ -99,8 +98,8 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         missing,
         failures,
         parity,
-        configurations: configuration::of_run(&context)?,
-        environment: environment::facts(&run.manifest().environment),
+        configurations: proof::configurations(&context)?,
+        environment: proof::environment(&run.manifest().environment),
     };
     if context.plan.network_ceiling {
         findings

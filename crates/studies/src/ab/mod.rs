@@ -104,18 +104,18 @@ fn headlines(found: &AbTestFindings) -> Vec<Sentence> {
     all.map(sentence).collect()
 }
 
-/// Differences of a gateway from itself, in a run that loads it twice. Each makes the scenario's
-/// verdicts on that metric doubtful.
+/// The differences of a gateway from itself, in a run that measures it twice. Each of them makes
+/// the scenario's verdicts on the same metric doubtful.
 pub(crate) fn differences_from_itself(
     context: &Context,
     scenario: &ScenarioFindings,
 ) -> Vec<Sentence> {
-    // An A/B test has its own verdict on that.
+    // An A/B test has its own verdict on this difference.
     if context.plan.study.ab().is_some() {
         return Vec::new();
     }
     let is_itself = |it: &&ComparisonFindings| {
-        let pair = [&it.candidate, &it.baseline].map(|label| context.variant(label));
+        let pair = [&it.candidate, &it.baseline].map(|label| context.plan.variant(label));
         differs(it.result.verdict)
             && matches!(pair, [Some(one), Some(other)] if is_same(one, other))
     };
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_scenarios_of_equal_gateways_are_wrong_together_as_rarely_as_one() {
+    fn ten_scenarios_have_the_error_rate_of_one() {
         for scenarios in [1, 10] {
             let (verdicts, vetoes) = wrong(scenarios);
             // Two standard errors of a share of 300 runs are 2.5 percentage points.

@@ -1,33 +1,16 @@
 //! The metrics that both sides measured, and which of them are judged.
 
 use gatebench_model::{DecisiveMetric, Variant};
-use gatebench_report::{Unit, Validity};
-use gatebench_stats::{Direction, Estimate};
+use gatebench_report::Validity;
+use gatebench_stats::Estimate;
 
 use super::RunSummary;
-use super::compare::facts::Control;
+use super::compare::facts::{Control, Place};
 use super::differences::{is_same_gateway, is_same_phase, is_same_scenario};
 use crate::common::comparisons::{Subject, all_subjects};
-use crate::common::facts::{
-    Metric, MetricFindings, PhaseKind, ScenarioFindings, VariantRow, row_of,
-};
+use crate::common::facts::{Metric, MetricFindings, ScenarioFindings, VariantRow, row_of};
 use crate::common::metrics::decided_by;
 use crate::common::spoiled;
-
-/// A metric of a gateway in a scenario.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) scenario: String,
-    pub(super) gateway: String,
-    pub(super) control: Option<Control>,
-    pub(super) phase: String,
-    pub(super) load: String,
-    pub(super) kind: PhaseKind,
-    pub(super) metric: Metric,
-    pub(super) unit: Unit,
-    pub(super) direction: Direction,
-    pub(super) primary: bool,
-}
 
 /// The blocks of one side.
 #[derive(Clone, Debug)]
@@ -65,10 +48,10 @@ pub(super) fn of(
                         (same.then_some(Control::SameGateway), Some(subject.metric))
                     }
                 };
-                let Some(metric) = metric else { continue };
-                found.extend(row.metric(subject.kind, metric).and_then(|own| {
+                let own = metric.and_then(|metric| row.metric(subject.kind, metric));
+                found.extend(own.and_then(|own| {
                     let side = side_of(row, own, control)?;
-                    let place = place(scenario, row, &own.phase, subject, metric);
+                    let place = place(scenario, row, &own.phase, subject, own.metric);
                     let place = Place { control, ..place };
                     Some(Candidate { place, side })
                 }));
@@ -94,10 +77,7 @@ pub(super) fn lost(
         place.primary && spoiled && side(candidate, place).is_none()
     };
     let places = of(baseline, candidate, decisive).into_iter();
-    places
-        .map(|it| it.place)
-        .filter(|place| is_lost(place))
-        .collect()
+    places.map(|it| it.place).filter(is_lost).collect()
 }
 
 /// Places at which a gateway of the run spoiled every block and therefore has no value, with the
@@ -147,7 +127,7 @@ fn place(
     }
 }
 
-/// The metric of the direct variant that varies with the machine as this metric of a gateway does.
+/// The metric of the direct variant that varies with the machine like this metric of a gateway.
 pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     match metric {
         Metric::GatewayCpuPerRequest => Some(Metric::UpstreamCpuPerRequest),
@@ -170,22 +150,17 @@ fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -
     if limited && control != Some(Control::Direct) {
         return None;
     }
-    let usable = found
-        .blocks
-        .iter()
-        .filter(|it| it.validity != Validity::Invalid);
+    let blocks = found.blocks.iter();
+    let usable = blocks.filter(|it| it.validity != Validity::Invalid);
     let values: Vec<f64> = usable.map(|it| it.value).collect();
     values.iter().all(|value| *value > 0.0).then_some(())?;
     let own = spoiled::Side {
         row,
         values: Some(found),
     };
-    let spoiled = found
-        .metric
-        .aspect()
-        .map(|aspect| own.blocks_spoiled(&found.phase, aspect));
+    let spoiled = |aspect| own.blocks_spoiled(&found.phase, aspect).len();
     Some(Side {
-        spoiled: spoiled.map_or(0, |blocks| blocks.len()),
+        spoiled: found.metric.aspect().map_or(0, spoiled),
         estimate: found.estimate.clone()?,
         validity: found.validity,
         values,

@@ -80,7 +80,8 @@ pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, lab
     known(candidate).is_some_and(|own| known(baseline) == Some(own))
 }
 
-/// Reports whether a phase of a scenario sends the same load in both runs, whatever its length.
+/// Reports whether a phase of a scenario sends the same load in both runs, regardless of its
+/// length.
 pub(super) fn is_same_phase(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -150,7 +151,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
 pub(super) enum CpuTime {
     /// Both record the same accounting.
     Alike,
-    /// Neither run records this fact, and their kernels do not differ as far as they are recorded.
+    /// Neither run records this fact, and the recorded facts about their kernels do not differ.
     Assumed(&'static str),
     /// This fact differs between baseline and candidate, or only one of them records it.
     Unlike(&'static str, [String; 2]),
@@ -186,7 +187,7 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
 
 /// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // Plans contain no maps with keys other than strings; such maps would be called different.
+    // The keys of all maps in plans are strings. Maps with other keys would be called equal.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -197,7 +198,8 @@ struct Differences<'a> {
 }
 
 impl Differences<'_> {
-    /// Adds a difference if the values of baseline and candidate, in this order, differ.
+    /// Adds a difference if the value of the baseline, which comes first, and that of the candidate
+    /// differ.
     fn add(&mut self, weight: Weight, what: impl Into<String>, [baseline, candidate]: [String; 2]) {
         if baseline != candidate {
             let what = what.into();
@@ -378,8 +380,8 @@ fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     common.chain(own).collect()
 }
 
-/// All names that either run has, first those of the candidate, and whether the baseline and the
-/// candidate have each.
+/// The names that either run has, those of the candidate first, each with whether the baseline and
+/// the candidate have it.
 fn names<'a>(
     runs: [&'a RunSummary; 2],
     of: fn(&'a Plan) -> Vec<&'a str>,

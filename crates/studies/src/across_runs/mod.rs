@@ -3,9 +3,7 @@
 
 mod cells;
 pub mod compare;
-mod conditions;
 mod differences;
-mod folder;
 pub mod history;
 mod text;
 
@@ -16,10 +14,9 @@ use crate::run::Findings;
 use compare::facts::RunLine;
 
 pub use compare::{compare, compare_with_baseline};
-pub use folder::updated;
-pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
+pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history, updated};
 
-/// A run and its findings, under the name that the reader knows.
+/// A run with its name and its findings.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     /// The directory, as the user wrote it or as it is called in the folder of runs.

@@ -5,8 +5,8 @@ use gatebench_report::format::{counted, listed, quantity, ratio_and_interval};
 use gatebench_stats::{Comparison, MIN_BLOCKS, MIN_RUNS, Verdict};
 
 use super::RunSummary;
-use super::cells::{Place, Side};
-use super::compare::facts::{CellFindings, CompareMode, Control, RunDifference, Weight};
+use super::cells::Side;
+use super::compare::facts::{CellFindings, CompareMode, Control, Place, RunDifference, Weight};
 use crate::common::comparisons::{is_open, verdict_words};
 use crate::common::facts::Decision;
 
@@ -47,10 +47,8 @@ pub(super) fn cell(
         };
         return format!("{head}; {needs}.");
     }
-    let limited = match own.validity.max(other.validity) {
-        Validity::Limited => ", limited",
-        Validity::Valid | Validity::Invalid => "",
-    };
+    let is_limited = own.validity.max(other.validity) == Validity::Limited;
+    let limited = if is_limited { ", limited" } else { "" };
     format!(
         "{head} ({interval}{limited}): {}.{}",
         verdict(result.verdict, mode, own, other),
@@ -101,23 +99,21 @@ pub(super) fn lost(place: &Place) -> String {
 /// The reason why runs cannot be compared.
 pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
     let forbids = differences.iter().filter(|it| it.weight == Weight::Forbids);
-    let parts: Vec<String> = forbids
-        .map(|it| {
-            format!(
-                "{} ({} and {})",
-                it.what,
-                or_nothing(&it.baseline),
-                or_nothing(&it.candidate)
-            )
-        })
-        .collect();
+    let parts = forbids.map(|it| {
+        let [baseline, candidate] = [&it.baseline, &it.candidate].map(|it| match it.is_empty() {
+            true => "not on record",
+            false => it,
+        });
+        format!("{} ({baseline} and {candidate})", it.what)
+    });
+    let parts: Vec<String> = parts.collect();
     format!(
         "The runs cannot be compared: they differ in {}. Measure both on one machine, with the same cores and load generator.",
         listed(&parts)
     )
 }
 
-/// The sentence for runs of which none records its kernel's accounting of CPU time.
+/// The sentence for two runs that do not record their kernel's accounting of CPU time.
 pub(super) fn accounting_assumed(fact: &str) -> String {
     format!(
         "The runs do not record {fact}: their CPU times are compared as if they were the same quantity, because \
@@ -147,19 +143,11 @@ pub(super) fn without_cpu_time(
     )
 }
 
-fn or_nothing(value: &str) -> &str {
-    if value.is_empty() {
-        "not on record"
-    } else {
-        value
-    }
-}
-
 /// The sentence for a control that changed.
 pub(super) fn machine_changed(control: &CellFindings) -> String {
-    let what = match control.control {
+    let what = match control.place.control {
         Some(Control::Direct) => "the direct variant has no gateway".to_owned(),
-        _ => format!("{} is the same in both runs", control.gateway),
+        _ => format!("{} is the same in both runs", control.place.gateway),
     };
     format!(
         "There is no verdict: {what}, but a difference was found: {} The machine has changed between the runs.",
@@ -177,18 +165,13 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     let Some(why) = judged.iter().find(wanted).map(|it| &it.text) else {
         return "There is no verdict: the runs have nothing in common that can be compared.".into();
     };
-    let unchanged = judged.iter().all(|it| it.control.is_some());
+    let unchanged = judged.iter().all(|it| it.place.control.is_some());
+    let is_no_change = |it: &&CellFindings| it.result.verdict == Verdict::NoChange;
     let word = match decision {
         Decision::Worse => "Worse",
         Decision::Open => "Not settled",
         Decision::Fine if unchanged => "No different, and the gateways are the same",
-        Decision::Fine
-            if judged
-                .iter()
-                .all(|it| it.result.verdict == Verdict::NoChange) =>
-        {
-            "No different"
-        }
+        Decision::Fine if judged.iter().all(is_no_change) => "No different",
         Decision::Fine => "Better, or as good",
     };
     format!("{word}: {why}")

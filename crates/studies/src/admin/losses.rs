@@ -95,15 +95,13 @@ impl<'a> Losses<'a> {
     }
 }
 
-/// A sentence for each gateway that lost requests.
+/// A sentence for each load in which a gateway lost requests.
 pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
-    Losses::all(context)
-        .iter()
-        .filter_map(Losses::headline)
-        .collect()
+    let all = Losses::all(context);
+    all.iter().filter_map(Losses::headline).collect()
 }
 
-/// A row for each load during which a gateway was changed; none if there was no such load.
+/// A row for each load during which a gateway was changed; none if there was no change.
 pub(super) fn section(context: &Context) -> Option<Section> {
     let rows: Vec<FigureRow> = Losses::all(context).iter().map(Losses::row).collect();
     let column = |head: [&str; 2]| FigureColumn::new(head, Unit::Count);

@@ -180,17 +180,14 @@ fn of_blocks<'a, R>(
 fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     let mut all: Vec<u64> = blocks.concat();
     all.sort_unstable();
-    let of_all = |percentile| {
-        let is_known = is_trustworthy(percentile, all.len() as u64);
-        let value = is_known.then(|| nearest_rank(&all, percentile)).flatten();
-        value.map_or_else(FigureCell::default, |it| cell(&[it]))
+    let of_all = |percentile| match is_trustworthy(percentile, all.len() as u64) {
+        true => FigureCell::of_one(nearest_rank(&all, percentile)),
+        false => FigureCell::default(),
     };
-    let medians: Vec<f64> = blocks
-        .iter()
-        .filter_map(|block| nearest_rank(block, 50.0))
-        .collect();
-    let longest: Vec<f64> = all.last().map(|it| *it as f64).into_iter().collect();
-    [cell(&medians), of_all(90.0), of_all(99.0), cell(&longest)]
+    let medians = blocks.iter().filter_map(|block| nearest_rank(block, 50.0));
+    let median = cell(&medians.collect::<Vec<_>>());
+    let longest = FigureCell::of_one(all.last().map(|it| *it as f64));
+    [median, of_all(90.0), of_all(99.0), longest]
 }
 
 /// The smallest value that at least this percentage of the values does not exceed.
@@ -231,7 +228,7 @@ mod tests {
     };
 
     #[test]
-    fn a_row_names_its_scenario_where_there_are_several() {
+    fn a_row_names_its_scenario_if_there_are_several() {
         let several = Place {
             is_one_of_several: true,
             ..CADDY
@@ -241,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_of_all_calls_and_the_median_has_the_range_of_the_blocks() {
+    fn percentiles_cover_all_calls_and_the_median_has_the_range_of_the_blocks() {
         let (one, two) = (record(1..101), record(101..201));
         let row = row(AdminVerb::Read, CADDY, &[&one, &two]);
         assert_eq!(row.name, "caddy · read, 1,000 routes");
@@ -253,7 +250,7 @@ mod tests {
             (median(4), median(5), median(6)),
             (Some(180.0), None, Some(200.0))
         );
-        assert_eq!(median(7), None, "reading changes nothing");
+        assert_eq!(median(7), None, "a read has no effect");
     }
 
     #[test]
@@ -270,7 +267,7 @@ mod tests {
         let median = |index: usize| row.cells[index].median();
         assert_eq!([0, 1, 2].map(median), [Some(5.0), Some(2.0), Some(7.0)]);
         assert_eq!((median(3), median(6)), (Some(3.0), Some(4.0)));
-        assert_eq!(row.cells.len(), 11, "one for each column");
+        assert_eq!(row.cells.len(), 11, "one cell for each column");
         assert_eq!(
             row_under(AdminVerb::Read, CADDY, "closed", &[&record]).absence,
             None
@@ -278,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_never_was_answered_has_failed() {
+    fn a_call_without_a_response_has_failed() {
         let row = row(AdminVerb::Update, CADDY, &[&record(1..2)]);
         assert_eq!(row.absence.as_deref(), Some("failed"));
     }

@@ -6,51 +6,40 @@ use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 use super::facts::Bottleneck;
 use super::judge::is_disturbed;
 use super::replay::counted;
-use crate::common::cpu::{cores_busy, usable_cores};
+use crate::common::cpu::{cores_busy, shared_busy, usable_cores};
 use crate::common::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
-/// Share of its cores from which on a gateway is called full. It misses an objective for a
-/// percentile before its cores are fully busy: at 70 % utilisation, a queue has three times as many
-/// requests in it as at rest.
+/// The share of its cores above which a gateway is called full. A gateway misses an objective for a
+/// percentile before its cores are fully busy, because requests queue: at 70 % utilisation, a
+/// request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
-/// The component that was full in most of the missed steps near the result or, without such steps,
+/// The component that was full in most of the missed steps near the result or, if there are none,
 /// in most of the other missed steps; none if no step missed.
 pub(super) fn of_repeats(
     plan: &Plan,
     variant: &Variant,
     repeats: &[&TrialRecord],
 ) -> Option<Bottleneck> {
-    let missed = |roles: &'static [StepRole]| {
+    let missed = |roles: &[StepRole]| {
         let all = repeats
             .iter()
             .flat_map(|record| counted(record).map(move |phase| (*record, phase)));
-        let of = all.filter(move |(_, phase)| {
+        let missed = all.filter(|(_, phase)| {
             let step = phase.step.as_ref();
             step.is_some_and(|step| roles.contains(&step.role) && step.outcome != StepOutcome::Held)
         });
-        of.collect::<Vec<_>>()
+        let each = missed.map(|(record, phase)| of_step(plan, cores(plan, variant, record), phase));
+        most_frequent(&each.collect::<Vec<_>>())
     };
-    let near = missed(&[StepRole::Near, StepRole::Confirm]);
-    let looked_at = if near.is_empty() {
-        missed(&[StepRole::Search])
-    } else {
-        near
-    };
-    let each: Vec<Bottleneck> = looked_at
-        .iter()
-        .map(|(record, phase)| of_step(plan, cores(plan, variant, record), phase))
-        .collect();
-    most_frequent(&each)
+    missed(&[StepRole::Near, StepRole::Confirm]).or_else(|| missed(&[StepRole::Search]))
 }
 
 /// The cores that a gateway could use in a trial.
 pub(super) fn cores(plan: &Plan, variant: &Variant, record: &TrialRecord) -> f64 {
-    let placed = variant
-        .setup()
-        .map_or(plan.placement.gateway.len(), |setup| {
-            setup.gateway_cores(&plan.placement).len()
-        });
+    let placement = &plan.placement;
+    let own = variant.setup().map(|it| it.gateway_cores(placement).len());
+    let placed = own.unwrap_or(placement.gateway.len());
     usable_cores(record.gateway.as_ref(), placed)
 }
 
@@ -78,25 +67,16 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
 /// Load generator or upstream, whichever has the busier cores; both together if they share cores.
 fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     let placement = &plan.placement;
-    let (engine, upstream) = (
-        cores_busy(phase, "engine").unwrap_or(0.0),
-        cores_busy(phase, "upstream").unwrap_or(0.0),
-    );
-    let alone = |core: &&usize| !placement.engine.contains(core);
-    let apart = placement.upstream.iter().filter(alone).count();
-    if apart < placement.upstream.len() {
-        let together = (placement.engine.len() + apart).max(1) as f64;
-        return (
-            Bottleneck::EngineAndUpstream,
-            (engine + upstream) / together,
-        );
+    let busy = |component| cores_busy(phase, component).unwrap_or(0.0);
+    let (engine, upstream) = (busy("engine"), busy("upstream"));
+    if let Some(share) = shared_busy(placement, engine, upstream) {
+        return (Bottleneck::EngineAndUpstream, share);
     }
     let engine = engine / placement.engine.len().max(1) as f64;
     let upstream = upstream / placement.upstream.len().max(1) as f64;
-    if engine >= upstream {
-        (Bottleneck::Engine, engine)
-    } else {
-        (Bottleneck::Upstream, upstream)
+    match engine >= upstream {
+        true => (Bottleneck::Engine, engine),
+        false => (Bottleneck::Upstream, upstream),
     }
 }
 

@@ -13,6 +13,7 @@ use gatebench_report::{Unit, Validity, verdicts};
 use gatebench_stats::capacity::{Rate, Response, Sustained};
 
 use super::facts::{Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, ObjectiveBound};
+use super::gateway::rate_of;
 use crate::common::facts::Decision;
 use crate::kind::StudyFacts;
 
@@ -40,10 +41,7 @@ impl StudyFacts for CapacityFindings {
 
     /// Open if a gateway, or a number of cores, has no result.
     fn decision(&self) -> Option<Decision> {
-        let has_rate = |it: &GatewayCapacity| {
-            let response = it.response.as_ref();
-            response.is_some_and(|it| matches!(it, Response::Found(_) | Response::AtLeast { .. }))
-        };
+        let has_rate = |it: &GatewayCapacity| it.response.as_ref().and_then(rate_of).is_some();
         let is_whole =
             self.gateways.iter().all(has_rate) && self.sizings.iter().all(|it| it.sizing.is_some());
         Some(match is_whole {
@@ -145,32 +143,19 @@ fn draw(
     found: &GatewayCapacity,
     class: &str,
 ) -> Option<String> {
-    let (rate, half) = match &found.response {
-        Some(Response::Found(found)) => (Some(found.rate), Some(found.half.rate_per_second)),
-        Some(Response::AtLeast {
-            rate_per_second, ..
-        }) => {
-            let rate = Rate {
-                rate_per_second: *rate_per_second,
-                interval: None,
-            };
-            (Some(rate), None)
-        }
+    let rate = found.response.as_ref().and_then(rate_of);
+    let (interval, half) = match &found.response {
+        Some(Response::Found(it)) => (it.rate.interval, Some(it.half.rate_per_second)),
         _ => (None, None),
     };
     let is_near = |point: &&CapacityPoint| {
-        rate.is_none_or(|it| point.offered_per_second <= it.rate_per_second * BEYOND_RATE_MAX)
+        rate.is_none_or(|rate| point.offered_per_second <= rate * BEYOND_RATE_MAX)
     };
     let points: Vec<&CapacityPoint> = found.curve.iter().filter(is_near).collect();
     (points.len() > 1).then_some(())?;
     let offered = points.iter().map(|it| it.offered_per_second);
     let across = Axis::from_zero(offered.fold(0.0, f64::max));
-    let interval = rate.and_then(|it| it.interval);
-    let rules = [
-        ("half", half),
-        ("answer", rate.map(|it| it.rate_per_second)),
-    ];
-    let rules = rules.into_iter();
+    let rules = [("half", half), ("answer", rate)].into_iter();
     let names = Names::new(id, format!("Capacity of {}", found.variant), &*found.text);
     let across = Ticked::scaled(across, Unit::RequestsPerSecond);
     let times = times(capacity, &points, class);
@@ -368,7 +353,7 @@ fn responses(all: &[GatewayCapacity]) -> Lane {
     }
 }
 
-/// The rates at which half of the steps hold; none if no gateway has such a rate.
+/// The rates at which half of the steps hold; none if no gateway has one.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let half = |it: &GatewayCapacity| match it.response.as_ref()? {
         Response::Found(Sustained { half, .. }) | Response::Lapsing { half, .. } => {

@@ -13,14 +13,7 @@ use super::replay::counted;
 use crate::common::cpu::cores_busy;
 use crate::common::digest::{Digest, answered_sums, percentile_of_sent};
 use crate::common::facts::CurveMetric;
-
-/// An empty histogram that grows as needed, in nanoseconds.
-pub(super) fn empty() -> Histogram<u64> {
-    let mut histogram =
-        Histogram::new_with_bounds(1, 1_000_000, 3).expect("these bounds are in order");
-    histogram.auto(true);
-    histogram
-}
+use crate::common::sum_of;
 
 /// Steps whose rates are equal within the resolution.
 #[derive(Default)]
@@ -61,10 +54,9 @@ pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, S
 /// The point at which throughput divided by mean response time is largest (Kleinrock). None if that
 /// is an end of the curve, because the quotient may be larger beyond it.
 pub(super) fn knee_of(curve: &[CapacityPoint]) -> Option<CurveKnee> {
-    let points: Vec<(f64, f64)> = curve
-        .iter()
-        .map(|point| (point.achieved_per_second, point.mean_ns.unwrap_or(f64::NAN)))
-        .collect();
+    let points = curve.iter();
+    let points = points.map(|it| (it.achieved_per_second, it.mean_ns.unwrap_or(f64::NAN)));
+    let points: Vec<(f64, f64)> = points.collect();
     let index = knee(&points)?;
     let (rate_per_second, mean_ns) = points[index];
     let is_within = index > 0 && index + 1 < points.len();
@@ -88,10 +80,7 @@ impl Bin {
         self.intended += phase.counts.intended as f64;
         self.failed += error_share(phase) * phase.counts.intended as f64;
         self.unanswered += unanswered(phase);
-        if let Some(response) = response {
-            // A histogram that grows accepts every value of another one.
-            let _ = self.histogram.get_or_insert_with(empty).add(response);
-        }
+        self.histogram = sum_of(self.histogram.iter().chain(response));
         for sum in answered_sums(phase, CurveMetric::Response) {
             self.response_count += sum.count;
             self.response_sum_ns += sum.sum_ns as f64;

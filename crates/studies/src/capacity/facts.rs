@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct CapacityFindings {
     /// The objective that a rate must hold, as in `p99<10ms, errors<0.1%`.
     pub objective: String,
-    /// The bounds on response times in it, by rising percentile.
+    /// The objective's bounds on response times, by rising percentile.
     pub bounds: Vec<ObjectiveBound>,
     /// The method of the search, in sentences.
     pub method: String,

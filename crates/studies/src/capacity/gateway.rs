@@ -4,16 +4,14 @@ use gatebench_model::{Capacity, Scenario, Variant};
 use gatebench_report::Validity;
 use gatebench_stats::capacity::Response;
 use gatebench_stats::median;
-use gatebench_store::{
-    Outcome, PhaseRecord, StepOutcome, StepRole, StoreError, StoredTrial, TrialRecord,
-};
+use gatebench_store::{PhaseRecord, StepOutcome, StepRole, StoreError, StoredTrial, TrialRecord};
 
 use super::facts::{Bottleneck, GatewayCapacity};
 use super::judge::is_disturbed;
 use super::replay::{counted, saturation_per_second, steps};
 use super::{bottleneck, curve, replay, text};
 use crate::common::context::Context;
-use crate::common::cpu::cpu_ns_per_request;
+use crate::common::cpu::{cpu_ns_per_request, memory_bytes};
 use crate::common::gates::thresholds::DIRECT_SHARE_MAX;
 
 /// The result of a gateway's repeats; none if no repeat is on disk.
@@ -28,21 +26,20 @@ pub(super) fn of(
     if trials.is_empty() {
         return Ok(None);
     }
-    let records = trials.iter().map(|trial| &trial.record);
-    let mut completed: Vec<&TrialRecord> = records
-        .filter(|record| record.outcome == Outcome::Completed)
-        .collect();
+    let completed = context.completed_of(&scenario.scenario, variant.label());
+    let mut completed: Vec<&TrialRecord> = completed.collect();
     // The order in which each repeat continued from the results of the earlier ones.
     completed.sort_by_key(|record| record.started);
     let response = replay::response(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;
-    let cores = completed.first().map_or(1.0, |record| {
-        bottleneck::cores(context.plan, variant, record)
-    });
+    let cores = |record: &&TrialRecord| bottleneck::cores(context.plan, variant, record);
+    let cores = completed.first().map_or(1.0, cores);
     let bottleneck = bottleneck::of_repeats(context.plan, variant, &completed);
     let direct_per_second = direct_rate(context, &scenario.scenario);
     let rate = response.as_ref().and_then(rate_of);
     let limits = limits(bottleneck, &completed, rate, direct_per_second);
+    let phases = trials.iter().flat_map(|trial| &trial.record.phases);
+    let saturations = completed.iter().filter_map(|it| saturation_per_second(it));
     let mut found = GatewayCapacity {
         scenario: scenario.scenario.clone(),
         variant: variant.label().to_owned(),
@@ -57,12 +54,8 @@ pub(super) fn of(
         repeats_planned: context.plan.blocks,
         per_core_per_second: rate.map(|rate| rate / cores),
         cpu_ns_per_request: cpu_at_the_response(&completed),
-        memory_bytes: memory(&trials),
-        saturation_per_second: median_of(
-            completed
-                .iter()
-                .filter_map(|record| saturation_per_second(record)),
-        ),
+        memory_bytes: phases.filter_map(memory_bytes).reduce(f64::max),
+        saturation_per_second: median_of(saturations),
         direct_per_second,
         knee: curve::knee_of(&curve),
         curve,
@@ -86,11 +79,8 @@ pub(super) fn rate_of(response: &Response) -> Option<f64> {
 
 /// The median throughput of the same connections without a gateway.
 fn direct_rate(context: &Context, scenario: &str) -> Option<f64> {
-    median_of(
-        context
-            .trials_of(scenario, Variant::Direct.label())
-            .filter_map(|trial| saturation_per_second(&trial.record)),
-    )
+    let trials = context.trials_of(scenario, Variant::Direct.label());
+    median_of(trials.filter_map(|trial| saturation_per_second(&trial.record)))
 }
 
 /// The reasons why the result is a lower bound.
@@ -121,22 +111,15 @@ fn limits(
 /// CPU time per request in the last held step near the result: the median over the repeats.
 fn cpu_at_the_response(completed: &[&TrialRecord]) -> Option<f64> {
     let near = |phase: &&PhaseRecord| {
-        phase.step.is_some_and(|step| {
-            matches!(step.role, StepRole::Near | StepRole::Confirm)
-                && step.outcome == StepOutcome::Held
-        })
+        let near = phase
+            .step
+            .filter(|it| matches!(it.role, StepRole::Near | StepRole::Confirm));
+        near.is_some_and(|step| step.outcome == StepOutcome::Held)
     };
     median_of(completed.iter().filter_map(|record| {
         let last = steps(record).filter(near).last()?;
         cpu_ns_per_request(last, "gateway")
     }))
-}
-
-fn memory(trials: &[&StoredTrial]) -> Option<f64> {
-    let phases = trials.iter().flat_map(|trial| &trial.record.phases);
-    let used =
-        phases.filter_map(|phase| Some(phase.usage.get("gateway")?.rss_anon_bytes_max as f64));
-    used.filter(|bytes| *bytes > 0.0).reduce(f64::max)
 }
 
 fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -3,14 +3,10 @@
 use gatebench_model::{Bound, Objective};
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
 
-use crate::common::digest::value_of_sent;
+use crate::common::digest::{is_answered, value_of_sent};
+use crate::common::facts::CurveMetric;
 use crate::common::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
-
-/// The tag of response times in the histograms of a phase, without the status class.
-const RESPONSE: &str = "response";
-
-/// The class of requests without a response.
-const FAILED: &str = "failed";
+use crate::common::sum_of;
 
 /// Judges a step. It held if every percentile of the response time and the share of errors are
 /// within their bounds, and 99 in 100 intended requests, or all but one, were sent and completed in
@@ -20,23 +16,20 @@ pub fn judge_step(
     phase: &PhaseRecord,
     histograms: &[TaggedInterval],
 ) -> StepOutcome {
-    if holds(objective, phase, &response_times(phase, histograms)) {
-        StepOutcome::Held
-    } else {
-        StepOutcome::Missed
+    let held = response_times(phase, histograms).is_some_and(|response| {
+        let kept = |(percentile, bound): &(f64, Bound)| {
+            let value_ns = value_of_sent(&response, *percentile, unanswered(phase));
+            value_ns.is_some_and(|value_ns| bound.holds(value_ns as f64))
+        };
+        !response.is_empty()
+            && is_achieved(phase)
+            && objective.errors.holds(error_share(phase))
+            && objective.percentiles.iter().all(kept)
+    });
+    match held {
+        true => StepOutcome::Held,
+        false => StepOutcome::Missed,
     }
-}
-
-fn holds(objective: &Objective, phase: &PhaseRecord, response: &Histogram<u64>) -> bool {
-    let unanswered = unanswered(phase);
-    let kept = |(percentile, bound): &(f64, Bound)| {
-        let value_ns = value_of_sent(response, *percentile, unanswered);
-        value_ns.is_some_and(|value_ns| bound.holds(value_ns as f64))
-    };
-    !response.is_empty()
-        && is_achieved(phase)
-        && objective.errors.holds(error_share(phase))
-        && objective.percentiles.iter().all(kept)
 }
 
 /// Reports whether the intended requests were sent and completed in the measured time. One request
@@ -69,18 +62,14 @@ pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
     machine.throttled_ns > 0 || foreign > FOREIGN_SHARE_MAX || stolen > STEAL_SHARE_MAX
 }
 
-fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Histogram<u64> {
-    let mut sum = super::curve::empty();
-    for interval in histograms {
-        let mut parts = interval.tag.split('.');
-        let of = (parts.next(), parts.next(), parts.next());
-        let counts = matches!(of, (Some(name), Some(RESPONSE), Some(class)) if name == phase.name && class != FAILED);
-        if counts {
-            // A histogram that grows accepts every value of another one.
-            let _ = sum.add(&interval.histogram);
-        }
-    }
-    sum
+/// The response times of a phase, over all classes of responses; none without a response.
+fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Option<Histogram<u64>> {
+    let is_own = |it: &&TaggedInterval| {
+        let tag = it.tag.strip_prefix(&phase.name);
+        let tag = tag.and_then(|tag| tag.strip_prefix('.'));
+        tag.is_some_and(|tag| is_answered(tag, CurveMetric::Response))
+    };
+    sum_of(histograms.iter().filter(is_own).map(|it| &it.histogram))
 }
 
 #[cfg(test)]
@@ -91,6 +80,10 @@ mod tests {
     use gatebench_store::Counts;
 
     use super::*;
+
+    /// A response time within the bound of 10 ms.
+    const FAST_NS: u64 = 9_900_000;
+    const SLOW_NS: u64 = 10_100_000;
 
     fn phase() -> PhaseRecord {
         let shape = serde_json::to_value(Shape::Open(Open::new(1_000.0))).unwrap();
@@ -110,11 +103,9 @@ mod tests {
     /// 98 of 100 requests take 1 ms and two take `slow_ns`. A request without a response waits for
     /// a second.
     fn intervals(slow_ns: u64) -> Vec<TaggedInterval> {
-        let interval = |tag: &str, values: &[(u64, u64)]| {
-            let mut histogram = super::super::curve::empty();
-            values
-                .iter()
-                .for_each(|(value, count)| histogram.record_n(*value, *count).unwrap());
+        let interval = |tag: &str, value, count| {
+            let mut histogram = Histogram::new(3).unwrap();
+            histogram.record_n(value, count).unwrap();
             TaggedInterval {
                 tag: tag.into(),
                 start_ns: 0,
@@ -123,65 +114,50 @@ mod tests {
             }
         };
         vec![
-            interval(
-                "search-1.response.2xx",
-                &[(1_000_000, 3_920), (slow_ns, 80)],
-            ),
-            interval("search-1.response.failed", &[(1_000_000_000, 4_000)]),
-            interval("search-10.response.2xx", &[(1_000_000_000, 4_000)]),
+            interval("search-1.response.2xx", 1_000_000, 3_920),
+            interval("search-1.response.3xx", slow_ns, 80),
+            interval("search-1.response.failed", 1_000_000_000, 4_000),
+            interval("search-10.response.2xx", 1_000_000_000, 4_000),
         ]
     }
 
-    fn judged(change: impl Fn(&mut PhaseRecord), slow_ns: u64) -> StepOutcome {
+    fn holds(change: impl Fn(&mut PhaseRecord), slow_ns: u64) -> bool {
         let objective: Objective = "p99<10ms, errors<0.1%".parse().unwrap();
         let mut phase = phase();
         change(&mut phase);
-        judge_step(&objective, &phase, &intervals(slow_ns))
+        judge_step(&objective, &phase, &intervals(slow_ns)) == StepOutcome::Held
     }
 
     #[test]
     fn every_bound_counts() {
-        assert_eq!(judged(|_| {}, 9_900_000), StepOutcome::Held);
-        assert_eq!(judged(|_| {}, 10_100_000), StepOutcome::Missed);
+        assert!(holds(|_| {}, FAST_NS));
+        assert!(!holds(|_| {}, SLOW_NS));
         let wrong = |phase: &mut PhaseRecord| {
             phase.counts.checks_failed.insert("status is 200".into(), 5);
         };
-        assert_eq!(
-            judged(wrong, 1_000_000),
-            StepOutcome::Missed,
-            "5 of 4,000 is more than 0.1 %"
-        );
+        assert!(!holds(wrong, FAST_NS), "5 of 4,000 is more than 0.1 %");
         // Each of three responses fails two checks.
         let twice_wrong = |phase: &mut PhaseRecord| {
             let counts = &mut phase.counts;
             counts.checks_failed = [("status is 200".into(), 3), ("body is x".into(), 3)].into();
             counts.failing_checks = Some(3);
         };
-        assert_eq!(
-            judged(twice_wrong, 1_000_000),
-            StepOutcome::Held,
-            "3 of 4,000 is less than 0.1 %"
-        );
+        assert!(holds(twice_wrong, FAST_NS), "3 of 4,000 is less than 0.1 %");
         let late = |phase: &mut PhaseRecord| phase.counts.completed_in_window = 3_900;
-        assert_eq!(
-            judged(late, 1_000_000),
-            StepOutcome::Missed,
-            "fewer than 99 of 100 in time"
-        );
+        assert!(!holds(late, FAST_NS), "fewer than 99 of 100 in time");
         let few = |missing: u64| {
             move |phase: &mut PhaseRecord| {
                 phase.counts.intended = 40;
                 phase.counts.completed_in_window = 40 - missing;
             }
         };
-        assert_eq!(judged(few(1), 1_000_000), StepOutcome::Held);
-        assert_eq!(judged(few(2), 1_000_000), StepOutcome::Missed);
-        let dropped = |phase: &mut PhaseRecord| phase.counts.dropped = 10;
-        assert_eq!(judged(dropped, 1_000_000), StepOutcome::Missed);
+        assert!(holds(few(1), FAST_NS));
+        assert!(!holds(few(2), FAST_NS));
+        assert!(!holds(|phase| phase.counts.dropped = 10, FAST_NS));
     }
 
     #[test]
-    fn requests_without_a_response_are_slower_than_any() {
+    fn requests_without_a_response_count_as_slowest() {
         // 2 % of the responses are too slow, so the 97.5th percentile is within its bound.
         let objective: Objective = "p97.5<10ms, errors<1%".parse().unwrap();
         let judged = |unanswered: u64, dropped: u64| {
@@ -200,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbance_is_seen_whatever_the_outcome() {
+    fn a_disturbance_is_detected_for_any_outcome() {
         let foreign = |phase: &mut PhaseRecord| phase.machine.foreign_cpu_ns = 400_000_000;
-        assert_eq!(judged(foreign, 9_900_000), StepOutcome::Held);
-        assert_eq!(judged(foreign, 10_100_000), StepOutcome::Missed);
+        assert!(holds(foreign, FAST_NS));
+        assert!(!holds(foreign, SLOW_NS));
         let mut disturbed = phase();
         assert!(!is_disturbed(&disturbed));
         foreign(&mut disturbed);

@@ -64,20 +64,15 @@ fn name(number: usize, next: &NextStep) -> String {
 /// The result of the search.
 fn findings(context: &Context, capacity: &Capacity) -> Result<CapacityFindings, StoreError> {
     let mut gateways = Vec::new();
-    for (scenario, variant) in context.cells() {
-        if *variant != Variant::Direct {
-            gateways.extend(gateway::of(context, capacity, scenario, variant)?);
-        }
+    for (scenario, variant) in context.cells().filter(|(_, it)| **it != Variant::Direct) {
+        gateways.extend(gateway::of(context, capacity, scenario, variant)?);
     }
     let bound = |(percentile, bound): &(f64, Bound)| ObjectiveBound {
         percentile: *percentile,
         sign: bound.operator.as_str(),
         below_ns: bound.value as u64,
     };
-    let confirmed = context
-        .trials()
-        .iter()
-        .any(|trial| replay::has_confirmed(&trial.record));
+    let confirmed = context.records().any(replay::has_confirmed);
     Ok(CapacityFindings {
         objective: capacity.objective.to_string(),
         bounds: capacity.objective.percentiles.iter().map(bound).collect(),

@@ -13,7 +13,7 @@ use crate::common::context::throughput_per_second;
 /// range of the search.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
-/// The maximum number of attempts of a disturbed step; the last attempt counts in any case.
+/// The maximum number of attempts at a disturbed step; the last attempt always counts.
 const DISTURBED_MAX: usize = 3;
 
 /// Length of the steps that confirmed a result, as a multiple of the usual length.
@@ -30,7 +30,7 @@ pub(super) struct NextStep {
 
 /// Returns the next step of an unfinished repeat, or none at its end. `earlier` are the completed
 /// repeats of the same cell in the order of the run; `current` is the record of this one so far,
-/// which begins with its saturation. A disturbed step is repeated, whatever its outcome.
+/// which begins with its saturation. A disturbed step is repeated, regardless of its outcome.
 pub(super) fn next_step(
     plan: &Plan,
     earlier: &[TrialRecord],
@@ -53,40 +53,30 @@ pub(super) fn next_step(
     let next = search(plan, &records)?.next(&before, &searched(current))?;
     Some(NextStep {
         rate_per_second: next.rate_per_second,
-        role: if next.is_near {
-            StepRole::Near
-        } else {
-            StepRole::Search
+        role: match next.is_near {
+            true => StepRole::Near,
+            false => StepRole::Search,
         },
     })
 }
 
 /// Returns the result of these repeats; none if no saturation was measured, or no step was made.
 pub(super) fn response(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Response> {
-    let all = |record: &&TrialRecord| tried(counted(record));
-    let all: Vec<Vec<Tried>> = repeats
-        .iter()
-        .map(all)
-        .filter(|it| !it.is_empty())
-        .collect();
+    let all = repeats.iter().map(|record| tried(counted(record)));
+    let all: Vec<Vec<Tried>> = all.filter(|it| !it.is_empty()).collect();
     capacity::response(&search(plan, repeats)?, &all)
 }
 
 fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
     let asked = plan.study.capacity()?;
-    let saturation = repeats
-        .iter()
-        .find_map(|record| saturation_per_second(record))?;
+    let saturation = repeats.iter().find_map(|it| saturation_per_second(it))?;
     let (most, repeats) = (asked.rate_max_per_second, plan.blocks as usize);
     Some(capacity::Plan::around(saturation, most, repeats, plan.seed))
 }
 
 /// The throughput of the saturation phase of a trial; none if there was no response.
 pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
-    let phase = record
-        .phases
-        .iter()
-        .find(|phase| phase.name == SATURATION)?;
+    let phase = record.phases.iter().find(|it| it.name == SATURATION)?;
     Some(throughput_per_second(phase)).filter(|rate| *rate > 0.0)
 }
 
@@ -165,11 +155,8 @@ fn rate(phase: &PhaseRecord) -> Option<f64> {
 
 fn next_of_curve(plan: &Plan, current: &TrialRecord) -> Option<f64> {
     let saturation = saturation_per_second(current)?;
-    let asked = plan.study.capacity()?;
-    let most = asked.rate_max_per_second.unwrap_or(f64::INFINITY);
-    let done = counted(current)
-        .filter(|phase| role(phase) == Some(StepRole::Curve))
-        .count();
-    let share = CURVE_SHARES.get(done)?;
-    Some(saturation * share).filter(|rate| *rate < most)
+    let most = plan.study.capacity()?.rate_max_per_second;
+    let done = counted(current).filter(|phase| role(phase) == Some(StepRole::Curve));
+    let rate = saturation * CURVE_SHARES.get(done.count())?;
+    (rate < most.unwrap_or(f64::INFINITY)).then_some(rate)
 }

@@ -24,11 +24,10 @@ pub(super) fn of_run(
     for scenario in &context.plan.scenarios {
         for (index, variant) in context.plan.variants.iter().enumerate() {
             // Each gateway once, at its first number of cores.
-            let is_known = context.plan.variants[..index]
-                .iter()
-                .any(|it| is_same(it, variant));
+            let mut earlier = context.plan.variants[..index].iter();
+            let is_known = earlier.any(|it| is_same(it, variant));
             let of_gateway = |found: &&GatewayCapacity| {
-                let own = context.variant(&found.variant);
+                let own = context.plan.variant(&found.variant);
                 found.scenario == scenario.scenario && own.is_some_and(|own| is_same(own, variant))
             };
             let sizes: Vec<&GatewayCapacity> = gateways.iter().filter(of_gateway).collect();
@@ -42,20 +41,22 @@ pub(super) fn of_run(
 
 /// Reports whether two variants are the same gateway with different numbers of cores.
 fn is_same(one: &Variant, other: &Variant) -> bool {
-    let without_size = |setup: &Setup| Setup {
-        cores: None,
-        ..setup.clone()
+    let without_size = |variant: &Variant| match variant {
+        Variant::Gateway { folder, setup, .. } => {
+            let setup = setup.clone();
+            Some((
+                folder.clone(),
+                Setup {
+                    cores: None,
+                    ..setup
+                },
+            ))
+        }
+        Variant::Direct | Variant::Attached { .. } => None,
     };
-    match (one, other) {
-        (
-            Variant::Gateway { folder, setup, .. },
-            Variant::Gateway {
-                folder: other_folder,
-                setup: other_setup,
-                ..
-            },
-        ) => folder == other_folder && without_size(setup) == without_size(other_setup),
-        _ => one == other,
+    match (without_size(one), without_size(other)) {
+        (None, None) => one == other,
+        (one, other) => one == other,
     }
 }
 
@@ -71,7 +72,7 @@ fn of_gateway_in(
     let scalability = Scalability::fit(&points, context.plan.seed);
     let sizing = scalability
         .as_ref()
-        .and_then(|scalability| scalability.cores_for(rate_per_second));
+        .and_then(|it| it.cores_for(rate_per_second));
     // If even the highest rate was held, that rate is only a lower bound as well.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
@@ -86,7 +87,7 @@ fn of_gateway_in(
         gateway: name(context, &sizes[0].variant),
         rate_per_second,
         cores_measured,
-        law: scalability.map(|scalability| scalability.law),
+        law: scalability.map(|it| it.law),
         sizing,
         validity,
         text: String::new(),
@@ -98,8 +99,8 @@ fn of_gateway_in(
 /// A point for each repeat. A rate that was held at least counts as one point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // The sustained rate lies below the middle of its process by the same factor in every
-        // process.
+        // In every process, the sustained rate lies below the rate that half of the steps hold by
+        // the same factor.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()
@@ -118,10 +119,8 @@ fn points(found: &GatewayCapacity) -> Vec<Point> {
 
 /// The label of the variant without its number of cores.
 fn name(context: &Context, label: &str) -> String {
-    let cores = context
-        .variant(label)
-        .and_then(Variant::setup)
-        .and_then(|setup| setup.cores);
+    let setup = context.plan.variant(label).and_then(Variant::setup);
+    let cores = setup.and_then(|setup| setup.cores);
     let end = cores.map(|cores| format!("-{cores}core"));
     let short = end.and_then(|end| label.strip_suffix(end.as_str()));
     short.unwrap_or(label).to_owned()

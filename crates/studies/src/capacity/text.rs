@@ -170,8 +170,8 @@ pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
              or the gateway fewer.",
         ),
         Bottleneck::EngineAndUpstream => Some(
-            "Limited by engine and upstream, whose common cores were full: the gateway may hold more. Use a machine \
-             with more cores, or give the gateway fewer.",
+            "Limited by load generator and upstream, whose common cores were full: the gateway may hold more. Use a \
+             machine with more cores, or give the gateway fewer.",
         ),
         Bottleneck::Gateway | Bottleneck::Nothing => None,
     }
@@ -180,8 +180,8 @@ pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
 /// The limit to report if the result is close to the rate without a gateway.
 pub(super) fn near_direct(share: f64) -> String {
     format!(
-        "Limited by engine and upstream: the rate is {} of what they reach without a gateway. Give them more cores, or \
-         the gateway fewer.",
+        "Limited by load generator and upstream: the rate is {} of what they reach without a gateway. Give them more \
+         cores, or the gateway fewer.",
         percent(share)
     )
 }
@@ -205,7 +205,7 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
                 "{NEAR_STEPS} further steps go {} up after one that held, and four times as far down after one that missed",
                 percent(RESOLUTION)
             ),
-            "during which other processes used the cores is repeated up to twice, whatever its outcome",
+            "during which other processes used the cores is repeated up to twice, regardless of its outcome",
         )
     };
     format!(

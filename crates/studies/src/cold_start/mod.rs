@@ -11,7 +11,7 @@ use gatebench_stats::{Estimate, MIN_BLOCKS, median};
 use gatebench_store::{BinsRecord, PhaseRecord, StoreError, TrialRecord};
 
 use crate::choice::PlanError;
-use crate::common::collect::Collected;
+use crate::common::collect::{Collected, concerning};
 use crate::common::context::Context;
 use crate::common::facts::{Aspect, Gate, Reason, Sentence};
 use crate::common::gates::{is_smoke, worst};
@@ -47,7 +47,7 @@ struct Start {
     course_validity: Validity,
 }
 
-/// The CPU time per request from the first request on.
+/// The CPU time per request, beginning with the first request.
 #[derive(Debug, PartialEq)]
 struct Course {
     first_ns: f64,
@@ -106,16 +106,13 @@ fn starts_of_run(context: &Context, collected: &Collected<'_>, study: ColdStart)
     if is_smoke(context.plan) {
         return StudyFindings::default();
     }
-    let mut cells = Vec::new();
-    for scenario in &context.plan.scenarios {
-        let gateways = context.plan.variants.iter().filter(|it| !it.is_control());
-        cells.extend(gateways.map(|variant| Cell {
-            scenario,
-            variant,
-            starts: starts(context, collected, study, scenario, variant),
-        }));
-    }
-    cells.retain(|cell| !cell.starts.is_empty());
+    let gateways = context.cells().filter(|(_, it)| !it.is_control());
+    let cells = gateways.map(|(scenario, variant)| Cell {
+        scenario,
+        variant,
+        starts: starts(context, collected, study, scenario, variant),
+    });
+    let cells: Vec<Cell<'_>> = cells.filter(|cell| !cell.starts.is_empty()).collect();
     if cells.is_empty() {
         return StudyFindings::default();
     }
@@ -123,13 +120,8 @@ fn starts_of_run(context: &Context, collected: &Collected<'_>, study: ColdStart)
     let sentences = cells
         .iter()
         .filter_map(|cell| sentence(cell, study, has_several));
-    let soonest = context.plan.scenarios.iter().filter_map(|scenario| {
-        let is_its = |cell: &&Cell<'_>| cell.scenario.scenario == scenario.scenario;
-        soonest(
-            &cells.iter().filter(is_its).collect::<Vec<_>>(),
-            has_several,
-        )
-    });
+    let scenarios = cells.chunk_by(|a, b| a.scenario.scenario == b.scenario.scenario);
+    let soonest = scenarios.filter_map(|cells| soonest(cells, has_several));
     StudyFindings {
         headlines: soonest.chain(sentences).collect(),
         sections: vec![section(&cells, study, has_several)],
@@ -146,9 +138,7 @@ fn starts(
 ) -> Vec<Start> {
     let start = |record: &TrialRecord| {
         let first = record.gateway.as_ref()?.first_correct?;
-        let mut trials = collected.trials.iter();
-        let found = trials.find(|it| it.number == record.trial.number);
-        let reasons = found.map_or(&[][..], |it| &it.reasons[..]);
+        let reasons = collected.reasons_of(record.trial.number);
         let phase = record.phases.first();
         let bins = phase.and_then(|it| it.bins.as_ref());
         let within = f64::from(study.within_percent) / 100.0;
@@ -167,13 +157,9 @@ fn starts(
 
 /// The gates of steady state are ignored, because the phase measures an unsteady start.
 fn course_validity(reasons: &[Reason], phase: Option<&PhaseRecord>) -> Validity {
-    let is_steadiness = |gate: Gate| matches!(gate, Gate::NotSteady | Gate::SteadinessUntested);
-    let concerns = |reason: &&Reason| {
-        let of_phase = reason.phase.as_ref();
-        let is_its = of_phase.is_none_or(|name| phase.is_some_and(|it| it.name == *name));
-        is_its && !is_steadiness(reason.gate)
-    };
-    let concerning = reasons.iter().filter(concerns);
+    let phase = phase.map_or("", |it| &it.name);
+    let concerning = concerning(reasons, phase)
+        .filter(|it| !matches!(it.gate, Gate::NotSteady | Gate::SteadinessUntested));
     worst(concerning, Some(Aspect::CpuPerRequest))
 }
 
@@ -209,12 +195,12 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
     })
 }
 
-/// Returns the first window from which on nine in ten smoothed costs are within a given share of
-/// the median of the last third, with never more than [`OUTSIDE_MAX`] consecutive costs outside it.
-/// A smoothed cost is the median of a window and of as many windows on each side, so that single
-/// windows decide nothing and a step stays in place. The first windows have few neighbours before
-/// them, so the median of such a window and the windows after it must also be within the share. The
-/// error states why there is no such window.
+/// Returns the window at which the steady state begins: the first one from which on nine in ten
+/// smoothed costs are within a given share of the median of the last third, and no more than
+/// [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of a window and
+/// of equally many windows on each side, so that single windows decide nothing and a step stays in
+/// place. The first windows have few neighbours before them, so the median of the window and the
+/// windows after it must also be within the share. The error states why there is no steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
     let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);
@@ -330,14 +316,10 @@ fn requests(cell: &Cell<'_>) -> FigureCell {
     let count = |of: Settled| all.iter().filter(|it| **it == of).count();
     let (never, unknown) = (count(Settled::Never), count(Settled::Inconclusive));
     let blocks = all.len();
-    let words = match (never, unknown) {
-        (_, unknown) if unknown * 2 > blocks => {
-            Some(format!("inconclusive in {unknown} of {blocks} blocks"))
-        }
-        (0, _) => None,
-        _ => Some(format!(
-            "not within the phase in {never} of {blocks} blocks"
-        )),
+    let words = if unknown * 2 > blocks {
+        Some(format!("inconclusive in {unknown} of {blocks} blocks"))
+    } else {
+        (never > 0).then(|| format!("not within the phase in {never} of {blocks} blocks"))
     };
     let after = all.iter().filter_map(|it| match it {
         Settled::After(requests) => Some(*requests as f64),
@@ -405,7 +387,7 @@ fn sentence(cell: &Cell<'_>, study: ColdStart, has_several: bool) -> Option<Sent
 }
 
 /// Names the gateway that responds before all others in every block, if there are enough blocks.
-fn soonest(cells: &[&Cell<'_>], has_several: bool) -> Option<Sentence> {
+fn soonest(cells: &[Cell<'_>], has_several: bool) -> Option<Sentence> {
     let known = cells.iter().map(|cell| Some((cell, first_correct(cell)?)));
     let mut known: Vec<_> = known.collect::<Option<_>>()?;
     known.sort_by(|(_, one), (_, other)| one.median.total_cmp(&other.median));
@@ -413,9 +395,7 @@ fn soonest(cells: &[&Cell<'_>], has_several: bool) -> Option<Sentence> {
     let has_blocks = known.iter().all(|(_, it)| it.blocks >= MIN_BLOCKS);
     let is_apart = others.iter().all(|(_, it)| !it.overlaps(least));
     (has_blocks && is_apart && !others.is_empty()).then_some(())?;
-    let others = others
-        .iter()
-        .map(|(cell, _)| cell.variant.label().to_owned());
+    let others = others.iter().map(|(it, _)| it.variant.label().to_owned());
     let label = first.variant.label();
     let text = format!(
         "{label} gives its first correct response{} sooner than {} in every block.",

@@ -28,7 +28,7 @@ fn noise(seed: u64) -> impl Iterator<Item = f64> {
 }
 
 #[test]
-fn a_steady_cost_is_steady_from_the_first_request_on() {
+fn a_constant_cost_is_steady_from_the_first_request() {
     assert_eq!(settles(&[1_000.0; 60]), Settled::After(0));
     // A peak that recurs every fifteen windows is part of the steady state.
     let spiky = (0..90).map(|at| if at % 15 == 7 { 2_000.0 } else { 1_000.0 });
@@ -36,7 +36,7 @@ fn a_steady_cost_is_steady_from_the_first_request_on() {
 }
 
 #[test]
-fn a_step_is_found_where_it_is() {
+fn a_step_is_located() {
     for windows in [1, 2, 3, 12, 40] {
         let costs = step((windows, 3_000.0), (90 - windows, 1_000.0));
         assert_eq!(settles(&costs), Settled::After(200 * windows as u64));
@@ -62,7 +62,7 @@ fn a_second_outside_the_band_comes_before_the_steady_state() {
     };
     assert_eq!(burst(10), Settled::After(0));
     assert_eq!(burst(11), Settled::After(200 * 111));
-    // The last third then has no steady state, however long it is.
+    // The last third then has no steady state, regardless of its length.
     let last = [vec![1_000.0; 450], step((15, 3_000.0), (135, 1_000.0))].concat();
     assert_eq!(settles(&last), Settled::Inconclusive);
 }
@@ -74,7 +74,7 @@ fn one_early_window_inside_the_band_is_not_the_steady_state() {
 }
 
 #[test]
-fn blocks_that_may_not_be_used_do_not_spoil_the_others() {
+fn invalid_blocks_do_not_affect_other_blocks() {
     use Validity::{Invalid, Limited, Valid};
     let validity = |blocks: &[Validity]| {
         let found = FigureCell::over(blocks.iter().map(|it| (*it, 1.0)));
@@ -88,7 +88,7 @@ fn blocks_that_may_not_be_used_do_not_spoil_the_others() {
 }
 
 #[test]
-fn noise_of_eight_per_cent_moves_it_by_few_windows() {
+fn noise_of_eight_per_cent_moves_the_steady_state_by_few_windows() {
     for seed in 1..=10 {
         let steady: Vec<f64> = noise(seed).take(300).map(|it| 1_000.0 * it).collect();
         let Settled::After(requests) = settles(&steady) else {
@@ -120,7 +120,7 @@ fn a_cost_that_falls_to_the_end_never_settles() {
 }
 
 #[test]
-fn without_a_steady_state_nothing_is_concluded() {
+fn without_a_steady_state_the_result_is_inconclusive() {
     let swinging = (0..150).map(|at| if at / 25 % 2 == 0 { 700.0 } else { 1_300.0 });
     let swinging: Vec<f64> = swinging.collect();
     assert_eq!(settles(&swinging), Settled::Inconclusive);
@@ -130,7 +130,7 @@ fn without_a_steady_state_nothing_is_concluded() {
 }
 
 #[test]
-fn bins_are_joined_until_they_have_enough_responses() {
+fn bins_are_merged_until_they_have_enough_responses() {
     let bins = BinsRecord {
         ends_ns: vec![1, 2, 3, 4, 5],
         responses: vec![0, 60, 50, 200, 20],
@@ -147,7 +147,7 @@ fn bins_are_joined_until_they_have_enough_responses() {
 }
 
 #[test]
-fn headlines_name_the_scenario_where_there_are_several() {
+fn headlines_name_the_scenario_if_there_are_several() {
     let text = r#"{"scenario": "small", "title": "t", "upstream": "go-bench", "routes": []}"#;
     let scenario: Scenario = serde_json::from_str(text).unwrap();
     let variants = ["quick", "slow"].map(|name| Variant::Attached {
@@ -162,16 +162,15 @@ fn headlines_name_the_scenario_where_there_are_several() {
         course: None,
         course_validity: Validity::Valid,
     };
-    let [quick, slow] =
-        [(&variants[0], 1e6), (&variants[1], 2e6)].map(|(variant, after_ns)| Cell {
-            scenario: &scenario,
-            variant,
-            starts: (0..MIN_BLOCKS).map(|_| start(after_ns)).collect(),
-        });
+    let cells = [(&variants[0], 1e6), (&variants[1], 2e6)].map(|(variant, after_ns)| Cell {
+        scenario: &scenario,
+        variant,
+        starts: (0..MIN_BLOCKS).map(|_| start(after_ns)).collect(),
+    });
     let study = ColdStart { within_percent: 5 };
     let says = |has_several| {
-        let one = sentence(&quick, study, has_several).unwrap();
-        let both = soonest(&[&quick, &slow], has_several).unwrap();
+        let one = sentence(&cells[0], study, has_several).unwrap();
+        let both = soonest(&cells, has_several).unwrap();
         [one.text, both.text]
     };
     let opening = "quick gives its first correct response";

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use gatebench_stats::is_trustworthy;
-use gatebench_store::{
-    ChangeRecord, FailureRecord, Histogram, PhaseRecord, SecondHistogram, SeriesRow,
-};
+use gatebench_store::{ChangeRecord, FailureRecord, PhaseRecord, SecondHistogram, SeriesRow};
 
 use super::facts::Metric;
+use super::sum_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -49,7 +48,8 @@ pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
     phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
 }
 
-/// Reports whether a phase has a change or a failure, whose effects may include other failures.
+/// Reports whether a phase has a change, a failure or calls of the admin interface. Requests that
+/// fail in such a phase may be their effect.
 pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)
 }
@@ -70,7 +70,7 @@ fn begin_of(phase: &PhaseRecord) -> Option<u32> {
 pub(crate) struct Beforehand {
     /// Requests without a response.
     pub(crate) unanswered: u64,
-    /// Responses of which at least one check failed.
+    /// Responses that failed at least one check.
     pub(crate) wrong: u64,
     /// Requests that ended, with a response or without.
     pub(crate) ended: u64,
@@ -98,7 +98,7 @@ impl Beforehand {
             .sum();
         Some(Self {
             unanswered,
-            // A row counts both kinds together.
+            // A row counts both kinds of failures together.
             wrong: failed.saturating_sub(unanswered),
             ended: completed + unanswered,
         })
@@ -135,7 +135,7 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     let mut sound = all
         .range(second_of(event.over_ns)..)
         .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
-    // The second in which it ended counts as recovered only if no request was affected in it.
+    // The second in which the change ended counts as recovered only if it affected no request.
     let recovery_ns = sound.next().map(|(second, _)| {
         let sound_ns = u64::from(*second) * SECOND_NS;
         sound_ns.saturating_sub(event.over_ns)
@@ -158,18 +158,11 @@ fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metr
         found.push((Metric::FailureShare, ill.during as f64 / during as f64));
     }
     let whole = second_of(failure.began_ns) + 1..second_of(failure.over_ns);
-    let added = seconds.iter().filter(|it| {
-        whole.contains(&it.second) && it.tag.starts_with("added.") && !it.histogram.is_empty()
-    });
-    let mut sum: Option<Histogram<u64>> = None;
-    for second in added {
-        match &mut sum {
-            None => sum = Some(second.histogram.clone()),
-            // All histograms of a trial have the same range.
-            Some(sum) => drop(sum.add(&second.histogram)),
-        }
-    }
-    let p99 = sum.filter(|it| is_trustworthy(99.0, it.len()));
+    let added = seconds
+        .iter()
+        .filter(|it| whole.contains(&it.second) && it.tag.starts_with("added."));
+    let p99 = sum_of(added.map(|it| &it.histogram));
+    let p99 = p99.filter(|it| is_trustworthy(99.0, it.len()));
     found.extend(p99.map(|it| (Metric::FailureAdded, it.value_at_quantile(0.99) as f64)));
     found
 }

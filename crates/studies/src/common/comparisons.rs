@@ -71,8 +71,8 @@ fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subjec
 }
 
 /// All subjects by which gateways can be compared, the deciding one first. CPU per request depends
-/// on the load. It is therefore compared side by side if there is such a phase, otherwise at a
-/// fixed rate if there is one.
+/// on the load, so it is compared in a phase side by side if there is one, and otherwise at a fixed
+/// rate if there is one.
 pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
     use PhaseKind::{Closed, Open, Paced, SideBySide};
@@ -107,22 +107,19 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     let mut cells = Vec::new();
     for subject in subjects(scenario, ab_test) {
         for (index, candidate) in gateways.iter().enumerate() {
-            let asked = |other: &&&VariantRow| {
-                ab_test.is_none_or(|ab_test| ab_test.has(&candidate.variant, &other.variant))
+            let is_compared = |other: &&&VariantRow| {
+                ab_test.is_none_or(|it| it.has(&candidate.variant, &other.variant))
             };
-            let others = gateways[index + 1..].iter().filter(asked);
-            let again =
-                ab_test.filter(|ab_test| subject.primary && candidate.variant == ab_test.candidate);
-            let again =
-                again.map(|ab_test| gateways.iter().find(|row| row.variant == ab_test.again));
+            let others = gateways[index + 1..].iter().filter(is_compared);
+            let is_judged = |it: &&AbTest| subject.primary && candidate.variant == it.candidate;
+            let again = ab_test.filter(is_judged);
+            let again = again.map(|it| gateways.iter().find(|row| row.variant == it.again));
             cells.extend(others.filter_map(|other| {
                 let cell = cell(subject, candidate, other)?;
-                match again {
-                    None => Some(cell),
-                    Some(again) => {
-                        Some(cell.against_both(&self::cell(subject, candidate, again?)?))
-                    }
-                }
+                let Some(again) = again else {
+                    return Some(cell);
+                };
+                Some(cell.against_both(&self::cell(subject, candidate, again?)?))
             }));
         }
     }
@@ -137,11 +134,9 @@ fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Opti
         values: row.metric(subject.kind, subject.metric),
     });
     let phase = &own.values.or(other.values)?.phase;
-    let limited = |side: Side| {
-        side.values
-            .is_some_and(|it| it.validity == Validity::Limited)
-    };
-    if subject.metric == Metric::Throughput && (limited(own) || limited(other)) {
+    let mut known = [own, other].into_iter().filter_map(|side| side.values);
+    let is_limited = known.any(|it| it.validity == Validity::Limited);
+    if subject.metric == Metric::Throughput && is_limited {
         return None;
     }
     let both = match (own.values, other.values) {
@@ -284,29 +279,25 @@ impl Cell {
 
     fn found(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
         let (ratio, interval) = ratio_and_interval(result);
+        let title = self.subject.metric.title();
         if let Verdict::TooFewBlocks { blocks } = result.verdict {
             return format!(
-                "{} and {} have {} in common that can be used for the {}; a verdict needs {MIN_BLOCKS}.",
+                "{} and {} have {} in common that can be used for the {title}; a verdict needs {MIN_BLOCKS}.",
                 self.candidate,
                 self.baseline,
                 counted(blocks as u64, "block"),
-                self.subject.metric.title(),
             );
         }
-        let limited = match self.validity {
-            Validity::Limited => ", limited",
-            Validity::Valid | Validity::Invalid => "",
-        };
+        let is_limited = self.validity == Validity::Limited;
+        let limited = if is_limited { ", limited" } else { "" };
         let verdict = match result.verdict {
             Verdict::Inconclusive { .. } if !self.spoiled.is_empty() => "inconclusive".into(),
             verdict => verdict_words(verdict, self.blocks.len()),
         };
         if self.blocks.is_empty() {
             return format!(
-                "{} and {} have no block in common that can be used for the {}: {verdict}.",
-                self.candidate,
-                self.baseline,
-                self.subject.metric.title(),
+                "{} and {} have no block in common that can be used for the {title}: {verdict}.",
+                self.candidate, self.baseline,
             );
         }
         let interval = format!("{interval}{limited}");
@@ -319,10 +310,8 @@ impl Cell {
 
     fn claim(&self, scenario: &ScenarioFindings, ratio: &str) -> String {
         let (own, other) = (&self.candidate, &self.baseline);
-        let at = scenario
-            .load(&self.phase)
-            .map(|load| format!(" at {load}"))
-            .unwrap_or_default();
+        let load = scenario.load(&self.phase);
+        let at = load.map_or(String::new(), |load| format!(" at {load}"));
         match self.subject.metric {
             Metric::Throughput => {
                 format!("{own} reaches {ratio} the throughput of {other}{at}")
@@ -342,10 +331,8 @@ pub(crate) fn differs(verdict: Verdict) -> bool {
 
 /// Reports whether more data could still give a verdict.
 pub(crate) fn is_open(verdict: Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. }
-    )
+    use Verdict::{Inconclusive, TooFewBlocks};
+    matches!(verdict, Inconclusive { .. } | TooFewBlocks { .. })
 }
 
 /// The verdict; an open one is followed by the number of blocks that would settle it.
@@ -362,7 +349,7 @@ pub(crate) fn verdict_words(verdict: Verdict, blocks: usize) -> String {
         ),
         Verdict::Inconclusive {
             blocks_needed: None,
-        } => "inconclusive, and more blocks would hardly settle it".into(),
+        } => "inconclusive, and more blocks are unlikely to settle it".into(),
         Verdict::TooFewBlocks { .. } => "too few blocks".into(),
     }
 }

@@ -1,4 +1,4 @@
-//! The facts that a judgement needs in addition to the trial itself: the plan, and the direct
+//! The facts, besides the trial itself, from which a trial is judged: the plan, and the direct
 //! variant of the same run.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 use super::facts::PhaseKind;
 
 /// Reports whether a phase is a load of the profile. Separate findings cover the steps of a search,
-/// of which many miss on purpose, and the loads at shares of saturation, whose rates differ between
+/// many of which miss on purpose, and the loads at shares of saturation, whose rates differ between
 /// gateways.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
@@ -67,11 +67,12 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// Records the frequency of a gateway's cores. The direct variant and the null gateway are left
-    /// out.
+    /// Records the frequency of a gateway's cores, except for the direct variant and the null
+    /// gateway.
     fn note_frequency(&mut self, record: &'a TrialRecord, phase: &'a PhaseRecord) {
         let trial = &record.trial;
-        let is_control = self.variant(&trial.variant).is_none_or(Variant::is_control);
+        let variant = self.plan.variant(&trial.variant);
+        let is_control = variant.is_none_or(Variant::is_control);
         let seen = phase.machine.gateway_frequency.as_ref();
         if let Some(seen) = seen.filter(|_| !is_control) {
             let mean_khz = seen.mean_khz;
@@ -83,8 +84,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The lowest and the highest mean frequency of the cores under the gateways of the same block
-    /// in the same phase.
+    /// The lowest and the highest mean frequency at which the gateways of the same block ran in the
+    /// same phase.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,
@@ -113,13 +114,18 @@ impl<'a> Context<'a> {
         self.run.trials()
     }
 
+    /// The records of all trials on disk.
+    pub(crate) fn records(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
+        self.run.trials().iter().map(|trial| &trial.record)
+    }
+
     /// The trials on disk of a variant in a scenario.
     pub(crate) fn trials_of<'s>(
         &self,
         scenario: &'s str,
         variant: &'s str,
     ) -> impl Iterator<Item = &'a StoredTrial> + use<'a, 's> {
-        let all = self.run.trials().iter();
+        let all = self.trials().iter();
         all.filter(move |it| is_of(&it.record.trial, scenario, variant))
     }
 
@@ -135,47 +141,29 @@ impl<'a> Context<'a> {
 
     /// The records of all completed trials.
     pub(crate) fn completed(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
-        self.run
-            .trials()
-            .iter()
-            .map(|trial| &trial.record)
+        self.records()
             .filter(|record| record.outcome == Outcome::Completed)
     }
 
-    /// Reports whether the trial is one of the direct variant.
+    /// Reports whether a trial measures the direct variant.
     pub(crate) fn is_direct(&self, record: &TrialRecord) -> bool {
-        self.variant(&record.trial.variant) == Some(&Variant::Direct)
-    }
-
-    /// The variant with this label.
-    pub(crate) fn variant(&self, label: &str) -> Option<&'a Variant> {
-        self.plan.variant(label)
-    }
-
-    /// The scenario with this name.
-    pub(crate) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
-        self.plan.scenario(name)
+        self.plan.variant(&record.trial.variant) == Some(&Variant::Direct)
     }
 
     /// Reports whether the gateway itself serves some requests on purpose.
     pub(crate) fn is_mocked(&self, scenario: &str) -> bool {
-        let policies = self
-            .scenario(scenario)
-            .into_iter()
-            .flat_map(|scenario| &scenario.routes);
-        policies
-            .flat_map(|route| &route.policies)
-            .any(|policy| matches!(policy, Policy::Mock(_)))
+        let scenario = self.plan.scenario(scenario).into_iter();
+        let routes = scenario.flat_map(|scenario| &scenario.routes);
+        let mut policies = routes.flat_map(|route| &route.policies);
+        policies.any(|policy| matches!(policy, Policy::Mock(_)))
     }
 
     /// The throughput of the upstream without a gateway, in the same block or otherwise the median
     /// over the blocks; none without a direct variant.
     pub(crate) fn direct_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
         let blocks = self.direct.get(scenario)?;
-        blocks
-            .get(&block)
-            .copied()
-            .or_else(|| median(&blocks.values().copied().collect::<Vec<_>>()))
+        let all = || blocks.values().copied().collect::<Vec<_>>();
+        blocks.get(&block).copied().or_else(|| median(&all()))
     }
 
     /// Median bytes of a response over the run's trials of the same kind.
@@ -185,18 +173,9 @@ impl<'a> Context<'a> {
             .get(&(&trial.scenario, &trial.variant, &phase.name))
             .copied()
     }
-
-    /// Reports whether load generator and upstream share a core.
-    pub(crate) fn engine_shares_core(&self) -> bool {
-        let placement = &self.plan.placement;
-        placement
-            .engine
-            .iter()
-            .any(|core| placement.upstream.contains(core))
-    }
 }
 
-/// Reports whether a trial is of a variant in a scenario.
+/// Reports whether a trial measures this variant in this scenario.
 pub(crate) fn is_of(trial: &Trial, scenario: &str, variant: &str) -> bool {
     trial.scenario == scenario && trial.variant == variant
 }
@@ -227,9 +206,7 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
 /// Bytes received in the window per response that ended in it; none if no response did. Neither
 /// count includes responses that ended later.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
-    let (bytes, responses) = (
-        phase.counts.bytes_received,
-        phase.counts.completed_in_window,
-    );
-    (responses > 0).then(|| bytes as f64 / responses as f64)
+    let counts = &phase.counts;
+    let responses = counts.completed_in_window;
+    (responses > 0).then(|| counts.bytes_received as f64 / responses as f64)
 }

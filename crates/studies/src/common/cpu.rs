@@ -1,16 +1,15 @@
-//! CPU time in a phase: that of the components, and that of the gateway's cores.
+//! CPU time and memory in a phase: the CPU time of the components and of the gateway's cores, and
+//! the gateway's memory.
 
+use gatebench_model::Placement;
 use gatebench_store::{GatewayFacts, PhaseRecord};
 
 use super::context::throughput_per_second;
 
 /// Cores that a component kept busy in the measurement; none if it was not sampled.
 pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
-    let usage = phase
-        .usage
-        .get(component)
-        .filter(|usage| usage.window_ns > 0)?;
-    Some(usage.cpu_ns as f64 / usage.window_ns as f64)
+    let usage = phase.usage.get(component)?;
+    (usage.window_ns > 0).then(|| usage.cpu_ns as f64 / usage.window_ns as f64)
 }
 
 /// The CPU time per second divided by the requests per second, because the CPU samples may begin
@@ -28,14 +27,28 @@ pub(crate) fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
     (throughput > 0.0 && window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e9 / throughput)
 }
 
+/// The share of their cores that load generator and upstream kept busy together; none if they share
+/// no core. `engine` and `upstream` are the numbers of cores that each kept busy.
+pub(crate) fn shared_busy(placement: &Placement, engine: f64, upstream: f64) -> Option<f64> {
+    let of_upstream = placement.upstream.iter();
+    let apart = of_upstream.filter(|core| !placement.engine.contains(core));
+    let apart = apart.count();
+    let cores = placement.engine.len() + apart;
+    (apart < placement.upstream.len()).then(|| (engine + upstream) / cores.max(1) as f64)
+}
+
+/// The largest anonymous resident memory of the gateway; none if it was not sampled.
+pub(crate) fn memory_bytes(phase: &PhaseRecord) -> Option<f64> {
+    let bytes = phase.usage.get("gateway")?.rss_anon_bytes_max;
+    (bytes > 0).then_some(bytes as f64)
+}
+
 /// The number of cores that a gateway could use: its number of workers if it has one, limited by
 /// the cores that it was `placed` on and by its CPU limit.
 pub(crate) fn usable_cores(gateway: Option<&GatewayFacts>, placed: usize) -> f64 {
-    let workers = gateway.map_or(0, |it| it.workers as usize);
-    let usable = if workers > 0 {
-        workers.min(placed)
-    } else {
-        placed
+    let usable = match gateway.map_or(0, |it| it.workers as usize) {
+        0 => placed,
+        workers => workers.min(placed),
     };
     let usable = usable.max(1) as f64;
     let limit = gateway.and_then(|it| it.limits.cpus());

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use gatebench_model::Trial;
 use gatebench_report::Validity;
+use gatebench_stats::highest_trustworthy_percentile;
 use gatebench_store::{Histogram, PhaseRecord};
 
 use super::context::kind;
-use super::digest::{Digest, highest_percentile, metric_word};
+use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
 /// Points for each factor of ten in the share of samples beyond, enough for a smooth line.
@@ -46,8 +47,8 @@ impl Curves {
                 trial.variant.clone(),
             );
             let merged = self.merged.entry(key).or_insert_with(|| {
-                // The sum grows with the widest histogram; a lowest value of 1 ns loses no
-                // precision.
+                // The sum grows to the widest histogram; with a lowest value of 1 ns, no precision
+                // is lost.
                 let mut empty = Histogram::new_from(histogram);
                 empty.auto(true);
                 Merged {
@@ -90,7 +91,7 @@ impl Curves {
 
 impl Merged {
     fn curve(&self, phase: &str, metric: CurveMetric, variant: &str) -> Option<PercentileCurve> {
-        let trusted_percentile = highest_percentile(&self.histogram)?;
+        let trusted_percentile = highest_trustworthy_percentile(self.histogram.len())?;
         let mut blocks = self.blocks.clone();
         blocks.sort_unstable();
         Some(PercentileCurve {
@@ -98,7 +99,7 @@ impl Merged {
             phase: phase.to_owned(),
             kind: self.kind,
             metric,
-            label: format!("{variant}, {}", metric_word(metric)),
+            label: format!("{variant}, {}", metric.word()),
             samples: self.histogram.len(),
             trusted_percentile,
             blocks,
@@ -114,12 +115,7 @@ fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     match kind {
         PhaseKind::SideBySide => &[],
         PhaseKind::Closed | PhaseKind::Paced => &[CurveMetric::Response],
-        PhaseKind::Open => &[
-            CurveMetric::Added,
-            CurveMetric::Response,
-            CurveMetric::Service,
-            CurveMetric::Lateness,
-        ],
+        PhaseKind::Open => &CurveMetric::ALL,
     }
 }
 
@@ -130,12 +126,9 @@ fn points(histogram: &Histogram<u64>, trusted_percentile: f64) -> Vec<CurvePoint
         .map(|step| 100.0 * (1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_PER_DECADE))))
         .take_while(|percentile| *percentile < trusted_percentile);
     grid.chain([trusted_percentile])
-        .map(|percentile| {
-            let latency_ns = histogram.value_at_quantile(percentile / 100.0);
-            CurvePoint {
-                percentile,
-                latency_ns,
-            }
+        .map(|percentile| CurvePoint {
+            percentile,
+            latency_ns: histogram.value_at_quantile(percentile / 100.0),
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_stats::{highest_trustworthy_percentile, is_trustworthy};
+use gatebench_stats::is_trustworthy;
 use gatebench_store::{ExactSum, Histogram, PhaseRecord, SecondHistogram, StoreError, StoredTrial};
 
 use super::changes::is_disturbed;
@@ -25,17 +25,28 @@ impl Digest {
         for (tag, histogram) in trial.histograms()? {
             let mut parts = tag.split('.');
             let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
-            let (Some(phase), Some(metric)) = (phase, metric.and_then(curve_metric)) else {
+            // The halves of the added latency, of request and response, are only in the log.
+            let metric = CurveMetric::ALL
+                .into_iter()
+                .find(|it| metric == Some(it.word()));
+            let (Some(phase), Some(metric)) = (phase, metric) else {
                 continue;
             };
             if class == Some(FAILED) {
                 continue;
             }
             let key = (phase.to_owned(), metric);
-            add(digest.histograms.entry(key), histogram, trial)?;
+            let Some(sum) = digest.histograms.get_mut(&key) else {
+                digest.histograms.insert(key, histogram);
+                continue;
+            };
+            sum.add(histogram).map_err(|error| StoreError::Corrupt {
+                path: trial.folder().join("histograms.hlog"),
+                reason: error.to_string(),
+            })?;
         }
-        let changed = trial.record.phases.iter();
-        for phase in changed.filter(|phase| is_disturbed(phase)) {
+        let phases = trial.record.phases.iter();
+        for phase in phases.filter(|phase| is_disturbed(phase)) {
             let seconds = trial.seconds(&phase.name)?;
             digest.seconds.insert(phase.name.clone(), seconds);
         }
@@ -67,53 +78,9 @@ impl Digest {
     }
 }
 
-/// Adds `histogram` to the existing sum. Ranges may differ, so the sum grows as needed.
-fn add(
-    entry: std::collections::btree_map::Entry<'_, (String, CurveMetric), Histogram<u64>>,
-    histogram: Histogram<u64>,
-    trial: &StoredTrial,
-) -> Result<(), StoreError> {
-    use std::collections::btree_map::Entry;
-
-    match entry {
-        Entry::Vacant(free) => {
-            free.insert(histogram);
-            Ok(())
-        }
-        Entry::Occupied(mut sum) => sum.get_mut().add(histogram).map_err(|error| {
-            let path = trial.folder().join("histograms.hlog");
-            StoreError::Corrupt {
-                path,
-                reason: error.to_string(),
-            }
-        }),
-    }
-}
-
-/// The metrics that findings use; the request and response halves are only in the log.
-fn curve_metric(word: &str) -> Option<CurveMetric> {
-    match word {
-        "added" => Some(CurveMetric::Added),
-        "response" => Some(CurveMetric::Response),
-        "service" => Some(CurveMetric::Service),
-        "lateness" => Some(CurveMetric::Lateness),
-        _ => None,
-    }
-}
-
-/// The name of a metric in tags and in the keys of sums.
-pub(crate) fn metric_word(metric: CurveMetric) -> &'static str {
-    match metric {
-        CurveMetric::Added => "added",
-        CurveMetric::Response => "response",
-        CurveMetric::Service => "service",
-        CurveMetric::Lateness => "lateness",
-    }
-}
-
 /// Reports whether the tag of a sum or histogram belongs to requests with a response, of any class.
 pub(crate) fn is_answered(tag: &str, metric: CurveMetric) -> bool {
-    let class = tag.strip_prefix(metric_word(metric));
+    let class = tag.strip_prefix(metric.word());
     let class = class.and_then(|class| class.strip_prefix('.'));
     class.is_some_and(|class| class != FAILED)
 }
@@ -135,7 +102,7 @@ pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) ->
 }
 
 /// A percentile over the requests in a histogram and those without a response, which count as
-/// slower than any other. None if the percentile is that of a request without a response, or too
+/// slower than all others. None if the percentile falls on a request without a response, or if too
 /// few requests lie beyond it.
 pub(crate) fn percentile_of_sent(
     histogram: &Histogram<u64>,
@@ -146,7 +113,7 @@ pub(crate) fn percentile_of_sent(
     is_trustworthy(percentile, histogram.len() + unanswered).then_some(value as f64)
 }
 
-/// Like [`percentile_of_sent`], but however few requests lie beyond it.
+/// Like [`percentile_of_sent`], regardless of how many requests lie beyond it.
 pub(crate) fn value_of_sent(
     histogram: &Histogram<u64>,
     percentile: f64,
@@ -155,9 +122,4 @@ pub(crate) fn value_of_sent(
     let sent = histogram.len() + unanswered;
     let quantile = percentile / 100.0 * sent as f64 / histogram.len() as f64;
     (quantile <= 1.0).then(|| histogram.value_at_quantile(quantile))
-}
-
-/// The highest percentile of a histogram that may be printed.
-pub(crate) fn highest_percentile(histogram: &Histogram<u64>) -> Option<f64> {
-    highest_trustworthy_percentile(histogram.len())
 }

@@ -138,34 +138,33 @@ impl<'a> Groups<'a> {
 }
 
 fn group_findings(cell: &Cell<'_, '_>, index: usize, first: &GroupRecord) -> GroupFindings {
-    let of_group = |of: fn(&GroupRecord, &PhaseRecord) -> Sums| -> Vec<_> {
-        let groups = cell.iter().filter_map(|seen| {
-            let group = seen.phase.groups.get(index)?;
-            Some((*seen, of(group, seen.phase)))
-        });
-        groups.collect()
+    let own = || {
+        let groups = cell.iter();
+        groups.filter_map(|seen| Some((*seen, seen.phase.groups.get(index)?)))
     };
-    let sums = of_group(|group, phase| Sums {
-        requests: group.counts.completed,
-        errors: group.counts.errors.values().sum(),
-        checks_failed: group.failing_checks,
-        dropped: group.counts.dropped,
-        rate_per_second: (phase.measure_ns > 0)
-            .then(|| group.counts.completed_in_window as f64 * 1e9 / phase.measure_ns as f64),
-        response: group.response,
+    let sums = own().map(|(seen, group)| {
+        let sums = Sums {
+            requests: group.counts.completed,
+            errors: group.counts.errors.values().sum(),
+            checks_failed: group.failing_checks,
+            response: group.response,
+        };
+        (seen, sums)
+    });
+    let rates = own().map(|(seen, group)| {
+        let measure_ns = seen.phase.measure_ns;
+        let rate = group.counts.completed_in_window as f64 * 1e9 / measure_ns as f64;
+        (seen.throughput, (measure_ns > 0).then_some(rate))
     });
     GroupFindings {
         group: first.name.clone(),
         phase: cell[0].phase.name.clone(),
         variant: cell[0].trial.variant.clone(),
         load: loads::in_words(&first.shape),
-        trials: u32::try_from(sums.len()).unwrap_or(u32::MAX),
-        dropped: sums.iter().map(|(_, sums)| sums.dropped).sum(),
-        rate_per_second: estimate(
-            sums.iter()
-                .map(|(seen, sums)| (seen.throughput, sums.rate_per_second)),
-        ),
-        figures: figures(&sums),
+        trials: own().count() as u32,
+        dropped: own().map(|(_, group)| group.counts.dropped).sum(),
+        rate_per_second: estimate(rates),
+        figures: figures(&sums.collect::<Vec<_>>()),
     }
 }
 
@@ -174,8 +173,6 @@ struct Sums {
     requests: u64,
     errors: u64,
     checks_failed: u64,
-    dropped: u64,
-    rate_per_second: Option<f64>,
     response: TimeFigures,
 }
 
@@ -198,7 +195,7 @@ fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
     }
 }
 
-/// The estimate over the usable blocks that have a value.
+/// The estimate over those usable blocks that have a value.
 fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
     let (estimate, validity) = estimate_of(values.filter_map(|(of, value)| Some((of, value?))));
     PartEstimate {
@@ -235,39 +232,28 @@ fn route_findings(
     group: &GroupRecord,
     route: &RouteRecord,
 ) -> RouteFindings {
-    let sums: Vec<_> = cell
-        .iter()
-        .filter_map(|seen| {
-            let route = seen.phase.groups.get(group_index)?.routes.get(index)?;
-            let sums = Sums {
-                requests: route.completed,
-                errors: route.failed,
-                checks_failed: route.failing_checks,
-                dropped: 0,
-                rate_per_second: None,
-                response: route.response,
-            };
-            Some((*seen, sums))
-        })
-        .collect();
+    let sums = cell.iter().filter_map(|seen| {
+        let route = seen.phase.groups.get(group_index)?.routes.get(index)?;
+        let sums = Sums {
+            requests: route.completed,
+            errors: route.failed,
+            checks_failed: route.failing_checks,
+            response: route.response,
+        };
+        Some((*seen, sums))
+    });
     RouteFindings {
         group: group.name.clone(),
         route: route.name.clone(),
-        figures: figures(&sums),
+        figures: figures(&sums.collect::<Vec<_>>()),
     }
 }
 
 fn slowness(routes: &[RouteFindings]) -> Slowness {
-    let all_have = |by| {
-        routes
-            .iter()
-            .all(|route| time(route, by).estimate.is_some())
-    };
-    let known = [Slowness::P99, Slowness::P50];
-    known
-        .into_iter()
-        .find(|by| all_have(*by))
-        .unwrap_or(Slowness::Mean)
+    let has = |route: &RouteFindings, by| time(route, by).estimate.is_some();
+    let all_have = |by: &Slowness| routes.iter().all(|route| has(route, *by));
+    let mut known = [Slowness::P99, Slowness::P50].into_iter();
+    known.find(all_have).unwrap_or(Slowness::Mean)
 }
 
 fn slow(route: &RouteFindings, by: Slowness) -> f64 {

@@ -4,8 +4,7 @@ use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};
 use gatebench_report::format::{counted, grouped};
 
-/// The largest count of numbers that are all named; of more, only the first, the largest and the
-/// last are.
+/// If there are more numbers than this, only the first, the largest and the last are named.
 const NAMED_MAX: usize = 5;
 
 /// Describes a load: `64 connections`, `1 to 6 to 20 connections`, `10 connections (thinking 10s)`,
@@ -16,23 +15,16 @@ pub fn in_words(shape: &Shape) -> String {
             let stages = closed.stages.iter().map(|stage| stage.connections);
             let all = std::iter::once(closed.connections).chain(stages);
             let (numbers, stages) = chain(all.map(f64::from));
-            let noun = match numbers == "1" {
-                true => "connection",
-                false => "connections",
-            };
+            let ending = if numbers == "1" { "" } else { "s" };
             let thought = closed.think.as_ref().map_or_else(String::new, thought);
-            let most = closed.requests_max.map(in_all);
-            format!(
-                "{numbers} {noun}{stages}{thought}{}",
-                most.unwrap_or_default()
-            )
+            let most = in_all(closed.requests_max);
+            format!("{numbers} connection{ending}{stages}{thought}{most}")
         }
         Shape::Open(open) => {
             let stages = open.stages.iter().map(|stage| stage.rate_per_second);
             let rates = std::iter::once(open.rate_per_second);
             let (numbers, stages) = chain(rates.chain(open.ramp_to_per_second).chain(stages));
-            let most = open.requests_max.map(in_all);
-            format!("{numbers} requests/s{stages}{}", most.unwrap_or_default())
+            format!("{numbers} requests/s{stages}{}", in_all(open.requests_max))
         }
     }
 }
@@ -43,8 +35,10 @@ pub(crate) fn connections_max(closed: &Closed) -> u32 {
     stages.fold(closed.connections, u32::max)
 }
 
-fn in_all(requests: u64) -> String {
-    format!(", {} in all", counted(requests, "request"))
+fn in_all(requests_max: Option<u64>) -> String {
+    requests_max.map_or(String::new(), |requests| {
+        format!(", {} in all", counted(requests, "request"))
+    })
 }
 
 /// Lists each number that differs from the previous one, and counts the stages if not all numbers

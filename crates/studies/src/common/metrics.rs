@@ -4,9 +4,9 @@ use gatebench_model::DecisiveMetric;
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{ExternalFigures, PhaseRecord, TrialRecord};
 
-use super::changes::is_called;
+use super::changes::is_disturbed;
 use super::context::{kind, throughput_per_second};
-use super::cpu::{core_ns_per_request, cores_busy, cpu_ns_per_request};
+use super::cpu::{core_ns_per_request, cores_busy, cpu_ns_per_request, memory_bytes};
 use super::digest::{Digest, answered_sums, percentile_of_sent};
 use super::facts::{CurveMetric, Metric, PhaseKind};
 use super::gates::has_enough_requests;
@@ -26,7 +26,7 @@ const RESPONSE: [(f64, Metric); 4] = [
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
 
-/// The metric with this name.
+/// The metric by which an A/B test or a comparison decides.
 pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
@@ -46,13 +46,12 @@ pub(crate) fn of_phase(
     let mut found = usage(phase);
     let counts = &phase.counts;
     match kind(phase) {
-        PhaseKind::Closed if !has_enough_requests(phase) => {}
+        PhaseKind::Closed | PhaseKind::Paced if !has_enough_requests(phase) => {}
         PhaseKind::Closed => {
             found.push((Metric::Throughput, throughput_per_second(phase)));
             let per_core = cpu_ns_per_request(phase, "gateway").filter(|cpu_ns| *cpu_ns > 0.0);
             found.extend(per_core.map(|cpu_ns| (Metric::ThroughputPerCore, 1e9 / cpu_ns)));
         }
-        PhaseKind::Paced if !has_enough_requests(phase) => {}
         PhaseKind::Paced => found.push((Metric::Throughput, throughput_per_second(phase))),
         PhaseKind::Open => {
             if counts.intended > 0 {
@@ -65,38 +64,23 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    match &phase.external {
-        // Gateways side by side wait for each other, so their times are not used.
-        None if phase.side_by_side => {}
-        None => found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE)),
-        Some(external) => found.extend(external_percentiles(external, counts.completed)),
+    // Gateways side by side wait for each other, so their times are not used.
+    if !phase.side_by_side || phase.external.is_some() {
+        found.extend(RESPONSE.iter().filter_map(|(percentile, metric)| {
+            let value = response_percentile(phase, digest, *percentile)?;
+            Some((*metric, value))
+        }));
     }
+    let failing = counts.responses_failing_checks();
     found.push((Metric::Errors, counts.errors.values().sum::<u64>() as f64));
-    found.push((
-        Metric::ChecksFailed,
-        counts.responses_failing_checks() as f64,
-    ));
-    let first = record
-        .phases
-        .first()
-        .is_some_and(|first| first.name == phase.name);
-    if let Some(gateway) = record.gateway.as_ref().filter(|_| first) {
+    found.push((Metric::ChecksFailed, failing as f64));
+    let first = record.phases.first().map(|first| &first.name);
+    if let Some(gateway) = &record.gateway
+        && first == Some(&phase.name)
+    {
         found.push((Metric::GatewayStart, gateway.started_in_ms as f64 * 1e6));
     }
     found
-}
-
-/// The percentiles that an external load generator printed, if enough responses lie beyond them.
-fn external_percentiles(
-    external: &ExternalFigures,
-    responses: u64,
-) -> impl Iterator<Item = (Metric, f64)> {
-    RESPONSE.iter().filter_map(move |(percentile, metric)| {
-        Some((
-            *metric,
-            external_percentile(external, *percentile, responses)?,
-        ))
-    })
 }
 
 /// A percentile of the response time from the histogram or from an external load generator, if
@@ -117,8 +101,7 @@ pub(crate) fn response_percentile(
 
 /// The number of requests without a response; zero if the phase measures their loss.
 fn unanswered(phase: &PhaseRecord) -> u64 {
-    let is_meant = phase.change.is_some() || phase.failure.is_some() || is_called(phase);
-    match is_meant {
+    match is_disturbed(phase) {
         true => 0,
         false => phase.counts.errors.values().sum(),
     }
@@ -135,9 +118,10 @@ pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
     if let Some(external) = &phase.external {
         return external.mean_ns.map(|mean_ns| mean_ns as f64);
     }
-    let sums =
-        answered_sums(phase, CurveMetric::Response).map(|it| (u128::from(it.sum_ns), it.count));
-    let (sum_ns, count) = sums.fold((0, 0), |(a, b), (sum, count)| (a + sum, b + count));
+    let sums = answered_sums(phase, CurveMetric::Response);
+    let (sum_ns, count) = sums.fold((0, 0), |(sum_ns, count), it| {
+        (sum_ns + u128::from(it.sum_ns), count + it.count)
+    });
     (count > 0).then(|| sum_ns as f64 / count as f64)
 }
 
@@ -158,33 +142,22 @@ fn usage(phase: &PhaseRecord) -> Vec<(Metric, f64)> {
         ("engine", Metric::EngineCpuPerRequest),
         ("upstream", Metric::UpstreamCpuPerRequest),
     ];
-    let known = components
-        .into_iter()
-        .filter(|_| has_enough_requests(phase));
-    let mut found: Vec<_> = known
-        .filter_map(|(component, metric)| Some((metric, cpu_ns_per_request(phase, component)?)))
-        .collect();
-    if let Some(cores) = cores_busy(phase, "gateway").filter(|_| has_enough_requests(phase)) {
-        found.push((Metric::GatewayCores, cores));
+    let of_component = |(component, metric)| Some((metric, cpu_ns_per_request(phase, component)?));
+    let mut found = Vec::new();
+    if has_enough_requests(phase) {
+        found.extend(components.into_iter().filter_map(of_component));
+        let cores = cores_busy(phase, "gateway");
+        found.extend(cores.map(|cores| (Metric::GatewayCores, cores)));
+        if let Some(core) = phase.machine.gateway_cores {
+            let times = [
+                (Metric::GatewayCoreBusyPerRequest, core.busy_ns),
+                (Metric::GatewayCoreSoftirqPerRequest, core.softirq_ns),
+            ];
+            let of_core = |(metric, ns)| Some((metric, core_ns_per_request(phase, ns)?));
+            found.extend(times.into_iter().filter_map(of_core));
+        }
     }
-    if let Some(core) = phase
-        .machine
-        .gateway_cores
-        .filter(|_| has_enough_requests(phase))
-    {
-        let per_request = |ns: u64| core_ns_per_request(phase, ns);
-        let busy = per_request(core.busy_ns).map(|ns| (Metric::GatewayCoreBusyPerRequest, ns));
-        let softirq =
-            per_request(core.softirq_ns).map(|ns| (Metric::GatewayCoreSoftirqPerRequest, ns));
-        found.extend(busy.into_iter().chain(softirq));
-    }
-    if let Some(gateway) = phase
-        .usage
-        .get("gateway")
-        .filter(|usage| usage.rss_anon_bytes_max > 0)
-    {
-        found.push((Metric::GatewayRssAnonMax, gateway.rss_anon_bytes_max as f64));
-    }
+    found.extend(memory_bytes(phase).map(|bytes| (Metric::GatewayRssAnonMax, bytes)));
     found
 }
 
@@ -194,14 +167,10 @@ fn percentiles(
     metric: CurveMetric,
     wanted: &[(f64, Metric)],
 ) -> Vec<(Metric, f64)> {
-    let Some(histogram) = digest.get(&phase.name, metric) else {
-        return Vec::new();
+    let histogram = digest.get(&phase.name, metric);
+    let value = |(percentile, metric): &(f64, Metric)| {
+        let value = percentile_of_sent(histogram?, *percentile, unanswered(phase))?;
+        Some((*metric, value))
     };
-    wanted
-        .iter()
-        .filter_map(|(percentile, metric)| {
-            let value = percentile_of_sent(histogram, *percentile, unanswered(phase))?;
-            Some((*metric, value))
-        })
-        .collect()
+    wanted.iter().filter_map(value).collect()
 }

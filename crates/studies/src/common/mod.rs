@@ -17,6 +17,33 @@ pub(crate) mod metrics;
 pub(crate) mod shares;
 pub(crate) mod spoiled;
 pub(crate) mod summary_table;
-pub(crate) mod timeline;
 pub(crate) mod trials;
 pub(crate) mod wire;
+
+use gatebench_store::Histogram;
+
+/// Collects the values of each key. Keys and values keep the order in which they first occur.
+pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
+/// The sum of histograms of any range; none if there are none.
+pub(crate) fn sum_of<'a>(
+    histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
+) -> Option<Histogram<u64>> {
+    let mut histograms = histograms.into_iter();
+    let mut sum = histograms.next()?.clone();
+    sum.auto(true);
+    for histogram in histograms {
+        // A histogram that grows accepts every value of another one.
+        let _ = sum.add(histogram);
+    }
+    Some(sum)
+}

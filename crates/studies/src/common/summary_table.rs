@@ -11,7 +11,7 @@ use super::facts::{
     BlockValue, Metric, MetricFindings, PhaseLine, Reason, RowStatus, ScenarioFindings, VariantRow,
 };
 use super::gates::worst;
-use super::{external_results, loads, wire};
+use super::{by_key, external_results, loads, wire};
 
 /// The tables of all scenarios, in the plan's order.
 pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
@@ -27,31 +27,20 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
         context.plan.variants.iter().partition(|it| it.is_null());
     let labels: Vec<_> = variants.iter().map(|it| it.label()).collect();
     let load = context.plan.load_of(&scenario.scenario);
-    let phase_names: Vec<_> = load
-        .phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
+    let phase_names: Vec<&str> = load.phases.iter().map(|it| &*it.name).collect();
     let (name, groups) = (&scenario.scenario, &collected.groups);
+    let row = |variant: &&Variant| row(context, collected, scenario, variant);
     ScenarioFindings {
         groups: groups.of_scenario(name, &phase_names, &labels),
         routes: groups.routes_of_scenario(name, &phase_names, &labels),
         external_results: external_results::of_scenario(context, name, &phase_names, &labels),
-        name: scenario.scenario.clone(),
+        name: name.clone(),
         title: scenario.title.clone(),
         phases: distinct(load.phases.iter().map(line).collect()),
-        rows: variants
-            .iter()
-            .map(|variant| row(context, collected, scenario, variant))
-            .collect(),
-        null: nulls
-            .first()
-            .map(|variant| row(context, collected, scenario, variant))
-            .filter(|row| row.status != RowStatus::Missing),
+        rows: variants.iter().map(row).collect(),
+        null: (nulls.first().map(row)).filter(|row| row.status != RowStatus::Missing),
         wire: wire::of_scenario(context, scenario),
-        curves: collected
-            .curves
-            .of_scenario(&scenario.scenario, &phase_names, &labels),
+        curves: collected.curves.of_scenario(name, &phase_names, &labels),
         // Filled in later, from the rows of all scenarios.
         comparisons: Vec::new(),
         sentences: Vec::new(),
@@ -59,26 +48,21 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
     }
 }
 
+const SIDE_BY_SIDE: &str = " each, side by side";
+const KEPT_AWAKE: &str = ", core kept awake";
+
 fn line(phase: &Phase) -> PhaseLine {
     PhaseLine {
         name: phase.name.clone(),
         kind: kind_of(&phase.shape, phase.side_by_side),
-        label: format!(
-            "{}{}{}{}, {}",
-            loads::in_words(&phase.shape),
-            if phase.side_by_side {
-                " each, side by side"
-            } else {
-                ""
-            },
-            change_words(phase),
-            if phase.keep_awake {
-                ", core kept awake"
-            } else {
-                ""
-            },
-            phase.measure
-        ),
+        label: [
+            &*loads::in_words(&phase.shape),
+            if phase.side_by_side { SIDE_BY_SIDE } else { "" },
+            &change_words(phase),
+            if phase.keep_awake { KEPT_AWAKE } else { "" },
+            &format!(", {}", phase.measure),
+        ]
+        .concat(),
     }
 }
 
@@ -118,75 +102,52 @@ fn row(
 ) -> VariantRow {
     let cell = (scenario.scenario.clone(), variant.label().to_owned());
     let reasons = collected.reasons.get(&cell);
-    let phases = collected
-        .values
-        .get(&cell)
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let phases = collected.values.get(&cell).into_iter().flatten();
     VariantRow {
         variant: variant.label().to_owned(),
         kind: variant.clone(),
         status: status(context, scenario, variant),
         validity: reasons.map(|reasons| worst(reasons, None)),
-        reasons: reasons
-            .map(|reasons| once_each(reasons))
-            .unwrap_or_default(),
+        reasons: reasons.map_or_else(Vec::new, |it| once_each(it)),
         spoiled: collected.spoiled.get(&cell).cloned().unwrap_or_default(),
-        metrics: phases.iter().flat_map(metrics_of_phase).collect(),
+        metrics: phases.flat_map(metrics_of_phase).collect(),
     }
 }
 
 fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatus {
     let trials = context.trials_of(&scenario.scenario, variant.label());
-    let outcomes: Vec<_> = trials.map(|trial| &trial.record.outcome).collect();
-    if outcomes.contains(&&Outcome::Completed) {
-        return RowStatus::Measured;
-    }
-    let lacking = outcomes.iter().find_map(|outcome| match outcome {
-        Outcome::NotSupported { policies } => Some(policies.clone()),
-        _ => None,
-    });
-    match lacking {
-        Some(policies) => RowStatus::NotSupported { policies },
-        None if outcomes
-            .iter()
-            .any(|outcome| matches!(outcome, Outcome::Failed { .. })) =>
-        {
-            RowStatus::Failed
+    let mut status = RowStatus::Missing;
+    for trial in trials {
+        match (&trial.record.outcome, &status) {
+            (Outcome::Completed, _) => return RowStatus::Measured,
+            (Outcome::NotSupported { policies }, RowStatus::Missing | RowStatus::Failed) => {
+                let policies = policies.clone();
+                status = RowStatus::NotSupported { policies };
+            }
+            (Outcome::Failed { .. }, RowStatus::Missing) => status = RowStatus::Failed,
+            _ => {}
         }
-        None => RowStatus::Missing,
     }
+    status
 }
 
 /// The worst reason of each gate and phase, the worst first, with the number of blocks in which it
 /// occurred.
 fn once_each(reasons: &[Reason]) -> Vec<Reason> {
-    let mut once: Vec<(Reason, u32)> = Vec::new();
-    for reason in reasons {
-        let same = |known: &&mut (Reason, u32)| {
-            (known.0.gate, &known.0.phase) == (reason.gate, &reason.phase)
-        };
-        match once.iter_mut().find(same) {
-            Some((known, blocks)) => {
-                *blocks += 1;
-                if reason.validity > known.validity {
-                    *known = reason.clone();
-                }
-            }
-            None => once.push((reason.clone(), 1)),
+    let worst = |seen: Vec<&Reason>| {
+        // `max_by_key` returns the last of several maxima, so the order is reversed.
+        let worst = seen.iter().rev().max_by_key(|it| it.validity)?;
+        let mut worst = (*worst).clone();
+        if seen.len() > 1 {
+            let blocks = format!(" Seen in {} blocks.", seen.len());
+            worst.message.push_str(&blocks);
         }
-    }
-    once.sort_by_key(|(reason, _)| std::cmp::Reverse(reason.validity));
-    once.into_iter()
-        .map(|(mut reason, blocks)| {
-            if blocks > 1 {
-                reason
-                    .message
-                    .push_str(&format!(" Seen in {blocks} blocks."));
-            }
-            reason
-        })
-        .collect()
+        Some(worst)
+    };
+    let groups = by_key(reasons.iter().map(|it| ((it.gate, &it.phase), it))).into_iter();
+    let mut once: Vec<Reason> = groups.filter_map(|(_, seen)| worst(seen)).collect();
+    once.sort_by_key(|reason| std::cmp::Reverse(reason.validity));
+    once
 }
 
 fn metrics_of_phase(values: &PhaseValues) -> impl Iterator<Item = MetricFindings> + '_ {
@@ -216,7 +177,7 @@ mod tests {
     use crate::common::facts::PhaseKind;
 
     #[test]
-    fn loads_that_are_alike_are_distinguished_by_their_names() {
+    fn equal_loads_are_distinguished_by_their_names() {
         let line = |name: &str, label: &str| PhaseLine {
             name: name.into(),
             kind: PhaseKind::Closed,

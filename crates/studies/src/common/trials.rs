@@ -1,20 +1,15 @@
-//! The trials of the plan: finished, missing and failed.
+//! The trials of the plan: finished, missing and failed, and their timelines.
 
 use std::collections::BTreeSet;
 
-use gatebench_store::{Outcome, TrialRecord};
+use gatebench_store::{Outcome, SeriesRow, SeriesUsage, TrialRecord};
 
-use super::context::Context;
-use super::facts::{Failure, MissingTrial};
+use super::context::{Context, is_a_load, kind};
+use super::facts::{Failure, MissingTrial, TimelinePhase, TimelineSecond};
 
 /// The trials of the plan that are not on disk.
 pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
-    let on_disk = |number| {
-        context
-            .trials()
-            .iter()
-            .any(|trial| trial.record.trial.number == number)
-    };
+    let on_disk = |number| context.records().any(|it| it.trial.number == number);
     let planned = context.plan.trials.iter();
     planned
         .filter(|trial| !on_disk(trial.number))
@@ -27,28 +22,22 @@ pub(crate) fn missing(context: &Context) -> Vec<MissingTrial> {
         .collect()
 }
 
-/// Trials that failed.
+/// The trials that failed.
 pub(crate) fn failures(context: &Context) -> Vec<Failure> {
-    context
-        .trials()
-        .iter()
-        .filter_map(|trial| failure(&trial.record))
-        .collect()
+    context.records().filter_map(failure).collect()
 }
 
 /// A sentence for each trial that failed and was repeated.
 pub(crate) fn tried_again(context: &Context) -> Vec<String> {
-    let records = context.trials().iter().map(|trial| &trial.record);
-    let again = records.filter_map(|record| Some((record, record.trial.again?)));
-    let sentence = |(record, first): (&TrialRecord, u32)| {
+    let sentence = |record: &TrialRecord| {
         let of = &record.trial;
-        let ended = outcome_words(&record.outcome);
-        format!(
+        let (first, ended) = (of.again?, outcome_words(&record.outcome));
+        Some(format!(
             "Trial {first} ({}, {}) failed and was tried again as trial {}, which is {ended}.",
             of.variant, of.scenario, of.number
-        )
+        ))
     };
-    again.map(sentence).collect()
+    context.records().filter_map(sentence).collect()
 }
 
 fn failure(record: &TrialRecord) -> Option<Failure> {
@@ -73,23 +62,17 @@ fn failure(record: &TrialRecord) -> Option<Failure> {
     })
 }
 
-/// The number of the plan's blocks of which every trial was run to its end.
+/// The number of the plan's blocks in which every trial ran to its end.
 pub(crate) fn blocks_complete(context: &Context) -> u32 {
-    let ended = |number| {
-        let mut trials = context.trials().iter().map(|trial| &trial.record);
-        trials.any(|record| record.trial.number == number && record.outcome != Outcome::Interrupted)
-    };
-    let complete = |block: &u32| {
-        let mut trials = context
-            .plan
-            .trials
-            .iter()
-            .filter(|trial| trial.block == *block)
-            .peekable();
-        trials.peek().is_some() && trials.all(|trial| ended(trial.number))
-    };
-    let blocks: BTreeSet<u32> = context.plan.trials.iter().map(|it| it.block).collect();
-    blocks.iter().filter(|block| complete(block)).count() as u32
+    let trials = || context.plan.trials.iter();
+    let ended = context
+        .records()
+        .filter(|it| it.outcome != Outcome::Interrupted);
+    let ended: BTreeSet<u32> = ended.map(|it| it.trial.number).collect();
+    let left = trials().filter(|it| !ended.contains(&it.number));
+    let incomplete: BTreeSet<u32> = left.map(|it| it.block).collect();
+    let blocks: BTreeSet<u32> = trials().map(|it| it.block).collect();
+    blocks.difference(&incomplete).count() as u32
 }
 
 /// The duration of a trial, from the clock times of its record.
@@ -105,5 +88,37 @@ pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
         Outcome::NotSupported { .. } => "not supported",
         Outcome::Failed { .. } => "failed",
         Outcome::Interrupted => "interrupted",
+    }
+}
+
+/// The timeline of a trial, phase by phase. It leaves out the steps of a search, which are on its
+/// curve.
+pub(crate) fn timeline(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
+    let loads = record.phases.iter().filter(|phase| is_a_load(phase));
+    let phases = loads.map(|phase| TimelinePhase {
+        phase: phase.name.clone(),
+        kind: kind(phase),
+        began_ns: phase.began_ns,
+        seconds: series
+            .iter()
+            .filter(|row| row.phase == phase.name)
+            .map(second)
+            .collect(),
+    });
+    phases.collect()
+}
+
+fn second(row: &SeriesRow) -> TimelineSecond {
+    let cores = |usage: Option<SeriesUsage>| usage.map(|usage| usage.cpu_ns as f64 / 1e9);
+    TimelineSecond {
+        second: row.second,
+        completed: row.completed,
+        failed: row.failed,
+        response_p50_ns: row.response_p50_ns,
+        response_p99_ns: row.response_p99_ns,
+        gateway_cores: cores(row.gateway),
+        gateway_rss_anon_bytes: row.gateway.map(|usage| usage.rss_anon_bytes),
+        engine_cores: cores(row.engine),
+        upstream_cores: cores(row.upstream),
     }
 }

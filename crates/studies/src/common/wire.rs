@@ -5,11 +5,12 @@ use gatebench_report::format::{grouped, listed, quantity, three_figures};
 use gatebench_report::{Tone, Unit};
 use gatebench_store::{TrialRecord, WireFacts};
 
+use super::by_key;
 use super::context::Context;
 use super::facts::{WireFact, WireFindings, WireName};
 use super::gates::thresholds::WRITTEN_BYTES_MAX;
 
-/// The facts that should be equal for all gateways, whatever their configuration.
+/// The facts that should be equal for all gateways, regardless of their configuration.
 const MEANT_TO_BE_EQUAL: [WireName; 3] = [
     WireName::UpstreamVersion,
     WireName::PassesRequests,
@@ -30,7 +31,7 @@ pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFin
 }
 
 /// Returns a sentence for each fact that differs between gateways. A fact that is wrong in itself
-/// is a reason against its trial instead.
+/// is a reason against its trial.
 pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
     let names = MEANT_TO_BE_EQUAL.into_iter();
     names
@@ -41,29 +42,25 @@ pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
 /// The difference in a sentence: `not equal on the wire: responses passed on before they are whole:
 /// yes at reference and envoy; no at nginx.`
 fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
-    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
-    let mut any = false;
     // The direct variant has no gateway process and does not change messages.
-    for found in wire.iter().filter(|found| !found.is_direct) {
-        let mut facts = found.facts.iter().filter(|fact| fact.name == name);
-        let Some(fact) = facts.next() else { continue };
-        any |= fact.differs;
-        match groups.iter_mut().find(|(text, _)| *text == fact.text) {
-            Some((_, variants)) => variants.push(found.variant.clone()),
-            None => groups.push((&fact.text, vec![found.variant.clone()])),
-        }
-    }
+    let gateways = wire.iter().filter(|found| !found.is_direct);
+    let facts = gateways.filter_map(|found| {
+        let fact = found.facts.iter().find(|fact| fact.name == name)?;
+        Some((fact, found.variant.clone()))
+    });
+    let facts: Vec<(&WireFact, String)> = facts.collect();
+    let differs = facts.iter().any(|(fact, _)| fact.differs);
+    let groups = by_key(
+        facts
+            .into_iter()
+            .map(|(fact, variant)| (&fact.text, variant)),
+    );
     let groups: Vec<String> = groups
         .into_iter()
         .map(|(text, variants)| format!("{text} at {}", listed(&variants)))
         .collect();
-    any.then(|| {
-        format!(
-            "not equal on the wire: {}: {}.",
-            name.title(),
-            groups.join("; ")
-        )
-    })
+    let (title, groups) = (name.title(), groups.join("; "));
+    differs.then(|| format!("not equal on the wire: {title}: {groups}."))
 }
 
 /// Marks the gateways whose value is not the most common one; in a tie, the first value counts as
@@ -93,16 +90,12 @@ fn of_cell(context: &Context, scenario: &Scenario, variant: &Variant) -> Option<
     let phases = || records.iter().flat_map(|record| &record.phases);
     let wires: Vec<&WireFacts> = phases().filter_map(|phase| phase.wire.as_ref()).collect();
     (!wires.is_empty()).then_some(())?;
-    let facts = [
-        counted_at_upstream(&wires),
-        vec![per_client_connection(&wires)],
-        vec![retries(&records)],
-        buffering(&records),
-        gateway(&wires, &records),
-        routes(&records),
-    ];
-    let mut facts: Vec<WireFact> = facts.into_iter().flatten().collect();
-    facts.sort_by_key(|fact| WireName::ALL.iter().position(|name| *name == fact.name));
+    let mut facts = vec![per_client_connection(&wires), retries(&records)];
+    facts.extend(counted_at_upstream(&wires));
+    facts.extend(buffering(&records));
+    facts.extend(gateway(&wires, &records));
+    facts.extend(routes(&records));
+    facts.sort_by_key(|fact| fact.name);
     Some(WireFindings {
         variant: variant.label().to_owned(),
         is_direct: *variant == Variant::Direct,
@@ -126,22 +119,17 @@ fn counted_at_upstream(wires: &[&WireFacts]) -> Vec<WireFact> {
     if requests == 0.0 {
         return Vec::new();
     }
-    let each = |name, total: f64| fact(name, total / requests, three_figures(total / requests));
     let bytes = |name, total: f64| {
         let each = total / requests;
         fact(name, each, quantity(each, Unit::Bytes))
     };
-    let connections = sum(|it| it.connections);
-    let per_connection = requests / connections.max(1.0);
-    let (old, new) = (sum(|it| it.http10), sum(|it| it.http2));
+    let fields = sum(|it| it.fields) / requests;
+    let per_connection = requests / sum(|it| it.connections).max(1.0);
+    let name = WireName::RequestsPerUpstreamConnection;
     vec![
-        version(requests, old, new),
-        fact(
-            WireName::RequestsPerUpstreamConnection,
-            per_connection,
-            grouped(per_connection),
-        ),
-        each(WireName::Fields, sum(|it| it.fields)),
+        version(requests, sum(|it| it.http10), sum(|it| it.http2)),
+        fact(name, per_connection, grouped(per_connection)),
+        fact(WireName::Fields, fields, three_figures(fields)),
         bytes(WireName::HeadBytes, sum(|it| it.head_bytes)),
         bytes(WireName::BodyBytes, sum(|it| it.body_bytes)),
     ]
@@ -184,7 +172,7 @@ fn retries(records: &[&TrialRecord]) -> WireFact {
     }
 }
 
-/// The fact is tested once in each trial; the text states whether the trials disagree.
+/// Each trial tests this once; the text states whether the trials disagree.
 fn buffering(records: &[&TrialRecord]) -> Vec<WireFact> {
     let tried = |name, of: fn(&gatebench_store::Buffering) -> Option<bool>| {
         let all = records.iter().filter_map(|it| of(it.buffering.as_ref()?));
@@ -216,16 +204,14 @@ fn gateway(wires: &[&WireFacts], records: &[&TrialRecord]) -> Vec<WireFact> {
     let each = written as f64 / responses.max(1) as f64;
     let busy = all.iter().map(|it| it.threads_busy).max().unwrap_or(0);
     let gateways = records.iter().filter_map(|record| record.gateway.as_ref());
-    let (asked, processes) = gateways.fold((0, 0), |(asked, processes), it| {
-        (it.workers.max(asked), it.processes.max(processes))
+    let (configured, processes) = gateways.fold((0, 0), |(configured, processes), it| {
+        (it.workers.max(configured), it.processes.max(processes))
     });
-    let of = |count: u32| grouped(f64::from(count));
+    let [threads, processes, configured] =
+        [threads, processes, configured].map(|it| grouped(it.into()));
     let text = format!(
-        "{} of {} in {} processes, {} configured",
-        of(busy),
-        of(threads),
-        of(processes),
-        of(asked)
+        "{} of {threads} in {processes} processes, {configured} configured",
+        grouped(busy.into())
     );
     vec![
         WireFact {
@@ -236,24 +222,18 @@ fn gateway(wires: &[&WireFacts], records: &[&TrialRecord]) -> Vec<WireFact> {
     ]
 }
 
-fn routes(records: &[&TrialRecord]) -> Vec<WireFact> {
+/// The smallest number of routes that responded in a parity check.
+fn routes(records: &[&TrialRecord]) -> Option<WireFact> {
     let passes = records
         .iter()
         .flat_map(|record| record.parity_before.iter().chain(&record.parity_after));
     let fewest = passes
         .filter(|pass| pass.routes_expected > 0)
-        .min_by_key(|pass| pass.routes_answering);
-    let groups = fewest.map(|pass| {
-        let (responding, expected) = (pass.routes_answering, pass.routes_expected);
-        let of = |count: u32| grouped(f64::from(count));
-        WireFact {
-            differs: responding < expected,
-            ..fact(
-                WireName::Routes,
-                f64::from(responding),
-                format!("{} of {}", of(responding), of(expected)),
-            )
-        }
-    });
-    groups.into_iter().collect()
+        .min_by_key(|pass| pass.routes_answering)?;
+    let [responding, expected] = [fewest.routes_answering, fewest.routes_expected].map(f64::from);
+    let text = format!("{} of {}", grouped(responding), grouped(expected));
+    Some(WireFact {
+        differs: responding < expected,
+        ..fact(WireName::Routes, responding, text)
+    })
 }

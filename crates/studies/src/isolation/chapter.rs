@@ -93,14 +93,8 @@ fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
 /// The line of a measure; `decided` is true if any of the measures decides.
 fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     let verdict = measure.result.verdict;
-    let (ratio, own) = (
-        verdicts::ratio(&measure.result),
-        measure
-            .own
-            .as_ref()
-            .map(verdicts::ratio)
-            .unwrap_or_default(),
-    );
+    let ratio = verdicts::ratio(&measure.result);
+    let own = measure.own.as_ref().map_or(String::new(), verdicts::ratio);
     Line {
         name: Text::from(capitalised(measure.title)).strong_if(measure.decides),
         decides: measure.decides,
@@ -119,8 +113,8 @@ fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     }
 }
 
-/// Draws a measure block by block: full points next to failing groups, hollow points next to
-/// healthy groups.
+/// Draws a measure block by block. Full points are values next to failing groups, and hollow points
+/// are values next to healthy groups.
 fn pairs(id: &str, found: &IsolationMeasure, class: &str) -> String {
     let values = found.blocks.iter().flat_map(|it| [it.failing, it.healthy]);
     let up = Axis::from_zero(values.fold(0.0, f64::max));

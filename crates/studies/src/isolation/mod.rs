@@ -81,15 +81,15 @@ fn findings(
     collected: &Collected<'_>,
     tests: &[Isolation],
 ) -> Vec<IsolationFindings> {
-    let variants = context.plan.variants.iter().map(|variant| variant.label());
-    let cells = tests
-        .iter()
-        .flat_map(|isolation| variants.clone().map(move |variant| (isolation, variant)));
-    cells
-        .filter_map(|(isolation, variant)| {
-            Sides::of(isolation, variant, collected).findings(isolation, variant, context.plan.seed)
-        })
-        .collect()
+    let plan = context.plan;
+    let mut found = Vec::new();
+    for isolation in tests {
+        for variant in plan.variants.iter().map(|variant| variant.label()) {
+            let sides = Sides::of(isolation, variant, collected);
+            found.extend(sides.findings(isolation, variant, plan.seed));
+        }
+    }
+    found
 }
 
 /// The good group in each of the three scenarios.
@@ -101,11 +101,8 @@ struct Sides<'a> {
 
 impl<'a> Sides<'a> {
     fn of(isolation: &Isolation, variant: &str, collected: &Collected<'a>) -> Self {
-        let side = |scenario: &str| {
-            collected
-                .groups
-                .of_trials(scenario, variant, &isolation.group)
-        };
+        let groups = &collected.groups;
+        let side = |scenario: &str| groups.of_trials(scenario, variant, &isolation.group);
         Self {
             failing: side(&isolation.failing),
             healthy: side(&isolation.healthy),
@@ -222,10 +219,9 @@ fn counts(side: &[GroupOfTrial<'_>]) -> IsolationCounts {
 
 fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
     let (ratio, interval) = ratio_and_interval(result);
-    let within = if interval.is_empty() {
-        String::new()
-    } else {
-        format!(" ({interval})")
+    let within = match interval.is_empty() {
+        true => String::new(),
+        false => format!(" ({interval})"),
     };
     let relation = match result.verdict {
         Verdict::Better => "better than",
@@ -309,10 +305,8 @@ fn slowness(found: &IsolationFindings) -> (Decision, String) {
         return (Decision::Worse, text);
     }
     if let Some(open) = verdict_is(is_open) {
-        return (
-            Decision::Open,
-            format!("In {scenario}, {kept}. {}", open.text),
-        );
+        let text = format!("In {scenario}, {kept}. {}", open.text);
+        return (Decision::Open, text);
     }
     if found.measures.is_empty() {
         let text = format!(

@@ -78,11 +78,12 @@ fn memory_chart(
     let size = scale.divisor;
     let across = Axis::covering_log(all().map(|(count, _)| *count));
     let up = Axis::covering_log_closely(all().map(|(_, value)| value / size));
+    let point = |(count, value): &(f64, f64)| {
+        let (value, count) = (short(*value, unit), grouped(*count));
+        format!("{value} with {count}")
+    };
     let described = |(variant, points): &(&str, Vec<(f64, f64)>)| {
-        let points = points.iter();
-        let points = points
-            .map(|(count, value)| format!("{} with {}", short(*value, unit), grouped(*count)));
-        let points: Vec<String> = points.collect();
+        let points: Vec<String> = points.iter().map(point).collect();
         format!("{variant}: {}.", points.join(", "))
     };
     let words: Vec<String> = lines.iter().map(described).collect();
@@ -96,9 +97,9 @@ fn memory_chart(
             .collect(),
         dots: points
             .iter()
-            .map(|(count, value)| {
-                let words = format!("{} with {}", short(*value, unit), grouped(*count));
-                Dot::new((*count, value / size), "dot", format!("{variant}: {words}"))
+            .map(|it| {
+                let tip = format!("{variant}: {}", point(it));
+                Dot::new((it.0, it.1 / size), "dot", tip)
             })
             .collect(),
         ..Series::default()
@@ -133,8 +134,8 @@ fn explanation(costs: &MarginalCostFindings) -> String {
             format!(" The cost of a request is stated at {load}.")
         });
     format!(
-        "Medians and ranges of the blocks. The last column of a measure is what each further one takes, from the \
-         smallest to the largest number, paired by block. {memory}{load}"
+        "Medians and ranges of the blocks. The last column of a measure is the cost of each additional item, between \
+         the smallest and the largest number, paired by block. {memory}{load}"
     )
 }
 

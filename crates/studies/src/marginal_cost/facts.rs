@@ -48,7 +48,7 @@ impl MarginalUnit {
 pub struct MarginalCostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase that it is measured in; none if each number is a separate phase.
+    /// The phase in which it is measured; none if each number is a separate phase.
     pub phase: Option<String>,
     /// Its load as text. The time to readiness is measured before the first load.
     pub load: Option<String>,

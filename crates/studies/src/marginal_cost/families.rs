@@ -4,6 +4,7 @@ use gatebench_model::load::Closed;
 use gatebench_model::{AxisValue, Phase, Plan, Scenario, Shape};
 
 use super::facts::{MarginalCostMeasure, MarginalUnit};
+use crate::common::by_key;
 use crate::common::facts::{Metric, PhaseKind, PhaseLine, ScenarioFindings};
 
 /// Scenarios or loads that differ only in one number.
@@ -39,35 +40,24 @@ pub(super) fn of_plan(plan: &Plan, scenarios: &[ScenarioFindings]) -> Vec<Family
 /// A scenario belongs to a family if its name ends with its number of routes or consumers, and the
 /// other scenarios with that name have the same upstream and policies.
 fn of_scenarios(plan: &Plan, measures: &[MarginalCostMeasure]) -> Vec<Family> {
-    let mut families: Vec<(Family, &Scenario)> = Vec::new();
-    for scenario in &plan.scenarios {
-        let Some((name, what, count)) = marginal_unit(scenario) else {
-            continue;
-        };
-        let same = |(family, first): &&mut (Family, &Scenario)| {
-            family.name == name
-                && family.what == what
-                && first.upstream == scenario.upstream
-                && first.policies() == scenario.policies()
-        };
+    let members = plan.scenarios.iter().filter_map(|scenario| {
+        let (name, what, count) = marginal_unit(scenario)?;
         let member = Member {
             count,
             scenario: scenario.scenario.clone(),
             phase: None,
         };
-        if let Some((family, _)) = families.iter_mut().find(same) {
-            family.members.push(member);
-            continue;
-        }
-        let family = Family {
-            name: name.to_owned(),
-            what,
-            members: vec![member],
-            measures: measures.to_vec(),
-        };
-        families.push((family, scenario));
-    }
-    families.into_iter().map(|(family, _)| family).collect()
+        let shared = (&scenario.upstream, scenario.policies());
+        Some(((name, what, shared), member))
+    });
+    let families = by_key(members).into_iter();
+    let families = families.map(|((name, what, _), members)| Family {
+        name: name.to_owned(),
+        what,
+        members,
+        measures: measures.to_vec(),
+    });
+    families.collect()
 }
 
 /// The family of a scenario, the unit in which its members differ, and the number in this scenario.
@@ -125,23 +115,17 @@ fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
             ..closed.clone()
         } == *first
     };
-    let mut members: Vec<Member> = Vec::new();
-    for (phase, closed) in all.iter().filter(|(_, closed)| is_alike(closed)) {
-        if members
-            .iter()
-            .all(|known| known.count != closed.connections)
-        {
-            members.push(Member {
-                count: closed.connections,
-                scenario: scenario.scenario.clone(),
-                phase: Some(phase.clone()),
-            });
-        }
-    }
+    let alike = all.iter().filter(|(_, closed)| is_alike(closed));
+    let members = by_key(alike.map(|(phase, closed)| (closed.connections, phase))).into_iter();
+    let member = |(count, phases): (u32, Vec<&String>)| Member {
+        count,
+        scenario: scenario.scenario.clone(),
+        phase: phases.first().copied().cloned(),
+    };
     Some(Family {
         name: scenario.scenario.clone(),
         what: MarginalUnit::Connections,
-        members,
+        members: members.map(member).collect(),
         measures: vec![MarginalCostMeasure {
             metric: Metric::GatewayRssAnonMax,
             unit: Metric::GatewayRssAnonMax.unit(),

@@ -10,13 +10,8 @@ use crate::common::facts::{Metric, Sentence};
 /// compares these costs, so they are not ranked.
 pub(crate) fn sentences(costs: &MarginalCostFindings) -> Vec<Sentence> {
     let gateways = costs.gateways.iter().filter_map(|gateway| {
-        let text = sentence(costs, gateway)?;
-        Some(Sentence::new(
-            Tone::Plain,
-            text,
-            None,
-            Some(&gateway.variant),
-        ))
+        let (text, variant) = (sentence(costs, gateway)?, Some(&*gateway.variant));
+        Some(Sentence::new(Tone::Plain, text, None, variant))
     });
     gateways.collect()
 }
@@ -44,12 +39,9 @@ fn sentence(costs: &MarginalCostFindings, gateway: &GatewayMarginalCosts) -> Opt
     );
     if each.blocks > 1 {
         let (low, high) = each.span();
+        let (low, high) = (bytes(low), bytes(high));
         let blocks = counted(each.blocks as u64, "block");
-        text.push_str(&format!(
-            " ({} to {} over {blocks})",
-            bytes(low),
-            bytes(high)
-        ));
+        text.push_str(&format!(" ({low} to {high} over {blocks})"));
     }
     text.push_str(&format!(": {}", at_each(gateway, memory, Unit::Bytes)?));
     let start = place(costs, Metric::GatewayStart);

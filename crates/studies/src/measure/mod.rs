@@ -2,7 +2,6 @@
 
 pub mod plan;
 
-use gatebench_model::load::Spread;
 use gatebench_model::{Phase, Plan, Scenario, Shape, Shares, Variant};
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
 use gatebench_report::format::counted;
@@ -15,6 +14,7 @@ use crate::common::collect::Collected;
 use crate::common::context::{Context, is_of, throughput_per_second};
 use crate::common::facts::{Aspect, Metric};
 use crate::common::gates::is_smoke;
+use crate::common::loads::arrivals;
 use crate::common::shares::OfShare;
 use crate::kind::{Analysed, FurtherLoad, Next, StudyFindings, StudyKind};
 
@@ -166,11 +166,8 @@ fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
 
 /// The title of the table, from the plan of the run.
 fn title(shares: &Shares) -> String {
-    let arrivals = match shares.arrivals {
-        Spread::Poisson => "Poisson arrivals",
-        Spread::Uniform => "even arrivals",
-    };
     let connections = counted(u64::from(shares.connections), "connection");
+    let arrivals = arrivals(shares.arrivals);
     format!("latency at shares of saturation ({connections}, {arrivals})")
 }
 

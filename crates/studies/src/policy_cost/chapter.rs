@@ -132,12 +132,8 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
         let chart = Chart::new(variant, svg).coloured(class);
         Some(chart.aside(&*measure.load))
     };
-    let charts: Vec<Chart> = costs
-        .gateways
-        .iter()
-        .enumerate()
-        .filter_map(chart)
-        .collect();
+    let gateways = costs.gateways.iter().enumerate();
+    let charts: Vec<Chart> = gateways.filter_map(chart).collect();
     if charts.is_empty() {
         return Vec::new();
     }
@@ -238,7 +234,7 @@ fn waterfall(
 
 impl Drawn<'_> {
     fn is_policy(&self) -> bool {
-        self.line.baseline().is_some()
+        self.line.role.baseline().is_some()
     }
 
     /// The cost of a policy; none for the total of a scenario.
@@ -282,11 +278,9 @@ fn note(metric: Metric) -> &'static str {
 /// measured.
 fn scale(costs: &CostFindings, index: usize) -> Option<UnitScale> {
     let unit = costs.measures[index].unit;
-    let lines = || costs.gateways.iter().flat_map(|gateway| &gateway.lines);
-    let totals: Vec<f64> = lines()
-        .filter_map(|line| line.figures[index].total.as_ref())
-        .map(|total| total.median)
-        .collect();
+    let lines = costs.gateways.iter().flat_map(|gateway| &gateway.lines);
+    let totals = lines.filter_map(|line| Some(line.figures[index].total.as_ref()?.median));
+    let totals: Vec<f64> = totals.collect();
     (!totals.is_empty()).then(|| UnitScale::of_all(totals, unit))
 }
 
@@ -306,7 +300,7 @@ fn cell(line: &CostLine, figure: &CostFigure, measure: &CostMeasure, scale: Unit
         RowStatus::Failed => return Cell::Absent("failed"),
         RowStatus::Missing | RowStatus::Measured => {}
     }
-    if line.baseline().is_none() {
+    if line.role.baseline().is_none() {
         let validity = figure.validity.unwrap_or(Validity::Valid);
         let cell = Cell::of(figure.total.as_ref(), validity, scale);
         return with_rank(cell, figure.rank);

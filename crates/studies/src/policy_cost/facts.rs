@@ -21,7 +21,7 @@ pub struct CostFindings {
 pub struct CostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase that it is measured in.
+    /// The phase in which it is measured.
     pub phase: String,
     pub kind: PhaseKind,
     /// Its load as text: `5,000 requests/s`.
@@ -69,7 +69,7 @@ pub enum CostRole {
         /// Name of that scenario.
         baseline: String,
     },
-    /// Policies on requests that the run never sends without them.
+    /// Policies on requests that the run never sends without policies.
     Alone,
 }
 
@@ -128,12 +128,5 @@ impl CostRole {
             Self::Policy { baseline } => Some(baseline),
             Self::Responses | Self::Plain | Self::Alone => None,
         }
-    }
-}
-
-impl CostLine {
-    /// The scenario that sends the same requests without policies.
-    pub fn baseline(&self) -> Option<&str> {
-        self.role.baseline()
     }
 }

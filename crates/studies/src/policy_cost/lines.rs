@@ -38,10 +38,9 @@ pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
         plan.scenarios.iter().partition(|it| is_mocked(it));
     let (plain, with): (Vec<&Scenario>, Vec<&Scenario>) =
         others.into_iter().partition(|it| it.needs().is_empty());
-    let mut lines: Vec<Placed> = mocked
-        .into_iter()
-        .map(|scenario| Placed::of(scenario, CostRole::Responses))
-        .collect();
+    let mocked = mocked.into_iter();
+    let mocked = mocked.map(|scenario| Placed::of(scenario, CostRole::Responses));
+    let mut lines: Vec<Placed> = mocked.collect();
     let mut any = false;
     let baseline = |scenario: &Scenario| plain_proxy(scenario, &plain).map(|it| &it.scenario);
     for base in &plain {
@@ -64,11 +63,9 @@ pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
 /// Reports whether the policies make the gateway serve all requests itself.
 fn is_mocked(scenario: &Scenario) -> bool {
     let mocked = |request: &Request| {
-        let route = scenario.route_of(&request.path);
-        route.is_some_and(|route| {
-            let mut policies = route.policies.iter();
-            policies.any(|policy| matches!(policy, Policy::Mock(_)))
-        })
+        let route = scenario.route_of(&request.path).into_iter();
+        let mut policies = route.flat_map(|route| &route.policies);
+        policies.any(|policy| matches!(policy, Policy::Mock(_)))
     };
     scenario.load_requests().all(mocked)
 }
@@ -82,17 +79,10 @@ fn plain_proxy<'a>(scenario: &Scenario, plain: &[&'a Scenario]) -> Option<&'a Sc
 /// Reports whether two scenarios send the same requests to the same upstream. Headers may differ,
 /// because a policy may require a key or a token, which is part of its cost.
 fn same_work(a: &Scenario, b: &Scenario) -> bool {
-    let work = |scenario: &Scenario| -> Vec<(f64, String, String, Option<Vec<u8>>)> {
-        let requests = scenario.load_requests().map(|request| {
-            let body = request.body.as_ref().map(|body| body.bytes().to_vec());
-            (
-                request.weight,
-                request.method.clone(),
-                request.path.clone(),
-                body,
-            )
-        });
-        requests.collect()
-    };
-    a.upstream == b.upstream && a.groups.len() == b.groups.len() && work(a) == work(b)
+    fn work(it: &Request) -> (f64, &str, &str, Option<&[u8]>) {
+        let body = it.body.as_ref().map(|body| body.bytes());
+        (it.weight, &it.method, &it.path, body)
+    }
+    let same = a.load_requests().map(work).eq(b.load_requests().map(work));
+    same && a.upstream == b.upstream && a.groups.len() == b.groups.len()
 }

@@ -1,5 +1,5 @@
 //! Ranks gateways by total and by the cost that a policy adds. Ranks depend on the intervals of
-//! verdicts, so they exist only from ten blocks on.
+//! verdicts, so they need ten blocks.
 
 use gatebench_report::Validity;
 use gatebench_stats::{Direction, Verdict, ranks, ranks_by};
@@ -40,23 +40,13 @@ fn totals(
     measure: &CostMeasure,
     scenarios: &[ScenarioFindings],
 ) -> Vec<Option<usize>> {
-    let verdicts: Vec<(&str, &str, Verdict)> = gateways
-        .first()
-        .and_then(|it| {
-            scenarios
-                .iter()
-                .find(|known| known.name == it.lines[line].scenario)
-        })
+    let own = gateways.first().map(|it| &it.lines[line].scenario);
+    let scenario = scenarios.iter().find(|it| Some(&it.name) == own);
+    let verdicts: Vec<(&str, &str, Verdict)> = scenario
         .into_iter()
         .flat_map(|scenario| &scenario.comparisons)
         .filter(|it| it.metric == measure.metric && it.phase == measure.phase)
-        .map(|it| {
-            (
-                it.candidate.as_str(),
-                it.baseline.as_str(),
-                it.result.verdict,
-            )
-        })
+        .map(|it| (&*it.candidate, &*it.baseline, it.result.verdict))
         .collect();
     let is_compared = |at: &usize| {
         let gateway = &gateways[*at];
@@ -71,13 +61,11 @@ fn totals(
         let [a, b] = [a, b].map(|at| gateways[known[at]].variant.as_str());
         verdicts.contains(&(a, b, Verdict::Better)) || verdicts.contains(&(b, a, Verdict::Worse))
     };
-    let found = ranks_by(known.len(), is_ahead);
     let mut ranks = vec![None; gateways.len()];
     if known.len() > 1 {
-        known
-            .iter()
-            .zip(found)
-            .for_each(|(at, rank)| ranks[*at] = Some(rank));
+        for (at, rank) in known.iter().zip(ranks_by(known.len(), is_ahead)) {
+            ranks[*at] = Some(rank);
+        }
     }
     ranks
 }

@@ -5,12 +5,12 @@ use gatebench_report::csv::{field, name_of, suffix};
 use gatebench_report::{Validity, verdicts};
 use gatebench_stats::{Estimate, Interval};
 
-use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
+use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, GatewayCosts};
 
 const HEAD: &str = "gateway,scenario,baseline,policies,phase,metric,total_median,total_min,total_max,\
      total_rank,cost,cost_low,cost_high,cost_rank,ratio,ratio_low,ratio_high,confidence,blocks,verdict,validity";
 
-/// The costs of policies as records; empty if no policy has a plain proxy next to it.
+/// The costs of policies as records; empty if no policy has a plain proxy.
 pub struct CostRecords<'a>(pub Option<&'a CostFindings>);
 
 impl Report for CostRecords<'_> {
@@ -45,7 +45,7 @@ fn record(
     let mut record = vec![
         field(&gateway.variant),
         field(&line.scenario),
-        field(baseline(line)),
+        field(line.role.baseline().unwrap_or_default()),
         field(&line.policies.join(" ")),
         field(&measure.phase),
         format!("{}_{}", name_of(&measure.metric), suffix(measure.unit)),
@@ -58,13 +58,6 @@ fn record(
     let validity = cost.map(|it| it.validity).or(figure.validity);
     record.push(optional(validity.map(Validity::word)));
     record
-}
-
-fn baseline(line: &CostLine) -> &str {
-    match &line.role {
-        CostRole::Policy { baseline } => baseline,
-        CostRole::Responses | CostRole::Plain | CostRole::Alone => "",
-    }
 }
 
 /// Cost, interval and rank; ratio, interval and confidence; blocks and verdict.

@@ -15,13 +15,8 @@ pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
     };
     let gateways = costs.gateways.iter();
     let overviews = gateways.filter_map(|gateway| {
-        let text = overview(gateway, measure)?;
-        Some(Sentence::new(
-            Tone::Plain,
-            text,
-            None,
-            Some(&gateway.variant),
-        ))
+        let (text, variant) = (overview(gateway, measure)?, Some(&*gateway.variant));
+        Some(Sentence::new(Tone::Plain, text, None, variant))
     });
     let lines = costs.gateways.first().map_or(0, |it| it.lines.len());
     let policies = (0..lines).filter_map(|line| {
@@ -33,22 +28,16 @@ pub(crate) fn sentences(costs: &CostFindings) -> Vec<Sentence> {
 
 /// An overview: `nginx takes 14.2 µs of CPU per plain request at 5,000 requests/s; its policies add
 /// from 0.310 µs (rate-limit-never-reached) to 31.0 µs (pipeline).` None if fewer than three costs
-/// are known, because their own sentences state as much.
+/// are known, because an overview would only repeat their sentences.
 fn overview(gateway: &GatewayCosts, measure: &CostMeasure) -> Option<String> {
-    let mut known: Vec<(&CostLine, f64)> = gateway
-        .lines
-        .iter()
-        .filter_map(|line| Some((line, cost(line)?.difference.effect)))
-        .collect();
+    let known = |line| Some((line, cost(line)?.difference.effect));
+    let mut known: Vec<(&CostLine, f64)> = gateway.lines.iter().filter_map(known).collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let [(least, from), .., (most, to)] = known.as_slice() else {
+    let [(least, from), _, .., (most, to)] = known.as_slice() else {
         return None;
     };
-    (known.len() >= 3).then_some(())?;
-    let plain = gateway
-        .lines
-        .iter()
-        .find(|line| line.role == CostRole::Plain)?;
+    let mut lines = gateway.lines.iter();
+    let plain = lines.find(|line| line.role == CostRole::Plain)?;
     let total = plain.figures.first()?.total.as_ref()?;
     Some(format!(
         "{} takes {} of CPU per plain request{}; {} add from {} ({}) to {} ({}).",
@@ -71,7 +60,7 @@ fn policy<'a>(
     line: usize,
 ) -> Option<(&'a str, String)> {
     let first = costs.gateways.first()?.lines.get(line)?;
-    let baseline = first.baseline()?;
+    let baseline = first.role.baseline()?;
     let costs_in_words: Vec<String> = costs
         .gateways
         .iter()
@@ -105,13 +94,9 @@ fn cost_words(cost: &Cost) -> String {
         split_quantity(value, Unit::CpuNanosecondsPerRequest).0
     });
     let verdict = cost.ratio.as_ref().map(|ratio| ratio.verdict);
+    let within = percent(SMALLEST_EFFECT);
     let remark = match verdict {
-        Some(Verdict::NoChange) => {
-            format!(
-                "; nothing that matters, within ±{}",
-                percent(SMALLEST_EFFECT)
-            )
-        }
+        Some(Verdict::NoChange) => format!("; nothing that matters, within ±{within}"),
         Some(Verdict::Inconclusive { .. }) => "; inconclusive".into(),
         _ => String::new(),
     };
@@ -131,17 +116,11 @@ fn cost_words(cost: &Cost) -> String {
 
 /// The number of blocks that the gateway spoiled, with or without the policy.
 fn spoiled_blocks(cost: &Cost) -> usize {
-    let (with, plain) = (
-        &cost.spoiled.candidate.blocks,
-        &cost.spoiled.baseline.blocks,
-    );
+    let [with, plain] = [&cost.spoiled.candidate, &cost.spoiled.baseline].map(|it| &it.blocks);
     with.len() + plain.iter().filter(|it| !with.contains(it)).count()
 }
 
 fn signed_time(value_ns: f64) -> String {
     let sign = if value_ns < 0.0 { "−" } else { "+" };
-    format!(
-        "{sign}{}",
-        short(value_ns.abs(), Unit::CpuNanosecondsPerRequest)
-    )
+    sign.to_owned() + &short(value_ns.abs(), Unit::CpuNanosecondsPerRequest)
 }

@@ -29,7 +29,7 @@ const FUNCTIONS_NAMED: usize = 3;
 /// The longest function name that is not shortened.
 const NAME_CHARS_MAX: usize = 56;
 
-/// The share of samples in unnamed functions from which on the report mentions it.
+/// The share of samples in unnamed functions above which a sentence reports it.
 const NAMELESS_MAX: f64 = 0.2;
 
 /// The samples of a gateway in a scenario, over all blocks.
@@ -71,7 +71,7 @@ fn profiles(context: &Context) -> Result<StudyFindings, StoreError> {
 }
 
 impl<'a> Profile<'a> {
-    /// The samples of all completed trials; none if there are none.
+    /// The samples of all completed trials; none if nothing was sampled.
     fn of(context: &Context, scenario: &str, variant: &'a str) -> Result<Option<Self>, StoreError> {
         let mut profile = Self {
             variant,
@@ -133,13 +133,14 @@ impl<'a> Profile<'a> {
         let mut selves: Vec<(&str, f64)> = self.selves().into_iter().collect();
         selves.sort_by(|a, b| b.1.total_cmp(&a.1));
         let named = selves.iter().filter(|(name, _)| has_name(name));
-        let named: Vec<String> = named
-            .take(FUNCTIONS_NAMED)
-            .map(|(name, ns)| format!("{} ({} µs)", short(name), microseconds(*ns)))
-            .collect();
+        let named = named.take(FUNCTIONS_NAMED).map(|(name, ns)| {
+            let (time, _) = split_quantity(*ns, Unit::CpuNanosecondsPerRequest);
+            format!("{} ({time} µs)", short(name))
+        });
+        let named: Vec<String> = named.collect();
         let most = match &named[..] {
             [] => String::new(),
-            named => format!(", above all in {}", named.join(", ")),
+            named => format!(", mostly in {}", named.join(", ")),
         };
         let text = format!(
             "{}: {} while it was sampled{most}; the full profile is in {}.",
@@ -157,8 +158,8 @@ impl<'a> Profile<'a> {
         let share = nameless.map(|(_, ns)| ns).sum::<f64>() / self.ns(self.sampled_ns);
         (share > NAMELESS_MAX).then(|| {
             let text = format!(
-                "{}: {:.0} % of the samples are of functions without a name; install the gateway's debug symbols, or use a build \
-                 that is not stripped.",
+                "{}: {:.0} % of the samples are in functions without a name; install the gateway's debug symbols, \
+                 or use a build that is not stripped.",
                 self.variant,
                 share * 100.0
             );
@@ -241,25 +242,19 @@ fn rows(profiles: &[Profile<'_>]) -> Vec<FigureRow> {
 
 /// The stacks of both profiles with the candidate's widths, coloured by the difference from the
 /// baseline.
-fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -> FlameGraph {
-    let of = |profile: &Profile<'_>, stack: &str| {
-        let samples = profile.stacks.get(stack).copied();
-        samples.map_or(0.0, |samples| profile.ns(samples))
-    };
+fn difference<'a>(
+    scenario: &str,
+    candidate: &'a Profile<'_>,
+    baseline: &'a Profile<'_>,
+) -> FlameGraph {
     // The outermost frame is the process's name, which differs between the two but does not matter.
-    let all: BTreeSet<&String> = candidate
-        .stacks
-        .keys()
-        .chain(baseline.stacks.keys())
-        .collect();
+    let called = |stack: &'a str| stack.split_once(';').map_or(stack, |(_, rest)| rest);
     let mut widths: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for stack in all {
-        let called = stack
-            .split_once(';')
-            .map_or(stack.as_str(), |(_, rest)| rest);
-        let (before, after) = widths.entry(called).or_default();
-        *before += of(baseline, stack);
-        *after += of(candidate, stack);
+    for (stack, samples) in &baseline.stacks {
+        widths.entry(called(stack)).or_default().0 += baseline.ns(*samples);
+    }
+    for (stack, samples) in &candidate.stacks {
+        widths.entry(called(stack)).or_default().1 += candidate.ns(*samples);
     }
     let (mut befores, mut afters) = (Widths::default(), Widths::default());
     let line = |(stack, (before, after)): (&str, (f64, f64))| {
@@ -319,10 +314,6 @@ impl Widths {
     }
 }
 
-fn microseconds(ns: f64) -> String {
-    split_quantity(ns, Unit::CpuNanosecondsPerRequest).0
-}
-
 /// The file name: `flame-proxy-json-nginx.svg`.
 fn file(parts: &[&str]) -> String {
     let parts: Vec<String> = parts.iter().map(|part| safe_file_part(part)).collect();
@@ -364,7 +355,7 @@ mod tests {
         );
         assert_eq!(
             own.headline("s").text,
-            "a: 4.00 µs CPU/request while it was sampled, above all in parse (3.00 µs), main (1.00 µs); the full \
+            "a: 4.00 µs CPU/request while it was sampled, mostly in parse (3.00 µs), main (1.00 µs); the full \
              profile is in flame-s-a.svg."
         );
         assert!(own.caution("s").is_none());
@@ -389,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_narrower_than_a_nanosecond_are_together_as_wide_as_they_should_be() {
+    fn narrow_stacks_have_the_correct_total_width() {
         let names: Vec<String> = (0..1_000)
             .map(|number| format!("gw;f{number:03}"))
             .collect();
@@ -405,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_is_reported() {
+    fn functions_without_names_are_reported() {
         let found = profile("nginx", &[("nginx;[nginx]", 3), ("nginx;read", 7)], 1_000);
         let caution = found.caution("s").map(|it| it.text);
         assert!(caution.is_some_and(|text| text.starts_with("nginx: 30 % of the samples")));

@@ -1,8 +1,7 @@
 //! The effects of measuring methods on figures. Each is a pure function, so it can be applied to a
 //! run that was measured in another way.
 
-use gatebench_model::Shape;
-use gatebench_model::load::ConnectionStage;
+use gatebench_model::{HumanDuration, Shape};
 use gatebench_store::Histogram;
 
 /// The quantile at a share (0 to 1) of values that were counted in buckets, interpolated linearly
@@ -41,7 +40,7 @@ pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> 
 }
 
 /// The mean response time in nanoseconds of this many users who send again as soon as they have a
-/// response, if the gateway serves this rate whatever their number. Source: Little's law.
+/// response, if the gateway serves this rate for any number of users. Source: Little's law.
 pub fn mean_of_users_ns(users: f64, rate_per_second: f64) -> f64 {
     users / rate_per_second * 1e9
 }
@@ -72,54 +71,39 @@ pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64)
     (count > 0).then(|| sum as f64 / count as f64 * 1e3)
 }
 
-/// The second of the measurement from which on a load remains constant; none if it changes until
-/// the end, or never changes.
+/// The second of the measurement at which a load becomes constant; none if it changes until the
+/// end, or never changes.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
-    let ends_ns: Vec<u128> = match shape {
-        Shape::Closed(closed) => changes(closed.connections, &closed.stages),
+    let (mut before, stages): (f64, Vec<(f64, HumanDuration)>) = match shape {
+        Shape::Closed(closed) => {
+            let stages = closed.stages.iter();
+            let stages = stages.map(|it| (f64::from(it.connections), it.over));
+            (f64::from(closed.connections), stages.collect())
+        }
         Shape::Open(open) => {
-            let mut at_ns = 0;
-            let mut before = open.rate_per_second;
-            let mut ends = Vec::new();
-            for stage in &open.stages {
-                at_ns += stage.over.0.as_nanos();
-                if (stage.rate_per_second - before).abs() > f64::EPSILON {
-                    ends.push(at_ns);
-                }
-                before = stage.rate_per_second;
-            }
-            ends
+            let stages = open.stages.iter().map(|it| (it.rate_per_second, it.over));
+            (open.rate_per_second, stages.collect())
         }
     };
-    let last_ns = *ends_ns.last()?;
-    (last_ns < u128::from(measure_ns)).then(|| last_ns.div_ceil(1_000_000_000) as u32)
-}
-
-/// The ends of the stages that change the number of connections.
-fn changes(connections: u32, stages: &[ConnectionStage]) -> Vec<u128> {
-    let (mut at_ns, mut before) = (0, connections);
-    let mut ends = Vec::new();
-    for stage in stages {
-        at_ns += stage.over.0.as_nanos();
-        if stage.connections != before {
-            ends.push(at_ns);
+    let (mut at_ns, mut last_ns) = (0, None);
+    for (level, over) in stages {
+        at_ns += over.0.as_nanos();
+        if (level - before).abs() > f64::EPSILON {
+            last_ns = Some(at_ns);
         }
-        before = stage.connections;
+        before = level;
     }
-    ends
+    let last_ns = last_ns.filter(|at_ns| *at_ns < u128::from(measure_ns))?;
+    Some(last_ns.div_ceil(1_000_000_000) as u32)
 }
 
-/// The window of consecutive seconds with the most responses: its first second, and its responses
-/// per second. None if there are not enough seconds.
+/// The window of this many consecutive seconds, at least one, with the most responses: its first
+/// second, and its responses per second. None if there are not enough seconds.
 pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
-    if seconds == 0 {
-        return None;
-    }
     let sums = completed.windows(seconds).map(|it| it.iter().sum::<u64>());
     // Of equal windows, the first is taken.
-    let (first, sum) = sums
-        .enumerate()
-        .reduce(|best, it| if it.1 > best.1 { it } else { best })?;
+    let best = |best: (usize, u64), it: (usize, u64)| if it.1 > best.1 { it } else { best };
+    let (first, sum) = sums.enumerate().reduce(best)?;
     Some((first, sum as f64 / seconds as f64))
 }
 
@@ -165,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_was_recorded_below_a_millisecond_reads_the_same() {
+    fn times_in_the_lowest_bucket_have_the_same_quantile() {
         for time_ns in [1_000, 40_000, 900_000] {
             let mut times = Histogram::<u64>::new(3).unwrap();
             times.record_n(time_ns, 1_000).unwrap();
@@ -181,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_timer_shows_nothing() {
+    fn a_coarse_timer_hides_short_times() {
         assert_eq!(in_steps(420_000.0, 10e6), 0.0);
         assert_eq!(in_steps(17e6, 10e6), 20e6);
     }
@@ -209,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_closed_loop_reads_as_more_in_flight_than_connections_by_wrk() {
+    fn wrk_counts_more_requests_in_flight_than_connections() {
         let mut random = Random::seeded(7);
         // 99 of 100 responses take 2 to 26 ms, and the hundredth takes up to 97 ms.
         let time_ns = || {
@@ -268,6 +252,6 @@ mod tests {
         assert_eq!(best_seconds(&[1, 5, 5, 2, 8], 2), Some((1, 5.0)));
         assert_eq!(best_seconds(&[1, 5, 5, 2, 8], 1), Some((4, 8.0)));
         assert_eq!(best_seconds(&[1], 2), None);
-        assert_eq!(best_seconds(&[], 0), None);
+        assert_eq!(best_seconds(&[], 1), None);
     }
 }

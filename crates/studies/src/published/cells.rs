@@ -1,4 +1,4 @@
-//! Cells: a figure over the blocks of a row, and the ratio of one row to another, block by block.
+//! Cells: a figure over the blocks of a row, and the ratio of two rows, block by block.
 
 use gatebench_report::Validity;
 use gatebench_report::figures::FigureCell;
@@ -67,27 +67,19 @@ pub(super) fn ratio(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
 /// `own` divided by `base`, over the blocks in which both are usable: the median of the ratios with
 /// its range, and from ten blocks on the interval of their geometric mean.
 pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
-    let mut pair = Pair {
-        baseline: Vec::new(),
-        candidate: Vec::new(),
+    let both = own.iter().filter_map(|point| {
+        let other = base.iter().find(|it| it.block == point.block)?;
+        let validity = point.validity.max(other.validity);
+        let both = (validity, point.value?, other.value?);
+        (validity != Validity::Invalid).then_some(both)
+    });
+    let both: Vec<(Validity, f64, f64)> = both.collect();
+    let ratios: Vec<f64> = both.iter().map(|(_, own, base)| own / base).collect();
+    let pair = Pair {
+        candidate: both.iter().map(|(_, own, _)| *own).collect(),
+        baseline: both.iter().map(|(.., base)| *base).collect(),
         direction: Direction::HigherIsBetter,
     };
-    let mut worst = None;
-    for point in own {
-        let Some(other) = base.iter().find(|it| it.block == point.block) else {
-            continue;
-        };
-        let validity = point.validity.max(other.validity);
-        let both = point.value.zip(other.value);
-        let Some((candidate, baseline)) = both.filter(|_| validity != Validity::Invalid) else {
-            continue;
-        };
-        worst = worst.max(Some(validity));
-        pair.candidate.push(candidate);
-        pair.baseline.push(baseline);
-    }
-    let blocks = pair.candidate.iter().zip(&pair.baseline);
-    let ratios: Vec<f64> = blocks.map(|(own, base)| own / base).collect();
     let rule = Rule {
         smallest_effect: SMALLEST_EFFECT,
         seed,
@@ -98,7 +90,7 @@ pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
             interval: compared.and_then(|it| it.interval),
             ..estimate
         }),
-        validity: worst,
+        validity: both.iter().map(|(validity, ..)| *validity).max(),
         words: None,
     }
 }

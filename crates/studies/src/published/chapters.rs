@@ -6,10 +6,10 @@ use gatebench_report::chapter::{
     TERMINAL, TableBlock, Text,
 };
 use gatebench_report::csv::{field, suffix};
-use gatebench_report::figures::{FigureCell, FigureTable};
+use gatebench_report::figures::{FigureCell, FigureGroup, FigureRow, FigureTable};
 use gatebench_report::format::{UnitScale, distinct};
 use gatebench_report::palette::Palette;
-use gatebench_report::table::{Cell, Column, Group, Lane, Lanes, Row, Table};
+use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 use gatebench_report::{Tone, Unit, Validity};
 
 use super::facts::{Correction, CorrectionRow, DocumentDoubt, DocumentFindings};
@@ -29,8 +29,8 @@ const EFFECT: &str = "The effect of each difference on figures of this run (of i
 /// The reference to the reasons that limit cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
-/// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has it
-/// in the last column and no numbers.
+/// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has
+/// the text in the last column and no numbers.
 const HEAD: &str = "table,row,variant,group,column,unit,median,min,max,blocks,validity,interval_low,\
      interval_high,words";
 
@@ -231,42 +231,33 @@ const COLUMNS_MAX: usize = 9;
 
 /// The table, or if it is too wide, a separate table for each kind of columns.
 fn parts(found: &FigureTable) -> Vec<Table> {
-    let whole = found.laid_out();
-    let columns: usize = whole.groups.iter().map(|it| it.columns.len()).sum();
-    if columns <= COLUMNS_MAX {
-        return vec![whole];
+    let columns = |groups: &[FigureGroup]| groups.iter().map(|it| it.columns.len()).sum::<usize>();
+    if columns(&found.groups) <= COLUMNS_MAX {
+        return vec![found.laid_out()];
     }
-    let kinds = whole.groups.chunk_by(|a, b| a.phase == b.phase);
+    let kinds = found.groups.chunk_by(|a, b| a.title == b.title);
     let mut from = 0;
-    let part = |groups: &[Group]| {
-        let cells = from..from + groups.len();
+    let part = |groups: &[FigureGroup]| {
+        let cells = from..from + columns(groups);
         from = cells.end;
-        let row = |row: &Row| {
-            let cells = row.cells.get(cells.clone()).map(<[_]>::to_vec);
-            let cells = cells.unwrap_or_default();
-            Row {
-                validity: row.validity.map(|_| worst(&cells)),
+        let row = |row: &FigureRow| {
+            let cells = row.cells[cells.clone()].to_vec();
+            let validities = cells.iter().filter_map(|it| it.validity);
+            let worst = validities.max().unwrap_or(Validity::Valid);
+            FigureRow {
+                validity: row.validity.map(|_| worst),
                 cells,
                 ..row.clone()
             }
         };
-        Table {
+        let part = FigureTable {
             groups: groups.to_vec(),
-            rows: whole.rows.iter().map(row).collect(),
-        }
+            rows: found.rows.iter().map(row).collect(),
+            ..found.clone()
+        };
+        part.laid_out()
     };
     kinds.map(part).collect()
-}
-
-/// The worst validity of cells.
-fn worst(cells: &[Vec<Cell>]) -> Validity {
-    let of = |cell: &Cell| match cell {
-        Cell::Invalid => Validity::Invalid,
-        Cell::Value { limited: true, .. } => Validity::Limited,
-        Cell::Empty | Cell::Absent(_) | Cell::Value { .. } => Validity::Valid,
-    };
-    let all = cells.iter().flatten().map(of);
-    all.max().unwrap_or(Validity::Valid)
 }
 
 /// The effect of a correction: both figures of each row, and their ratio.

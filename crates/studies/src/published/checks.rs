@@ -20,17 +20,20 @@ struct Held {
 pub(super) fn cell(loads: &[Load<'_>], scenario: Option<&Scenario>) -> FigureCell {
     let held = scenario.and_then(|scenario| {
         let all = loads.iter().map(|load| of_load(load, scenario));
-        all.reduce(|a, b| {
-            let (a, b) = (a?, b?);
-            Some(Held {
-                made: a.made + b.made,
-                failed: a.failed + b.failed,
-            })
-        })?
+        all.sum::<Option<Held>>()
     });
     FigureCell {
         words: held.filter(|it| it.made > 0).map(words),
         ..FigureCell::default()
+    }
+}
+
+impl std::iter::Sum for Held {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            made: a.made + b.made,
+            failed: a.failed + b.failed,
+        })
     }
 }
 
@@ -40,14 +43,12 @@ fn of_load(load: &Load<'_>, scenario: &Scenario) -> Option<Held> {
         let each = each(&groups.first()?.requests)?;
         return Some(of_counts(&load.phase.counts, each));
     }
-    let mut sum = Held::default();
-    for record in &load.phase.groups {
+    let records = load.phase.groups.iter();
+    let held = records.map(|record| {
         let group = groups.iter().find(|it| it.name == record.name)?;
-        let held = of_counts(&record.counts, each(&group.requests)?);
-        sum.made += held.made;
-        sum.failed += held.failed;
-    }
-    Some(sum)
+        Some(of_counts(&record.counts, each(&group.requests)?))
+    });
+    held.sum()
 }
 
 /// The number of checks of each request, if it is the same for all.

@@ -1,4 +1,4 @@
-//! The differences from a document, each with its effect on the run's own figures.
+//! The differences from a document, each with its effect on the figures of the run.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,11 @@ use super::facts::{Correction, CorrectionRow};
 use super::figures::points;
 use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
-use super::{peak, versions};
+use super::versions;
 use crate::common::facts::{Aspect, CurveMetric};
 
 /// A row for which corrections show their effect.
+#[derive(Default)]
 pub(super) struct Case<'a> {
     pub(super) name: String,
     /// The loads that correspond to the document's.
@@ -41,8 +42,7 @@ pub(super) fn of<'a>(
     let case = |(name, loads)| Case {
         name,
         loads,
-        open: Vec::new(),
-        published: None,
+        ..Case::default()
     };
     let has = |kinds: &[RowKind]| document.tables.iter().any(|it| kinds.contains(&it.row));
     if has(&[RowKind::Connections]) {
@@ -60,15 +60,13 @@ pub(super) fn of<'a>(
 fn of_versions<'a>(measured: &Measured<'a>) -> Vec<(String, Vec<Load<'a>>)> {
     let scenarios = &measured.run.manifest().plan.scenarios;
     let several = scenarios.len() > 1;
-    let of_scenario = |scenario: &str| {
-        let versions = versions::of(measured, scenario).into_iter();
-        let named = versions.map(|(variant, runs)| match several {
-            true => (format!("{scenario} · {variant}"), runs),
+    let all = scenarios.iter().flat_map(|it| {
+        let versions = versions::of(measured, &it.scenario).into_iter();
+        versions.map(move |(variant, runs)| match several {
+            true => (format!("{} · {variant}", it.scenario), runs),
             false => (variant.to_owned(), runs),
-        });
-        named.collect::<Vec<_>>()
-    };
-    let all = scenarios.iter().flat_map(|it| of_scenario(&it.scenario));
+        })
+    });
     all.collect()
 }
 
@@ -84,78 +82,87 @@ fn correction(stated: &StatedCorrection, cases: &[Case<'_>]) -> Result<Correctio
             });
         }
     }
-    let why = stated.otherwise.as_deref();
-    let why = why.unwrap_or(untold(stated.effect));
+    let ([their_way, measured], unit, why) = words(stated.effect);
+    let why = stated.otherwise.as_deref().unwrap_or(why);
+    let their_way = match stated.step_ms {
+        Some(step_ms) if stated.effect == Effect::Rounded => format!("mean in {step_ms} ms"),
+        _ => their_way.to_owned(),
+    };
     Ok(Correction {
         title: stated.title.clone(),
         published: stated.published.clone(),
         here: stated.here.clone(),
-        heads: heads(stated),
-        unit: unit(stated.effect),
+        heads: [their_way, measured.to_owned()],
+        unit,
         untold: rows.is_empty().then(|| why.to_owned()),
         rows,
     })
 }
 
-/// The headers of the two figures.
-fn heads(stated: &StatedCorrection) -> [String; 2] {
-    let [their_way, measured] = match stated.effect {
-        Effect::Buckets => ["p95 by buckets", "p95"],
-        Effect::Users => ["mean at its users", "mean at equal users"],
-        Effect::Saturation => ["p95 at saturation", "p95 at one rate"],
-        Effect::Ramp => ["rate with the ramp", "rate after it"],
-        Effect::Compression => ["CPU without gzip", "CPU with gzip"],
-        Effect::MemoryAtEnd => ["at the end", "the most"],
-        Effect::Rounded => {
-            let step = stated.step_ms.unwrap_or_default();
-            return [format!("mean in {step} ms"), "mean".into()];
-        }
-        Effect::OneRun => ["lowest block", "highest block"],
-        Effect::Peak => ["peak", "mean"],
-        Effect::SinceBeginning => ["p95 of the whole", "p95 of the peak"],
-        Effect::Dropped => ["sent", "due"],
-        Effect::WrkMean => ["rate × wrk's mean", "rate × mean"],
-        Effect::Drift => ["first run", "last run"],
-    };
-    [their_way.into(), measured.into()]
-}
-
-fn unit(effect: Effect) -> Unit {
+/// The headers of the two figures of an effect, their unit, and the reason why a run may be unable
+/// to show it.
+fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
+    use Unit::{Count, Nanoseconds, RequestsPerSecond};
     match effect {
-        Effect::Buckets | Effect::Users | Effect::Saturation => Unit::Nanoseconds,
-        Effect::Rounded | Effect::SinceBeginning => Unit::Nanoseconds,
-        Effect::Ramp | Effect::OneRun | Effect::Peak | Effect::Drift => Unit::RequestsPerSecond,
-        Effect::Compression => Unit::CpuNanosecondsPerRequest,
-        Effect::MemoryAtEnd => Unit::Bytes,
-        Effect::Dropped | Effect::WrkMean => Unit::Count,
-    }
-}
-
-/// The reason why a run cannot show an effect.
-fn untold(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Buckets => {
-            "Added latency is not known here, or no load may be used for it: as published, gatebench adds nothing to the requests."
-        }
-        Effect::Users => {
-            "The rows of this run have different numbers of users too, as the document's have: run it without --as-published."
-        }
-        Effect::Saturation => "No load at one rate may be used: as published there is none.",
-        Effect::Ramp => {
-            "No load of this run has a ramp that ends: its warm-up was discarded. With --as-published there is one."
-        }
-        Effect::Compression => "The rows with gzip are not in this run.",
-        Effect::MemoryAtEnd => {
-            "The gateway's memory is not known: add --pid to name its process tree."
-        }
-        Effect::Rounded => "No response time was measured.",
-        Effect::OneRun => "This run has one block.",
-        Effect::Peak | Effect::Dropped => "Nothing was measured.",
-        Effect::SinceBeginning => {
-            "Too few responses lie beyond the percentile in the seconds of the peak."
-        }
-        Effect::WrkMean => "The run recorded no response times of a closed load.",
-        Effect::Drift => "Each version has one run.",
+        Effect::Buckets => (
+            ["p95 by buckets", "p95"],
+            Nanoseconds,
+            "The added latency is unknown, or no load can be used for it: as published, gatebench adds nothing to \
+             the requests.",
+        ),
+        Effect::Users => (
+            ["mean at its users", "mean at equal users"],
+            Nanoseconds,
+            "The rows of this run differ in their number of users, like those of the document: run it without \
+             --as-published.",
+        ),
+        Effect::Saturation => (
+            ["p95 at saturation", "p95 at one rate"],
+            Nanoseconds,
+            "No load at one rate can be used: as published, there is none.",
+        ),
+        Effect::Ramp => (
+            ["rate with the ramp", "rate after it"],
+            RequestsPerSecond,
+            "No load of this run has a ramp that ends: its warm-up was discarded. With --as-published, there is one.",
+        ),
+        Effect::Compression => (
+            ["CPU without gzip", "CPU with gzip"],
+            Unit::CpuNanosecondsPerRequest,
+            "The rows with gzip are not in this run.",
+        ),
+        Effect::MemoryAtEnd => (
+            ["at the end", "the most"],
+            Unit::Bytes,
+            "The gateway's memory is unknown: add --pid to name its process tree.",
+        ),
+        Effect::Rounded => (
+            ["mean", "mean"],
+            Nanoseconds,
+            "No response time was measured.",
+        ),
+        Effect::OneRun => (
+            ["lowest block", "highest block"],
+            RequestsPerSecond,
+            "This run has one block.",
+        ),
+        Effect::Peak => (["peak", "mean"], RequestsPerSecond, "Nothing was measured."),
+        Effect::SinceBeginning => (
+            ["p95 of the whole", "p95 of the peak"],
+            Nanoseconds,
+            "Too few responses lie beyond the percentile in the seconds of the peak.",
+        ),
+        Effect::Dropped => (["sent", "due"], Count, "Nothing was measured."),
+        Effect::WrkMean => (
+            ["rate × wrk's mean", "rate × mean"],
+            Count,
+            "The run recorded no response times of a closed load.",
+        ),
+        Effect::Drift => (
+            ["first run", "last run"],
+            RequestsPerSecond,
+            "Each version has one run.",
+        ),
     }
 }
 
@@ -190,7 +197,7 @@ fn sides(
             let highest = rates.iter().copied().reduce(f64::max);
             [lowest.filter(|_| rates.len() > 1), highest]
         }
-        Effect::Peak => [median_of(loads, Throughput, peak::rate), rate()],
+        Effect::Peak => [median_of(loads, Throughput, Load::peak_rate), rate()],
         Effect::SinceBeginning => {
             let of_peak = points(loads, Figure::PeakP95)?;
             [p95(loads), cell(&of_peak).median()]

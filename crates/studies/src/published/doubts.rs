@@ -4,10 +4,12 @@ use gatebench_model::published::{Figure, LoadChoice, Published, PublishedColumn,
 use gatebench_model::{Length, Plan};
 use gatebench_report::Validity;
 use gatebench_report::figures::FigureTable;
+use gatebench_report::format::distinct;
 
 use super::facts::DocumentDoubt;
 use crate::Findings;
-use crate::common::facts::Gate;
+use crate::common::by_key;
+use crate::common::facts::{Gate, Reason};
 
 /// The reasons from all rows of the tables, the worst first, each with the rows that have it.
 pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDoubt> {
@@ -15,32 +17,21 @@ pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDou
         let mut rows = tables.iter().flat_map(|it| &it.rows);
         rows.any(|row| row.variant.is_empty() || row.variant == variant)
     };
-    let mut found: Vec<(Gate, DocumentDoubt)> = Vec::new();
+    let mut reasons = Vec::new();
     for scenario in &findings.scenarios {
         for row in scenario.rows.iter().filter(|row| shown(&row.variant)) {
             let name = format!("{}, {}", scenario.name, row.variant);
-            for reason in &row.reasons {
-                let same = |known: &&mut (Gate, DocumentDoubt)| {
-                    known.0 == reason.gate && known.1.validity == reason.validity
-                };
-                match found.iter_mut().find(same) {
-                    Some((_, doubt)) if doubt.rows.contains(&name) => {}
-                    Some((_, doubt)) => doubt.rows.push(name.clone()),
-                    None => found.push((
-                        reason.gate,
-                        DocumentDoubt {
-                            validity: reason.validity,
-                            rows: vec![name.clone()],
-                            message: reason.message.clone(),
-                            remedy: reason.remedy.clone(),
-                        },
-                    )),
-                }
-            }
+            let own = row.reasons.iter();
+            reasons.extend(own.map(|it| ((it.gate, it.validity), (name.clone(), it))));
         }
     }
-    let mut doubts: Vec<_> = found.into_iter().map(|(_, doubt)| doubt).collect();
-    doubts.retain(|doubt| doubt.validity != Validity::Valid);
+    let doubt = |((_, validity), seen): ((Gate, Validity), Vec<(String, &Reason)>)| DocumentDoubt {
+        validity,
+        message: seen[0].1.message.clone(),
+        remedy: seen[0].1.remedy.clone(),
+        rows: distinct(seen.into_iter().map(|(name, _)| name)),
+    };
+    let mut doubts: Vec<DocumentDoubt> = by_key(reasons).into_iter().map(doubt).collect();
     doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.validity));
     doubts
 }

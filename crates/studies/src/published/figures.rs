@@ -8,7 +8,6 @@ use gatebench_store::StoreError;
 
 use super::cells::{Point, cell};
 use super::measured::Load;
-use super::peak;
 use crate::common::cpu::cores_busy;
 use crate::common::facts::Aspect;
 
@@ -54,9 +53,9 @@ fn value(figure: Figure, load: &Load<'_>) -> Result<Option<f64>, StoreError> {
         Figure::AddedP50 => load.added_ns(50.0),
         Figure::AddedP95 => load.added_ns(95.0),
         Figure::AddedP99 => load.added_ns(99.0),
-        Figure::PeakRate => peak::rate(load),
-        Figure::PeakP95 => peak::response_ns(load, 95.0)?,
-        Figure::PeakP99 => peak::response_ns(load, 99.0)?,
+        Figure::PeakRate => load.peak_rate(),
+        Figure::PeakP95 => load.peak_response_ns(95.0)?,
+        Figure::PeakP99 => load.peak_response_ns(99.0)?,
         Figure::Memory => load.memory_bytes(),
         Figure::Cpu => load.cpu_ns(),
         Figure::GatewayCores => cores("gateway"),
@@ -80,15 +79,14 @@ pub(super) fn points(loads: &[Load<'_>], figure: Figure) -> Result<Vec<Point>, S
     let of_peak = matches!(figure, Figure::PeakP95 | Figure::PeakP99);
     let point = |load: &Load<'_>| -> Result<Point, StoreError> {
         let validity = load.validity(aspect);
-        let is_unread = of_peak && validity == Validity::Invalid;
+        let value = match validity {
+            Validity::Invalid if of_peak => None,
+            _ => value(figure, load)?,
+        };
         Ok(Point {
             block: load.block(),
             validity,
-            value: if is_unread {
-                None
-            } else {
-                value(figure, load)?
-            },
+            value,
         })
     };
     loads.iter().map(point).collect()

@@ -13,10 +13,10 @@ use super::cells::{of_ratios, ratio, worst};
 use super::corrections::Case;
 use super::figures::{over, points, unit};
 use super::measured::{Load, Measured, loads_in_words};
-use super::rows::{Line, Page, chosen, lines, pages};
+use super::rows::{Line, Page, Size, chosen, cpus, lines, nearest, pages};
 use super::targets::{Target, targets};
 use super::versions::stands;
-use super::{checks, doubts, sizes};
+use super::{checks, doubts};
 
 /// The tables of a document, with the related notes and rows.
 #[derive(Default)]
@@ -61,8 +61,7 @@ pub(super) fn lay_out<'a>(
 }
 
 fn nothing_of(document: &Published, table: &PublishedTable) -> Option<String> {
-    let title = table.title.as_ref()?;
-    let suite = suite(document, table);
+    let (title, suite) = (table.title.as_ref()?, suite(document, table));
     Some(format!(
         "This run measured nothing of '{title}'. The suite '{suite}' measures it."
     ))
@@ -118,7 +117,7 @@ struct Sheet<'s, 'a> {
     lines: Vec<Line<'a>>,
     /// The number of CPUs of the gateway and the nearest published size, if tables are by number of
     /// CPUs.
-    size: Option<(f64, Option<sizes::Size<'a>>)>,
+    size: Option<(f64, Option<Size<'a>>)>,
 }
 
 impl<'s, 'a> Sheet<'s, 'a> {
@@ -130,8 +129,8 @@ impl<'s, 'a> Sheet<'s, 'a> {
         targets: &'s [Target<'a>],
     ) -> Self {
         let size = |variant: &Variant| {
-            let cpus = sizes::cpus(measured, variant);
-            (cpus, sizes::nearest(stated, cpus))
+            let cpus = cpus(measured, variant);
+            (cpus, nearest(stated, cpus))
         };
         Self {
             document,
@@ -180,18 +179,13 @@ impl<'s, 'a> Sheet<'s, 'a> {
     fn table(&self, groups: &[Group<'a>]) -> Result<FigureTable, StoreError> {
         let columns: Vec<&Column<'a>> = groups.iter().flat_map(|it| &it.columns).collect();
         let shown = self.lines.iter().filter(|it| self.is_shown(it));
-        let rows: Result<Vec<FigureRow>, StoreError> =
-            shown.map(|line| self.row(line, &columns)).collect();
-        let column = |it: &Column<'a>| {
-            let is_value = it.stated.show == Show::Measured;
-            FigureColumn {
-                head: it.head.clone(),
-                unit: if is_value {
-                    unit(it.stated.figure)
-                } else {
-                    Unit::Ratio
-                },
-            }
+        let rows = shown.map(|line| self.row(line, &columns));
+        let column = |it: &Column<'a>| FigureColumn {
+            head: it.head.clone(),
+            unit: match it.stated.show {
+                Show::Measured => unit(it.stated.figure),
+                _ => Unit::Ratio,
+            },
         };
         let group = |it: &Group<'a>| FigureGroup {
             title: it.title.to_owned(),
@@ -202,7 +196,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
             title: self.title(),
             first: self.stated.row.as_str(),
             groups: groups.iter().map(group).collect(),
-            rows: rows?,
+            rows: rows.collect::<Result<_, StoreError>>()?,
         })
     }
 
@@ -213,17 +207,15 @@ impl<'s, 'a> Sheet<'s, 'a> {
     }
 
     fn groups(&self) -> Vec<Group<'a>> {
-        let stated = if self.stated.groups.is_empty() {
-            &self.document.groups
-        } else {
-            &self.stated.groups
+        let stated = match self.stated.groups.is_empty() {
+            true => &self.document.groups,
+            false => &self.stated.groups,
         };
         let of_group = |group: &'a ColumnGroup| -> Vec<Group<'a>> {
-            if group.each_target {
-                let targets = 0..self.targets.len();
-                targets.map(|it| self.group(group, Some(it))).collect()
-            } else {
-                vec![self.group(group, None)]
+            let targets = 0..self.targets.len();
+            match group.each_target {
+                true => targets.map(|it| self.group(group, Some(it))).collect(),
+                false => vec![self.group(group, None)],
             }
         };
         stated.iter().flat_map(of_group).collect()

@@ -8,14 +8,19 @@ use gatebench_report::{Unit, Validity};
 use gatebench_stats::concurrency;
 use gatebench_store::{Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
 
+use super::artefacts::best_seconds;
 use crate::Findings;
+use crate::common::collect::concerning;
 use crate::common::context::{is_of, kind, throughput_per_second};
-use crate::common::cpu::cpu_ns_per_request;
-use crate::common::digest::{Digest, trusted_percentile};
+use crate::common::cpu::{cpu_ns_per_request, memory_bytes};
+use crate::common::digest::{Digest, is_answered, trusted_percentile};
 use crate::common::facts::{Aspect, CurveMetric, PhaseKind, Reason, RowStatus};
 use crate::common::gates::worst;
-use crate::common::loads;
 use crate::common::metrics::{response_max_ns, response_mean_ns, response_percentile};
+use crate::common::{loads, sum_of};
+
+/// The length of the peak. In a load that is not three times as long, the peak is one second.
+const PEAK_SECONDS: usize = 10;
 
 /// The completed trials of a run.
 pub(super) struct Measured<'a> {
@@ -87,25 +92,28 @@ impl<'a> Measured<'a> {
         let Some(found) = scenarios.find(|it| it.name == scenario) else {
             return Some("not in this run".into());
         };
-        let row = found.row(variant);
-        row.map_or(&RowStatus::Missing, |row| &row.status).absence()
+        let status = found.row(variant).map(|row| &row.status);
+        status.unwrap_or(&RowStatus::Missing).absence()
     }
 }
 
 /// The loads of the first phase of a kind. Documents do not distinguish users who think from users
 /// who do not.
 pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
-    let by_the_clock = |kind: PhaseKind| kind == PhaseKind::Open;
-    let mut all = loads.iter();
-    let first = all.find(|load| by_the_clock(kind(load.phase)) == by_the_clock(of));
-    named(loads, first.map(|load| load.phase.name.as_str()))
+    let is_open = of == PhaseKind::Open;
+    first_like(loads, |load| {
+        (kind(load.phase) == PhaseKind::Open) == is_open
+    })
 }
 
-/// The loads of a phase.
-pub(super) fn named<'a>(loads: &[Load<'a>], phase: Option<&str>) -> Vec<Load<'a>> {
-    let own = loads
-        .iter()
-        .filter(|it| Some(it.phase.name.as_str()) == phase);
+/// The loads of the first phase for which a load meets a condition.
+pub(super) fn first_like<'a>(
+    loads: &[Load<'a>],
+    is_it: impl Fn(&Load<'a>) -> bool,
+) -> Vec<Load<'a>> {
+    let first = loads.iter().find(|load| is_it(load));
+    let phase = first.map(|load| &load.phase.name);
+    let own = loads.iter().filter(|it| Some(&it.phase.name) == phase);
     own.cloned().collect()
 }
 
@@ -116,16 +124,8 @@ impl Load<'_> {
 
     /// The validity of its figures for this aspect.
     pub(super) fn validity(&self, aspect: Option<Aspect>) -> Validity {
-        aspect.map_or(Validity::Valid, |aspect| {
-            worst(self.reasons(), Some(aspect))
-        })
-    }
-
-    /// The reasons that limit the load.
-    pub(super) fn reasons(&self) -> impl Iterator<Item = &Reason> {
-        let name = &self.phase.name;
-        let of_phase = move |it: &&Reason| it.phase.as_ref().is_none_or(|phase| phase == name);
-        self.reasons.iter().filter(of_phase)
+        let reasons = concerning(self.reasons, &self.phase.name);
+        aspect.map_or(Validity::Valid, |aspect| worst(reasons, Some(aspect)))
     }
 
     pub(super) fn rate(&self) -> Option<f64> {
@@ -172,10 +172,8 @@ impl Load<'_> {
         own.map(|row| row.completed).collect()
     }
 
-    /// The largest memory of the gateway.
     pub(super) fn memory_bytes(&self) -> Option<f64> {
-        let bytes = self.phase.usage.get("gateway")?.rss_anon_bytes_max;
-        (bytes > 0).then_some(bytes as f64)
+        memory_bytes(self.phase)
     }
 
     /// The gateway's memory in the last second in which it was sampled.
@@ -184,6 +182,35 @@ impl Load<'_> {
         let last = own.find(|it| it.phase == self.phase.name && it.gateway.is_some())?;
         let bytes = last.gateway?.rss_anon_bytes;
         (bytes > 0).then_some(bytes as f64)
+    }
+
+    /// The peak: its first second, its number of seconds, and the average number of responses per
+    /// second.
+    fn peak(&self) -> Option<(usize, usize, f64)> {
+        let seconds = self.seconds();
+        let is_long = seconds.len() >= 3 * PEAK_SECONDS;
+        let length = if is_long { PEAK_SECONDS } else { 1 };
+        let (first, rate) = best_seconds(&seconds, length)?;
+        Some((first, length, rate))
+    }
+
+    /// The rate that documents print if they show the peak.
+    pub(super) fn peak_rate(&self) -> Option<f64> {
+        Some(self.peak()?.2)
+    }
+
+    /// A percentile of the response times during the peak, if enough responses lie beyond it.
+    pub(super) fn peak_response_ns(&self, percentile: f64) -> Result<Option<f64>, StoreError> {
+        let Some((first, length, _)) = self.peak() else {
+            return Ok(None);
+        };
+        let seconds = self.stored.seconds(&self.phase.name)?;
+        let of_peak = seconds.iter().filter(|it| {
+            let is_within = (first..first + length).contains(&(it.second as usize));
+            is_within && is_answered(&it.tag, CurveMetric::Response)
+        });
+        let all = sum_of(of_peak.map(|it| &it.histogram));
+        Ok(all.and_then(|all| trusted_percentile(&all, percentile)))
     }
 
     /// The largest number of users of a closed load.

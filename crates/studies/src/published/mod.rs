@@ -13,9 +13,7 @@ mod figures;
 mod layout;
 mod measured;
 mod network;
-mod peak;
 mod rows;
-mod sizes;
 mod targets;
 mod versions;
 
@@ -80,10 +78,10 @@ pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>,
     Ok(table.map(|table| Section {
         id: "network",
         heading: "Network ceiling",
-        explanation: "Measured just before each direct load, on the cores of engine and upstream and by their event loops: \
-             messages of the size of a request and of a response, whose content is not read. This is the loopback \
-             interface, without cables or network cards: its ceiling is set by these cores and by copying in the \
-             kernel, and says nothing about a network between machines.",
+        explanation: "Measured just before each direct load, on the cores of load generator and upstream and by their \
+             event loops: messages of the size of a request and of a response, whose content is not read. This is \
+             the loopback interface, without cables or network cards: its ceiling depends on these cores and on \
+             copying in the kernel, and not on any network between machines.",
         table,
         graphs: Vec::new(),
     }))

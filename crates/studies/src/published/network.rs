@@ -88,12 +88,8 @@ impl<'a> Bare<'a> {
     /// each target reached. Targets of other scenarios with direct loads are left out, because they
     /// have a separate ceiling.
     fn row(&self, number: u32, targets: &[Target<'a>], seed: u64) -> FigureRow {
-        let own: Vec<Load<'a>> = self
-            .loads
-            .iter()
-            .filter(|it| connections(it) == Some(number))
-            .cloned()
-            .collect();
+        let own = self.loads.iter().cloned();
+        let own: Vec<Load<'a>> = own.filter(|it| connections(it) == Some(number)).collect();
         let carried: Vec<Point> = points(&own, None, exchanges);
         let mut cells = vec![cell(&carried), cell(&points(&own, None, bits))];
         let share = |target: &Target<'a>| {

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use gatebench_model::published::{LoadChoice, PublishedRow, PublishedTable, RowKind};
 use gatebench_model::{Shape, Variant};
 
-use super::measured::{Load, Measured, first_of, named};
+use super::measured::{Load, Measured, first_like, first_of};
 use super::targets::{Target, connections};
 use super::versions;
 use crate::common::facts::PhaseKind;
 
 /// A row with its loads.
+#[derive(Default)]
 pub(super) struct Line<'a> {
     pub(super) name: String,
     /// Label of the variant; empty if the row has loads of several variants.
@@ -67,20 +68,18 @@ pub(super) fn lines<'a>(
         }
         Page::Scenario(scenario) => {
             let versions = versions::of(measured, scenario).into_iter();
-            let line = |(variant, runs)| of_version(table.row, scenario, variant, runs);
-            let lines = versions.map(line);
-            lines.flatten().collect()
+            versions
+                .flat_map(|(variant, runs)| of_version(table.row, scenario, variant, runs))
+                .collect()
         }
         Page::Whole => {
             let all = targets.iter().flat_map(|it| &it.loads);
             let numbers: BTreeSet<u32> = all.filter_map(connections).collect();
             let line = |number: u32| Line {
                 name: number.to_string(),
-                variant: "",
-                scenario: None,
-                published: None,
                 connections: Some(number),
                 loads: targets.iter().flat_map(|it| it.at(number)).collect(),
+                ..Line::default()
             };
             numbers.into_iter().map(line).collect()
         }
@@ -95,8 +94,8 @@ fn of_row<'a>(measured: &Measured<'a>, row: &'a PublishedRow, gateway: &'a Varia
         variant,
         scenario,
         published: Some(row),
-        connections: None,
         loads: scenario.map_or_else(Vec::new, |it| measured.loads(it, variant)),
+        ..Line::default()
     }
 }
 
@@ -111,9 +110,8 @@ fn of_version<'a>(
         name,
         variant,
         scenario: Some(scenario),
-        published: None,
-        connections: None,
         loads,
+        ..Line::default()
     };
     if kind == RowKind::Version {
         return vec![line(variant.to_owned(), runs)];
@@ -132,10 +130,8 @@ pub(super) fn chosen<'a>(loads: &[Load<'a>], choice: LoadChoice) -> Vec<Load<'a>
             first_present([PhaseKind::Open, PhaseKind::Closed].map(|it| first_of(loads, it)))
         }
         LoadChoice::Rising => {
-            let first = loads.iter().find(|it| rises(it));
-            let rising = named(loads, first.map(|it| it.phase.name.as_str()));
             let [users, rate] = [PhaseKind::Closed, PhaseKind::Open].map(|it| first_of(loads, it));
-            first_present([rising, users, rate])
+            first_present([first_like(loads, rises), users, rate])
         }
         LoadChoice::Connections => {
             let kept = loads.iter().filter(|it| connections(it).is_some());
@@ -154,4 +150,34 @@ fn rises(load: &Load<'_>) -> bool {
         Shape::Open(open) => !open.stages.is_empty() || open.ramp_to_per_second.is_some(),
         Shape::Closed(_) => false,
     }
+}
+
+/// A number of CPUs for which figures were published.
+pub(super) struct Size<'a> {
+    pub(super) cpus: f64,
+    /// The key of its figures.
+    pub(super) key: &'a str,
+}
+
+/// The number of CPUs of a gateway: its limit, or the number of its cores.
+pub(super) fn cpus(measured: &Measured<'_>, variant: &Variant) -> f64 {
+    let placement = &measured.run.manifest().plan.placement;
+    let setup = variant.setup();
+    let limit = setup.and_then(|setup| setup.limits.cpus());
+    let cores = setup.map(|setup| setup.gateway_cores(placement).len());
+    limit.unwrap_or(cores.unwrap_or(placement.gateway.len()) as f64)
+}
+
+/// The published number of CPUs that is nearest by ratio; in a tie, the smaller.
+pub(super) fn nearest<'a>(table: &'a PublishedTable, cpus: f64) -> Option<Size<'a>> {
+    let keys = table.rows.iter().flat_map(|row| row.published_of.keys());
+    let sizes = keys.filter_map(|key| {
+        let cpus = key.parse().ok()?;
+        Some(Size { cpus, key })
+    });
+    let mut sizes: Vec<Size<'a>> = sizes.collect();
+    sizes.sort_by(|a, b| a.cpus.total_cmp(&b.cpus));
+    let away = |size: &Size<'a>| (size.cpus / cpus).ln().abs();
+    let closer = |a: Size<'a>, b: Size<'a>| if away(&b) < away(&a) { b } else { a };
+    sizes.into_iter().reduce(closer)
 }

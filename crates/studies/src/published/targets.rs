@@ -3,7 +3,7 @@
 
 use gatebench_model::{Scenario, Shape, Variant};
 
-use super::measured::{Load, Measured, named};
+use super::measured::{Load, Measured, first_like};
 
 /// An endpoint to which the load's connections lead.
 pub(super) struct Target<'a> {
@@ -71,9 +71,7 @@ fn target<'a>(
 impl<'a> Target<'a> {
     /// The loads with this number of connections; if several phases have it, those of the first.
     pub(super) fn at(&self, number: u32) -> Vec<Load<'a>> {
-        let mut loads = self.loads.iter();
-        let first = loads.find(|it| connections(it) == Some(number));
-        named(&self.loads, first.map(|it| it.phase.name.as_str()))
+        first_like(&self.loads, |it| connections(it) == Some(number))
     }
 
     /// Its name, and its loads with the largest number of connections.

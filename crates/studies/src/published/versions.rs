@@ -7,6 +7,7 @@ use gatebench_report::format::{counted, listed};
 
 use super::measured::{Load, Measured};
 use super::rows::chosen;
+use crate::common::by_key;
 use crate::common::facts::Aspect;
 
 /// A version and its runs, trial by trial.
@@ -58,7 +59,7 @@ pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
 
 /// The versions that the tables lack, in a sentence for each scenario and reason.
 pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<String> {
-    let mut found: Vec<([String; 2], Vec<String>)> = Vec::new();
+    let mut found = Vec::new();
     for scenario in &measured.run.manifest().plan.scenarios {
         for variant in measured.variants() {
             let is_asked = variant != "direct" || scenario.has_direct();
@@ -73,15 +74,12 @@ pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<Strin
                 )
             };
             let why = measured.absence(&scenario.scenario, variant);
-            let key = [scenario.scenario.clone(), why.unwrap_or_else(at_a_rate)];
-            match found.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, variants)) => variants.push(variant.into()),
-                None => found.push((key, vec![variant.into()])),
-            }
+            let key = (&scenario.scenario, why.unwrap_or_else(at_a_rate));
+            found.push((key, variant.to_owned()));
         }
     }
-    let sentence = |([scenario, why], variants): ([String; 2], Vec<String>)| {
+    let sentence = |((scenario, why), variants): ((&String, String), Vec<String>)| {
         format!("{scenario}, {}: {why}.", listed(&variants))
     };
-    found.into_iter().map(sentence).collect()
+    by_key(found).into_iter().map(sentence).collect()
 }

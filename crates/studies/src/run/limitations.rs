@@ -6,10 +6,10 @@ use gatebench_model::Scenario;
 use gatebench_report::format::{counted, percent};
 use gatebench_stats::comparison::CONFIDENCE;
 use gatebench_stats::trend::POINTS_MIN;
-use gatebench_stats::{Comparison, MIN_BLOCKS, Method};
+use gatebench_stats::{MIN_BLOCKS, Method};
 use gatebench_store::{PhaseRecord, Status};
 
-use super::{limits, self_reported_metrics, weights};
+use super::gateway_notes;
 use crate::common::comparisons::SMALLEST_EFFECT;
 use crate::common::context::{Context, kind};
 use crate::common::facts::{MissingTrial, PhaseKind, ScenarioFindings};
@@ -38,9 +38,9 @@ pub(crate) fn of(
     notes.extend(steadiness_untested(context));
     notes.extend(warm_ups(context));
     notes.extend(without_null(context));
-    notes.extend(limits::of(context));
-    notes.extend(self_reported_metrics::notes(context));
-    notes.extend(weights::notes(context));
+    notes.extend(gateway_notes::limits(context));
+    notes.extend(gateway_notes::self_reported_metrics(context));
+    notes.extend(gateway_notes::weights(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
     notes.extend(manifest.notes.iter().cloned());
@@ -88,12 +88,12 @@ fn no_verdict(context: &Context) -> Option<String> {
         return None;
     }
     let verb = if blocks == 1 { "is" } else { "are" };
-    let words = match study.ab() {
+    let how = match study.ab() {
         Some(_) => "allow more time: gatebench ab --budget".to_owned(),
         None => format!("gatebench run --blocks {MIN_BLOCKS}"),
     };
     Some(format!(
-        "{} {verb} too few for a verdict, which needs at least {MIN_BLOCKS} ({words}).",
+        "{} {verb} too few for a verdict, which needs at least {MIN_BLOCKS} ({how}).",
         counted(u64::from(blocks), "block")
     ))
 }
@@ -103,37 +103,32 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     let compared = scenarios.iter().flat_map(|it| &it.comparisons);
     let costed = costs.into_iter().flat_map(CostFindings::ratios);
     let compared = compared.map(|cell| (cell.primary, &cell.result));
-    let results: Vec<(bool, &Comparison)> = compared.chain(costed.map(|it| (false, it))).collect();
-    // The deciding metric has a separate note.
-    let judged = || {
-        let methods = results.iter().filter_map(|(_, result)| result.method);
-        methods.filter(|method| *method != Method::Repeated)
-    };
-    let of_primary = |it: &&(bool, &Comparison)| {
-        it.0 && it.1.method.is_some_and(|method| method != Method::Repeated)
-    };
-    let confidence = percent(CONFIDENCE);
-    let together = match results.iter().filter(of_primary).count() {
-        primary if primary > 0 && primary < judged().count() => format!(
+    // The deciding metric of an A/B test has a separate note.
+    let judged = compared.chain(costed.map(|it| (false, it)));
+    let judged = judged.filter_map(|(primary, it)| Some((primary, it.method?)));
+    let judged = judged.filter(|(_, method)| *method != Method::Repeated);
+    let judged: Vec<(bool, Method)> = judged.collect();
+    let (all, confidence) = (judged.len(), percent(CONFIDENCE));
+    let together = match judged.iter().filter(|(primary, _)| *primary).count() {
+        primary if primary > 0 && primary < all => format!(
             "the verdicts on CPU per request ({primary}) hold jointly with {confidence} confidence, and so do the \
              others ({})",
-            judged().count() - primary
+            all - primary
         ),
         _ => format!("all hold jointly with {confidence} confidence"),
     };
-    let methods: Vec<_> = [
+    let methods = [
         (Method::Student, "Student's t"),
         (Method::Bootstrap, "a seeded bootstrap over blocks"),
-    ]
-    .into_iter()
-    .filter(|(method, _)| judged().any(|used| used == *method))
-    .map(|(_, words)| words)
-    .collect();
+    ];
+    let is_used = |method| judged.iter().any(|(_, used)| *used == method);
+    let methods = methods.into_iter().filter(|(method, _)| is_used(*method));
+    let methods: Vec<&str> = methods.map(|(_, words)| words).collect();
     (!methods.is_empty()).then(|| {
         format!(
             "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that \
              {together}; a difference within ±{} % counts as no change.",
-            counted(judged().count() as u64, "comparison"),
+            counted(all as u64, "comparison"),
             methods.join(" and "),
             SMALLEST_EFFECT * 100.0,
         )
@@ -169,12 +164,9 @@ fn without_null(context: &Context) -> Option<String> {
         Some(format!("{} ({why})", scenario.scenario))
     };
     let incomparable: Vec<String> = plan.scenarios.iter().filter_map(incomparable).collect();
-    (!incomparable.is_empty()).then(|| {
-        format!(
-            "The null gateway is not comparable in {}.",
-            incomparable.join(", ")
-        )
-    })
+    let scenarios = incomparable.join(", ");
+    (!incomparable.is_empty())
+        .then(|| format!("The null gateway is not comparable in {scenarios}."))
 }
 
 /// The lengths of the warm-ups that waited for the CPU time per request to settle.
@@ -183,9 +175,12 @@ fn warm_ups(context: &Context) -> Option<String> {
     let adaptive: Vec<_> = phases
         .filter_map(|phase| Some((phase.warm_up_ns, phase.adaptive_warm_up?.settled)))
         .collect();
-    let shortest = adaptive.iter().map(|(length_ns, _)| *length_ns).min()?;
-    let longest = adaptive.iter().map(|(length_ns, _)| *length_ns).max()?;
-    let seconds = |length_ns: u64| format!("{:.1}", length_ns as f64 / 1e9);
+    let seconds = || {
+        adaptive
+            .iter()
+            .map(|(length_ns, _)| *length_ns as f64 / 1e9)
+    };
+    let (shortest, longest) = (seconds().reduce(f64::min)?, seconds().reduce(f64::max)?);
     let unsettled = adaptive.iter().filter(|(_, settled)| !settled).count();
     let whose = match context.plan.placement.gateway_is_elsewhere {
         true => {
@@ -193,10 +188,9 @@ fn warm_ups(context: &Context) -> Option<String> {
         }
         false => "the CPU time per request",
     };
+    let all = adaptive.len();
     Some(format!(
-        "Warm-ups lasted {} to {} s, until {whose} had settled; {unsettled} of {} reached their time limit first.",
-        seconds(shortest),
-        seconds(longest),
-        adaptive.len()
+        "Warm-ups lasted {shortest:.1} to {longest:.1} s, until {whose} had settled; {unsettled} of {all} reached \
+         their time limit first."
     ))
 }

@@ -4,21 +4,16 @@
 //! them for people.
 
 pub(crate) mod chapters;
-pub(crate) mod configuration;
-pub(crate) mod environment;
+mod gateway_notes;
 pub(crate) mod limitations;
-mod limits;
-pub(crate) mod parity;
 pub mod proof;
 pub mod redact;
 pub(crate) mod run_facts;
 mod scenario_limitations;
-mod self_reported_metrics;
 pub(crate) mod sentences;
 pub(crate) mod summary;
 mod unranked;
 pub(crate) mod verdicts;
-mod weights;
 
 use gatebench_report::section::Section;
 use serde::Serialize;

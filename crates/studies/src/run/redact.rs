@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use gatebench_model::Plan;
 
-use super::proof::{Configuration, ParityFindings};
+use super::proof::Configuration;
 use crate::Findings;
-use crate::common::facts::ScenarioFindings;
 
 /// The replacement of a secret.
 pub const MASK: &str = "[masked]";
@@ -94,10 +93,19 @@ impl Redaction {
         self.all([&mut findings.run.command]);
         self.all(quotations(findings));
         for scenario in &mut findings.scenarios {
-            self.scenario(scenario);
+            let slowest = scenario.routes.iter_mut().flat_map(|it| &mut it.routes);
+            self.all(slowest.map(|route| &mut route.route));
+            for results in &mut scenario.external_results {
+                self.all(results.checks.iter_mut().map(|check| &mut check.name));
+                self.all(results.thresholds.iter_mut().map(|it| &mut it.name));
+                self.all(&mut results.groups);
+            }
         }
-        for parity in &mut findings.parity {
-            self.parity(parity);
+        for case in findings.parity.iter_mut().flat_map(|it| &mut it.cases) {
+            self.all([&mut case.name]);
+            if let Some(failed) = &mut case.failure {
+                self.all([&mut failed.sent, &mut failed.received, &mut failed.expected]);
+            }
         }
         for configuration in &mut findings.configurations {
             self.configuration(configuration);
@@ -110,38 +118,11 @@ impl Redaction {
         }
     }
 
-    fn scenario(&self, scenario: &mut ScenarioFindings) {
-        let slowest = scenario.routes.iter_mut().flat_map(|it| &mut it.routes);
-        self.all(slowest.map(|route| &mut route.route));
-        for results in &mut scenario.external_results {
-            self.all(results.checks.iter_mut().map(|check| &mut check.name));
-            self.all(results.thresholds.iter_mut().map(|it| &mut it.name));
-            self.all(&mut results.groups);
-        }
-    }
-
-    fn parity(&self, parity: &mut ParityFindings) {
-        for case in &mut parity.cases {
-            self.all([&mut case.name]);
-            if let Some(failure) = &mut case.failure {
-                let texts = [
-                    &mut failure.sent,
-                    &mut failure.received,
-                    &mut failure.expected,
-                ];
-                self.all(texts);
-            }
-        }
-    }
-
     fn configuration(&self, configuration: &mut Configuration) {
         self.all(&mut configuration.commands);
         let is_own = self.own_configurations.contains(&configuration.variant);
-        for text in configuration
-            .files
-            .values_mut()
-            .filter_map(|it| it.text.as_mut())
-        {
+        let files = configuration.files.values_mut();
+        for text in files.filter_map(|it| it.text.as_mut()) {
             *text = match is_own {
                 true => OWN.into(),
                 false => self.text(text),
@@ -205,9 +186,7 @@ fn file_name(path: &str) -> String {
 fn without_paths(text: &str) -> String {
     let without = |word: &str| {
         let path = word.trim_start_matches(['(', '\'', '"', '`']);
-        let is_path = path
-            .strip_prefix('/')
-            .is_some_and(|rest| rest.contains('/'));
+        let is_path = path.strip_prefix('/').is_some_and(|it| it.contains('/'));
         let blank = &word[word.trim_end().len()..];
         match is_path {
             true => format!("{LEFT_OUT}{blank}"),
@@ -293,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_and_words_that_hold_short_ones_are_not() {
+    fn secrets_are_masked_but_not_words_that_contain_short_ones() {
         for (text, expected) in [
             ("X-Api-Key: k1\r\n", "X-Api-Key: [masked]\r\n"),
             ("{\"k1\", k10, ak1, k1é}", "{\"[masked]\", k10, ak1, k1é}"),
@@ -308,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_left_out_and_what_is_none_stays() {
+    fn only_absolute_paths_are_left_out() {
         let text = "the file /srv/me/a.conf is\nread (`/srv/b`), 3 req/s, / and /ping";
         assert_eq!(
             without_paths(text),
@@ -319,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_and_private_keys_are_masked_whatever_they_are_of() {
+    fn hashes_and_private_keys_are_masked() {
         for (text, expected) in [
             (
                 "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nbob",

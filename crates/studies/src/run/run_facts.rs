@@ -52,13 +52,12 @@ fn gateways(context: &Context) -> Vec<GatewayLine> {
 /// A command line quoted for a shell.
 pub fn shell_line(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    let quoted = words.iter().map(|word| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word.to_owned()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
+    let quoted = words
+        .iter()
+        .map(|word| match !word.is_empty() && word.chars().all(plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        });
     quoted.collect::<Vec<_>>().join(" ")
 }
 

@@ -9,12 +9,12 @@ use gatebench_stats::Estimate;
 
 use super::proof::ParityFindings;
 use super::scenario_limitations;
-use super::unranked::{Entry, sentence as unranked};
+use super::unranked::sentence as unranked;
 use crate::common::context::Context;
 use crate::common::external_results;
 use crate::common::facts::{
-    Aspect, Failure, Gate, Metric, MetricFindings, PhaseKind, PhaseLine, Reason, RowStatus,
-    ScenarioFindings, Sentence, VariantRow,
+    Aspect, Failure, Gate, Metric, PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings,
+    Sentence, VariantRow,
 };
 use crate::marginal_cost::facts::MarginalCostFindings;
 use crate::policy_cost::facts::CostFindings;
@@ -98,10 +98,10 @@ fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String>
             row.variant,
             listed(policies)
         )),
-        RowStatus::Failed => Some(format!(
-            "{} has no result: every trial failed.",
-            row.variant
-        )),
+        RowStatus::Failed => {
+            let variant = &row.variant;
+            Some(format!("{variant} has no result: every trial failed."))
+        }
         RowStatus::Missing => None,
         RowStatus::Measured => measured(scenario, row),
     }
@@ -154,27 +154,29 @@ fn throughput(row: &VariantRow, each: bool) -> Option<String> {
     let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
     let estimate = found.estimate.as_ref()?;
     let least = if is_lower_bound(row) { "at least " } else { "" };
-    let cpu = row
-        .metric(PhaseKind::Open, Metric::GatewayCpuPerRequest)
-        .is_none()
-        .then(|| row.metric(PhaseKind::Closed, Metric::GatewayCpuPerRequest))
-        .flatten()
-        .and_then(|cpu| cpu.estimate.as_ref())
-        .map(|cpu| {
-            let (time, over) = (cpu_time(cpu.median), over(each, cpu));
-            format!(", {time} of CPU per request{over}")
-        });
+    let cpu = match row.metric(PhaseKind::Open, Metric::GatewayCpuPerRequest) {
+        // The CPU time at the fixed rate follows later in the sentence.
+        Some(_) => None,
+        None => cpu_per_request(row, PhaseKind::Closed, each),
+    };
     Some(format!(
         "{least}{} ({}){}",
         quantity(estimate.median, Unit::RequestsPerSecond),
         range(estimate, Unit::RequestsPerSecond),
-        cpu.unwrap_or_default()
+        cpu.map_or(String::new(), |cpu| format!(", {cpu}"))
     ))
 }
 
+fn cpu_per_request(row: &VariantRow, kind: PhaseKind, each: bool) -> Option<String> {
+    let found = row.metric(kind, Metric::GatewayCpuPerRequest)?;
+    let cpu = found.estimate.as_ref()?;
+    let (time, over) = (cpu_time(cpu.median), over(each, cpu));
+    Some(format!("{time} of CPU per request{over}"))
+}
+
 /// The figures of users who think: `302 requests/s from 200 connections (thinking 650ms), with
-/// response times of 210 µs at p50 and 1.20 ms at p99`. None if there are several such loads, whose
-/// trend is reported instead.
+/// response times of 210 µs at p50 and 1.20 ms at p99`. None if there are several of these loads,
+/// whose trend is reported instead.
 fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
     let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
     let mut phases = scenario.phases.iter().filter(of_kind);
@@ -239,19 +241,15 @@ fn cpu_time(ns: f64) -> String {
 }
 
 fn is_lower_bound(row: &VariantRow) -> bool {
-    let spoils = |reason: &&Reason| reason.spoils.contains(&Aspect::Throughput);
-    row.reasons
-        .iter()
-        .filter(spoils)
-        .any(|reason| BOUNDS_FROM_BELOW.contains(&reason.gate))
+    let bounds = |reason: &Reason| {
+        reason.spoils.contains(&Aspect::Throughput) && BOUNDS_FROM_BELOW.contains(&reason.gate)
+    };
+    row.reasons.iter().any(bounds)
 }
 
 fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {
     let rate = open_load(scenario)?;
-    let cpu = estimate(row, Metric::GatewayCpuPerRequest).map(|cpu| {
-        let (time, over) = (cpu_time(cpu.median), over(each, cpu));
-        format!("{time} of CPU per request{over}")
-    });
+    let cpu = cpu_per_request(row, PhaseKind::Open, each);
     let added = added(scenario, row, each);
     let said: Vec<_> = [cpu, added].into_iter().flatten().collect();
     (!said.is_empty()).then(|| format!("at {rate} {}", said.join(" and ")))
@@ -287,12 +285,10 @@ fn added(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
         .flatten()
         .filter_map(|metric| Some(time(estimate(direct, metric)?.median)))
         .collect();
-    let reference = if direct.is_empty() {
-        String::new()
-    } else {
-        format!(" (direct: {})", listed(&direct))
-    };
-    Some(format!("{own}{reference}"))
+    Some(match direct.is_empty() {
+        true => own,
+        false => format!("{own} (direct: {})", listed(&direct)),
+    })
 }
 
 fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
@@ -301,44 +297,29 @@ fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
 
 /// Throughput and CPU per request of the gateways in one sentence each.
 fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
-    let entries = |kind, metric, usable: fn(&MetricFindings) -> bool| -> Vec<Entry> {
-        let gateways = scenario
-            .rows
-            .iter()
-            .filter(|row| row.kind != Variant::Direct);
-        gateways
-            .filter_map(|row| {
-                let found = row.metric(kind, metric).filter(|found| usable(found))?;
-                Some(Entry {
-                    variant: &row.variant,
-                    estimate: found.estimate.as_ref()?,
-                })
-            })
-            .collect()
+    let entries = |kind, metric, worst: Validity| -> Vec<(&str, &Estimate)> {
+        let rows = scenario.rows.iter();
+        let gateways = rows.filter(|row| row.kind != Variant::Direct);
+        let entries = gateways.filter_map(|row| {
+            let found = row.metric(kind, metric)?;
+            let estimate = found.estimate.as_ref().filter(|_| found.validity <= worst);
+            Some((&*row.variant, estimate?))
+        });
+        entries.collect()
     };
     // A limited throughput is not the gateway's.
-    let valid = |found: &MetricFindings| found.validity == Validity::Valid;
-    let throughput = entries(PhaseKind::Closed, Metric::Throughput, valid);
+    let throughput = entries(PhaseKind::Closed, Metric::Throughput, Validity::Valid);
     let unit = Unit::RequestsPerSecond;
     let throughput = unranked(&throughput, unit, |value| quantity(value, unit));
-    let kind = if open_load(scenario).is_some() {
-        PhaseKind::Open
-    } else {
-        PhaseKind::Closed
+    let (kind, at) = match open_load(scenario) {
+        Some(load) => (PhaseKind::Open, format!(" at {load}")),
+        None => (PhaseKind::Closed, String::new()),
     };
-    let usable = |found: &MetricFindings| found.validity != Validity::Invalid;
-    let cpu = entries(kind, Metric::GatewayCpuPerRequest, usable);
+    let cpu = entries(kind, Metric::GatewayCpuPerRequest, Validity::Limited);
     let cpu = unranked(&cpu, Unit::CpuNanosecondsPerRequest, cpu_time);
-    let at = open_load(scenario)
-        .map(|load| format!(" at {load}"))
-        .unwrap_or_default();
-    [
-        throughput.map(|text| format!("throughput: {text}")),
-        cpu.map(|text| format!("CPU per request{at}: {text}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let throughput = throughput.map(|text| format!("throughput: {text}"));
+    let cpu = cpu.map(|text| format!("CPU per request{at}: {text}"));
+    throughput.into_iter().chain(cpu).collect()
 }
 
 /// One sentence for each scenario and variant with failed trials.
@@ -361,12 +342,8 @@ fn failures(context: &Context) -> Vec<Sentence> {
                 reason.trim_end_matches('.'),
                 capitalised(first.remedy.trim_end_matches('.'))
             );
-            Some(Sentence::new(
-                Tone::Alarm,
-                text,
-                Some(scenario),
-                Some(variant),
-            ))
+            let (scenario, variant) = (Some(scenario), Some(variant));
+            Some(Sentence::new(Tone::Alarm, text, scenario, variant))
         })
         .collect()
 }
@@ -374,11 +351,8 @@ fn failures(context: &Context) -> Vec<Sentence> {
 fn parity_sentence(parity: &[ParityFindings]) -> Option<Sentence> {
     let held = !parity.is_empty() && parity.iter().all(|found| found.holds == Some(true));
     held.then(|| {
-        let tried: u32 = parity
-            .iter()
-            .flat_map(|found| &found.cases)
-            .map(|case| case.tried)
-            .sum();
+        let cases = parity.iter().flat_map(|found| &found.cases);
+        let tried: u32 = cases.map(|case| case.tried).sum();
         let text = format!(
             "Parity held before and after every load: all {} got the responses that the scenarios require.",
             counted(u64::from(tried), "case")

@@ -6,31 +6,22 @@ use gatebench_report::Unit;
 use gatebench_report::format::{listed, range};
 use gatebench_stats::{Estimate, MIN_BLOCKS};
 
-/// A gateway with its values.
-pub(crate) struct Entry<'a> {
-    pub(crate) variant: &'a str,
-    pub(crate) estimate: &'a Estimate,
-}
-
 /// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
 /// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
 /// for a verdict.
 pub(crate) fn sentence(
-    entries: &[Entry],
+    entries: &[(&str, &Estimate)],
     unit: Unit,
     write: impl Fn(f64) -> String,
 ) -> Option<String> {
-    let too_few = entries.iter().all(|it| it.estimate.blocks < MIN_BLOCKS);
+    let too_few = entries.iter().all(|(_, it)| it.blocks < MIN_BLOCKS);
     (entries.len() > 1 && too_few).then_some(())?;
-    let values = entries.iter().map(|Entry { variant, estimate }| {
+    let values = entries.iter().map(|(variant, estimate)| {
         let median = write(estimate.median);
         format!("{variant} {median} ({})", range(estimate, unit))
     });
-    let values: Vec<String> = values.collect();
-    Some(format!(
-        "{}; a ranking needs {MIN_BLOCKS} blocks.",
-        listed(&values)
-    ))
+    let values = listed(&values.collect::<Vec<_>>());
+    Some(format!("{values}; a ranking needs {MIN_BLOCKS} blocks."))
 }
 
 #[cfg(test)]
@@ -43,15 +34,13 @@ mod tests {
             .iter()
             .map(|(variant, blocks)| (*variant, Estimate::of_blocks(blocks).unwrap()))
             .collect();
-        let entries: Vec<Entry> = estimates
-            .iter()
-            .map(|(variant, estimate)| Entry { variant, estimate })
-            .collect();
+        let entries = estimates.iter().map(|(variant, it)| (*variant, it));
+        let entries: Vec<(&str, &Estimate)> = entries.collect();
         sentence(&entries, Unit::Count, |value| format!("{value}"))
     }
 
     #[test]
-    fn values_stand_in_the_given_order_whichever_is_less() {
+    fn values_keep_the_given_order() {
         let apart: [(&str, &[f64]); 2] = [("b", &[20.0, 21.0, 22.0]), ("a", &[9.0, 10.0, 11.0])];
         let expected =
             "b 21 (20–22 over 3 blocks) and a 10 (9–11 over 3 blocks); a ranking needs 10 blocks.";
@@ -63,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn one_gateway_or_ten_blocks_are_not_set_side_by_side() {
+    fn one_gateway_or_ten_blocks_give_no_sentence() {
         assert_eq!(words(&[("a", &[1.0, 2.0, 3.0])]), None);
         assert_eq!(words(&[("a", &[1.0; 10]), ("b", &[2.0; 10])]), None);
     }

@@ -24,7 +24,7 @@ const METHOD: &str = "Soak";
 
 /// The explanation of the chapter.
 const EXPLANATION: &str = "Growth is judged by the lower envelope, which remains after the gateway has freed memory: the \
-     minima of windows longer than what the series remembers. Its slope is the Theil–Sen estimate, with a 95 % \
+     minima of windows longer than the memory of the series. Its slope is the Theil–Sen estimate, with a 95 % \
      interval by a bootstrap of moving blocks.";
 
 impl StudyFacts for SoakFindings {
@@ -57,7 +57,7 @@ fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block
     };
     let title = segment_title(found, segment);
     let name = format!("{} in {}", found.variant, found.scenario);
-    let heads = Head::row("| verdict |> per hour |> interval |> a leak is seen from");
+    let heads = Head::row("| verdict |> per hour |> interval |> smallest detectable leak");
     let lines = Lines::new(&*name, heads, segment.quantities.iter().map(line));
     let blocks = vec![
         Block::heading(format!("{TITLE} · {title}")).on(TERMINAL),

@@ -106,10 +106,7 @@ fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(grows_lately) {
         return Decision::Open;
     }
-    let longest = segments
-        .iter()
-        .max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds));
-    let memory = longest.and_then(|it| {
+    let memory = longest(segments).and_then(|it| {
         let mut quantities = it.quantities.iter();
         quantities.find(|quantity| quantity.what == SoakWhat::Memory)
     });
@@ -117,6 +114,11 @@ fn decide(segments: &[SoakSegment]) -> Decision {
         Some(LeakVerdict::NoLeak) => Decision::Fine,
         _ => Decision::Open,
     }
+}
+
+fn longest(segments: &[SoakSegment]) -> Option<&SoakSegment> {
+    let all = segments.iter();
+    all.max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds))
 }
 
 fn has_failed(segment: &SoakSegment) -> bool {
@@ -131,16 +133,16 @@ fn grows_lately(segment: &SoakSegment) -> bool {
 }
 
 fn is_growing_lately(found: &SoakQuantity) -> bool {
-    let because = Because::GrowingLately;
-    found.what != SoakWhat::ResponseP50
-        && matches!(found.growth.verdict, LeakVerdict::Undetermined { because: why, .. } if why == because)
+    let verdict = found.growth.verdict;
+    let grows = matches!(verdict, LeakVerdict::Undetermined { because, .. } if because == Because::GrowingLately);
+    grows && found.what != SoakWhat::ResponseP50
 }
 
 /// Reports whether any quantity leaks. Growing latency is reported but does not decide, because the
 /// machine contributes to it.
 fn has_leak(segment: &SoakSegment) -> bool {
-    let leaks = |it: &&SoakQuantity| {
+    let leaks = |it: &SoakQuantity| {
         it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak
     };
-    segment.quantities.iter().any(|it| leaks(&it))
+    segment.quantities.iter().any(leaks)
 }

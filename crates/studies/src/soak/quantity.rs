@@ -158,9 +158,8 @@ impl Watched<'_> {
             } else {
                 f64::from(row.second) + 1.0
             };
-            let is_later = samples
-                .last()
-                .is_none_or(|last| last.at_seconds < at_seconds);
+            let last = samples.last().map(|last| last.at_seconds);
+            let is_later = last.is_none_or(|last| last < at_seconds);
             if let Some(value) = reading.read(row).filter(|_| is_later) {
                 samples.push(Sample {
                     at_seconds,

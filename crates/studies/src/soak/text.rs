@@ -6,7 +6,7 @@ use gatebench_stats::LeakVerdict;
 use gatebench_stats::leak::Because;
 
 use super::facts::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat};
-use super::{grows_lately, has_failed, has_leak, is_growing_lately};
+use super::{grows_lately, has_failed, has_leak, is_growing_lately, longest};
 
 /// A soak whose measurement is shorter than planned by this much was stopped.
 const SHORT_BY_SECONDS: f64 = 1.0;
@@ -14,16 +14,9 @@ const SHORT_BY_SECONDS: f64 = 1.0;
 /// The result of the whole soak; problems come first.
 pub(super) fn summary(found: &SoakFindings) -> String {
     let responses: u64 = found.segments.iter().map(|it| it.responses).sum();
-    let mut sentences: Vec<String> = found
-        .segments
-        .iter()
-        .filter(|it| has_failed(it))
-        .map(|it| failure(&found.variant, it))
-        .collect();
-    let longest = found
-        .segments
-        .iter()
-        .max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds));
+    let failed = found.segments.iter().filter(|it| has_failed(it));
+    let mut sentences: Vec<String> = failed.map(|it| failure(&found.variant, it)).collect();
+    let longest = longest(&found.segments);
     let reported_segment = |segment: &&SoakSegment| {
         has_leak(segment)
             || grows_lately(segment)
@@ -40,10 +33,9 @@ pub(super) fn summary(found: &SoakFindings) -> String {
         1 => "one process".to_owned(),
         count => counted(count as u64, "process"),
     };
-    let stopped = if found.measured_seconds + SHORT_BY_SECONDS < found.planned_seconds {
-        format!(" of {}", duration(found.planned_seconds))
-    } else {
-        String::new()
+    let stopped = match found.measured_seconds + SHORT_BY_SECONDS < found.planned_seconds {
+        true => format!(" of {}", duration(found.planned_seconds)),
+        false => String::new(),
     };
     sentences.push(format!(
         "The measurement covers {}{stopped} and {} responses from {processes}.",
@@ -77,105 +69,78 @@ fn failure(variant: &str, segment: &SoakSegment) -> String {
 
 /// The sentence on a quantity.
 pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
-    match found.what {
-        SoakWhat::ResponseP50 => of_latency(variant, found),
-        _ => of_leak(variant, found),
-    }
-}
-
-fn of_leak(variant: &str, found: &SoakQuantity) -> String {
-    let what = &found.title;
-    match found.growth.verdict {
+    let growth = &found.growth;
+    let is_latency = found.what == SoakWhat::ResponseP50;
+    let (what, slope) = (&found.title, slope(found));
+    let bound = amount(found.bound_per_hour, found.unit);
+    match growth.verdict {
+        LeakVerdict::Leak if is_latency => {
+            format!("The median response time through {variant} drifts upwards by {slope}.")
+        }
         LeakVerdict::Leak => {
             let each = found.per_thousand_responses.map(|each| {
-                format!(
-                    ", which is {} for each 1,000 responses",
-                    amount(each, found.unit)
-                )
+                let each = amount(each, found.unit);
+                format!(", which is {each} for each 1,000 responses")
             });
-            format!(
-                "{variant} leaks {what}: the lower envelope grows by {}{}.",
-                slope(found),
-                each.unwrap_or_default()
-            )
+            let each = each.unwrap_or_default();
+            format!("{variant} leaks {what}: the lower envelope grows by {slope}{each}.")
         }
-        LeakVerdict::NoLeak if found.growth.slope_per_hour.is_none() => format!(
-            "{variant} shows no leak of {what} above {}/h: the whole range of the values is smaller than that growth.",
-            amount(found.bound_per_hour, found.unit)
+        LeakVerdict::NoLeak if growth.slope_per_hour.is_none() => {
+            let claim = match is_latency {
+                true => format!(
+                    "The median response time through {variant} does not drift upwards by more than"
+                ),
+                false => format!("{variant} shows no leak of {what} above"),
+            };
+            format!("{claim} {bound}/h: the whole range of the values is smaller than that growth.")
+        }
+        LeakVerdict::NoLeak if is_latency => format!(
+            "The median response time through {variant} does not drift upwards: it changes by {slope}."
         ),
         LeakVerdict::NoLeak => format!(
-            "{variant} shows no leak of {what} above {}/h: the lower envelope changes by {}{}.",
-            amount(found.bound_per_hour, found.unit),
-            slope(found),
+            "{variant} shows no leak of {what} above {bound}/h: the lower envelope changes by {slope}{}.",
             smallest(found)
         ),
         LeakVerdict::Undetermined {
             because,
             seconds_needed,
-        } => format!(
-            "Whether {variant} leaks {what} is undetermined: {}{}.",
-            why(because, found),
-            longer(seconds_needed)
-        ),
-    }
-}
-
-fn of_latency(variant: &str, found: &SoakQuantity) -> String {
-    match found.growth.verdict {
-        LeakVerdict::Leak => format!(
-            "The median response time through {variant} drifts upwards by {}.",
-            slope(found)
-        ),
-        LeakVerdict::NoLeak if found.growth.slope_per_hour.is_none() => format!(
-            "The median response time through {variant} does not drift upwards by more than {}/h: the whole range \
-             of the values is smaller than that growth.",
-            amount(found.bound_per_hour, found.unit)
-        ),
-        LeakVerdict::NoLeak => format!(
-            "The median response time through {variant} does not drift upwards: it changes by {}.",
-            slope(found)
-        ),
-        LeakVerdict::Undetermined {
-            because,
-            seconds_needed,
-        } => format!(
-            "Whether the median response time through {variant} drifts upwards is undetermined: {}{}.",
-            why(because, found),
-            longer(seconds_needed)
-        ),
+        } => {
+            let claim = match is_latency {
+                true => format!("the median response time through {variant} drifts upwards"),
+                false => format!("{variant} leaks {what}"),
+            };
+            let (why, longer) = (why(because, found), longer(seconds_needed));
+            format!("Whether {claim} is undetermined: {why}{longer}.")
+        }
     }
 }
 
 fn why(because: Because, found: &SoakQuantity) -> String {
+    let (slope, bound) = (slope(found), amount(found.bound_per_hour, found.unit));
     match because {
         Because::TooShort => {
             "the run is shorter than ten cycles of the rise and fall of the values".into()
         }
-        Because::Slowing => format!(
-            "the growth of {} is slowing down, as if something were filling up",
-            slope(found)
-        ),
+        Because::Slowing => {
+            format!("the growth of {slope} is slowing down, as if something were filling up")
+        }
         Because::GrowingLately => format!(
-            "the values have grown lately by more than the allowed {}/h, as with a leak that begins late",
-            amount(found.bound_per_hour, found.unit)
+            "the values have grown lately by more than the allowed {bound}/h, as with a leak that begins late"
         ),
-        Because::Steps => format!(
-            "{}a step that has not come yet may hide growth of {}/h, and the total exceeds the allowed {}/h",
-            found
-                .growth
-                .slope_per_hour
-                .map_or(String::new(), |_| format!(
-                    "the values grow by {}, and ",
-                    slope(found)
-                )),
-            amount(found.growth.resolution_per_hour, found.unit),
-            amount(found.bound_per_hour, found.unit)
-        ),
-        Because::Unclear => format!(
-            "the growth of {} may be above or below the allowed {}/h",
-            slope(found),
-            amount(found.bound_per_hour, found.unit)
-        ),
+        Because::Steps => {
+            let grow = match found.growth.slope_per_hour {
+                Some(_) => format!("the values grow by {slope}, and "),
+                None => String::new(),
+            };
+            let hidden = amount(found.growth.resolution_per_hour, found.unit);
+            format!(
+                "{grow}a step that has not come yet may hide growth of {hidden}/h, and the total exceeds the allowed \
+                 {bound}/h"
+            )
+        }
+        Because::Unclear => {
+            format!("the growth of {slope} may be above or below the allowed {bound}/h")
+        }
     }
 }
 
@@ -187,14 +152,11 @@ fn longer(seconds_needed: Option<f64>) -> String {
 }
 
 fn smallest(found: &SoakQuantity) -> String {
-    found
-        .growth
-        .smallest_seen_per_hour
-        .map(|it| {
-            let it = amount(it, found.unit);
-            format!("; a leak of {it}/h would have been seen in nine of ten such runs")
-        })
-        .unwrap_or_default()
+    let smallest = found.growth.smallest_seen_per_hour;
+    smallest.map_or(String::new(), |it| {
+        let it = amount(it, found.unit);
+        format!("; a leak of {it}/h would have been seen in nine of ten runs like this one")
+    })
 }
 
 /// The slope in text: `72.1 MiB/h (70.2 MiB to 73.9 MiB)`.

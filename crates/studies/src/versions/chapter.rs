@@ -14,6 +14,7 @@ use gatebench_report::{Unit, Validity};
 use gatebench_stats::Estimate;
 
 use super::facts::{CombinedFindings, RunFigures, VersionFindings, VersionTrend};
+use crate::common::by_key;
 use crate::kind::StudyFacts;
 
 /// The section of docs/METHOD.md that describes the method.
@@ -80,17 +81,15 @@ fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let bar = |version: &VersionFindings| {
         let name = name(found, version);
         let it = version.combined;
-        let tip = it.map_or_else(
-            || format!("{name}: no valid run."),
-            |it| {
-                format!(
-                    "{name}: mean {}, from {} to {}.",
-                    scale.full(it.rate_mean_per_second),
-                    scale.full(it.rate_min_per_second),
-                    scale.full(it.rate_max_per_second)
-                )
-            },
-        );
+        let tip = match it {
+            None => format!("{name}: {NO_RUN}."),
+            Some(it) => format!(
+                "{name}: mean {}, from {} to {}.",
+                scale.full(it.rate_mean_per_second),
+                scale.full(it.rate_min_per_second),
+                scale.full(it.rate_max_per_second)
+            ),
+        };
         let mean = it.map(|it| it.rate_mean_per_second);
         let ends = it.map(|it| (it.rate_min_per_second, it.rate_max_per_second));
         Bar {
@@ -180,19 +179,10 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
 /// and a line goes through the points of each version. Each family of scenarios has a separate
 /// chart, because numbers of routes and of upstreams are not comparable.
 fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> {
-    let mut families: Vec<Vec<&VersionTrend>> = Vec::new();
-    for trend in &found.trends {
-        let is_of = |family: &&mut Vec<&VersionTrend>| {
-            (&family[0].family, family[0].what) == (&trend.family, trend.what)
-        };
-        match families.iter_mut().find(is_of) {
-            Some(family) => family.push(trend),
-            None => families.push(vec![trend]),
-        }
-    }
+    let families = by_key(found.trends.iter().map(|it| ((&it.family, it.what), it)));
     let drawn = families.iter().enumerate();
     drawn
-        .filter_map(|(index, family)| trend(index, family, palette))
+        .filter_map(|(index, (_, family))| trend(index, family, palette))
         .collect()
 }
 
@@ -250,14 +240,10 @@ fn name(found: &CombinedFindings, version: &VersionFindings) -> String {
     if let Some(number) = version.version.as_ref().filter(|it| !name.contains(*it)) {
         name.push_str(&format!(" {number}"));
     }
-    let is_one = found
-        .versions
-        .iter()
-        .all(|it| it.scenario == version.scenario);
-    if is_one {
-        name
-    } else {
-        format!("{name} · {}", version.scenario)
+    let mut versions = found.versions.iter();
+    match versions.all(|it| it.scenario == version.scenario) {
+        true => name,
+        false => format!("{name} · {}", version.scenario),
     }
 }
 
@@ -265,14 +251,11 @@ fn line(found: &CombinedFindings, version: &VersionFindings, palette: &Palette) 
     let time = |value: f64| short(value, Unit::Nanoseconds);
     let mut cells = vec![String::new(); 4];
     if let Some(it) = &version.combined {
-        let (mean, least, most) = (
-            it.rate_mean_per_second,
-            it.rate_min_per_second,
-            it.rate_max_per_second,
-        );
-        let scale = UnitScale::of_all([mean, least, most], Unit::RequestsPerSecond);
-        cells[0] = scale.full(mean);
-        cells[1] = format!("{} to {}", scale.full(least), scale.full(most));
+        let ends = [it.rate_min_per_second, it.rate_max_per_second];
+        let rates = ends.into_iter().chain([it.rate_mean_per_second]);
+        let scale = UnitScale::of_all(rates, Unit::RequestsPerSecond);
+        cells[0] = scale.full(it.rate_mean_per_second);
+        cells[1] = ends.map(|it| scale.full(it)).join(" to ");
         cells[2] = it.mean_ns.map(time).unwrap_or_default();
         cells[3] = it.max_ns.map(|it| time(it as f64)).unwrap_or_default();
     }
@@ -280,7 +263,7 @@ fn line(found: &CombinedFindings, version: &VersionFindings, palette: &Palette) 
     cells.push(of_each(version, |run| run.p99_ns));
     let rate = match &version.combined {
         Some(_) => format!("{} ({})", cells[0], cells[1]),
-        None => "no valid run".to_owned(),
+        None => NO_RUN.to_owned(),
     };
     let with_name = |(what, cell): (&str, &String)| match cell.is_empty() {
         true => None,
@@ -305,10 +288,9 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
         return String::new();
     }
     let scale = UnitScale::of_all(values.iter().flatten().copied(), Unit::Nanoseconds);
-    let words: Vec<String> = values
-        .into_iter()
-        .map(|value| value.map_or_else(|| "–".into(), |it| scale.number(it)))
-        .collect();
+    let words = values.into_iter();
+    let words = words.map(|value| value.map_or_else(|| "–".into(), |it| scale.number(it)));
+    let words: Vec<String> = words.collect();
     format!("{} {}", words.join(" / "), scale.unit)
 }
 
@@ -316,16 +298,11 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
 /// not quiet, repeated trials, and the location of error logs. A fact that holds for several
 /// versions is stated once.
 fn facts(found: &CombinedFindings) -> Vec<String> {
-    let mut shared: Vec<(String, Vec<String>)> = Vec::new();
-    for version in &found.versions {
-        for words in of_runs(version) {
-            let name = name(found, version);
-            match shared.iter_mut().find(|(known, _)| *known == words) {
-                Some((_, names)) => names.push(name),
-                None => shared.push((words, vec![name])),
-            }
-        }
-    }
+    let shared = found.versions.iter().flat_map(|version| {
+        let facts = of_runs(version).into_iter();
+        facts.map(move |words| (words, name(found, version)))
+    });
+    let shared = by_key(shared);
     let whose = |names: &[String]| match names {
         [name] => name.clone(),
         names if names.len() == found.versions.len() => "All".to_owned(),

@@ -3,6 +3,7 @@
 use gatebench_report::Validity;
 use gatebench_stats::Estimate;
 use gatebench_stats::doubling::Doubling;
+use gatebench_store::ErrorLog;
 use serde::Serialize;
 
 use crate::marginal_cost::facts::MarginalUnit;
@@ -42,8 +43,9 @@ pub struct VersionFindings {
     pub p90_ns: Option<Estimate>,
     /// The same for the 99th percentiles.
     pub p99_ns: Option<Estimate>,
-    /// The error logs that are not empty, if the specification requests them.
-    pub error_logs: Vec<ErrorLogFindings>,
+    /// The error logs that are not empty, if the specification requests them; paths are relative to
+    /// the run directory.
+    pub error_logs: Vec<ErrorLog>,
 }
 
 /// One run: a load in a process that may have served earlier runs.
@@ -70,7 +72,7 @@ pub struct RunFigures {
     /// The worse of the validities of throughput and latency. An invalid run is shown, but excluded
     /// from combined figures.
     pub validity: Validity,
-    /// How quiet the machine was before the run; none if the run did not wait for that.
+    /// How quiet the machine was before the run; none if the run did not wait for a quiet machine.
     pub settled: Option<SettledFindings>,
 }
 
@@ -98,14 +100,6 @@ pub struct CombinedFigures {
     pub mean_ns: Option<f64>,
     /// The longest response time of any run.
     pub max_ns: Option<u64>,
-}
-
-/// An error log of a trial.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ErrorLogFindings {
-    /// The file, relative to the run directory.
-    pub file: String,
-    pub lines: u64,
 }
 
 /// The throughput of a version over the number that the specification varies.

@@ -10,19 +10,20 @@ use gatebench_model::{Specified, Variant};
 use gatebench_report::Tone;
 use gatebench_report::format::{counted, grouped};
 use gatebench_stats::doubling::Doubling;
-use gatebench_store::{Outcome, StoreError};
+use gatebench_store::{ErrorLog, Outcome, StoreError};
 
-use crate::common::collect::Collected;
+use crate::common::collect::{Collected, concerning};
 use crate::common::context::Context;
 use crate::common::digest::Digest;
-use crate::common::facts::{Reason, Sentence};
+use crate::common::facts::Sentence;
 use crate::common::gates::is_smoke;
-use crate::common::{loads, trials};
+use crate::common::{by_key, loads, trials};
 use crate::kind::{Analysed, StudyFindings, StudyKind};
+use crate::marginal_cost::facts::MarginalUnit;
 use crate::marginal_cost::marginal_unit;
-use facts::{CombinedFindings, ErrorLogFindings, TrendPoint, VersionFindings, VersionTrend};
+use facts::{CombinedFindings, TrendPoint, VersionFindings, VersionTrend};
 
-/// A smaller effect of doubling the number is reported as no change.
+/// A doubling of the number that has a smaller effect than this is reported as no change.
 const SMALLEST_CHANGE: f64 = 0.02;
 
 impl StudyKind for Specified {
@@ -58,24 +59,16 @@ fn headline(trend: &VersionTrend) -> Sentence {
 
 fn trend_words(trend: &VersionTrend) -> String {
     let noun = trend.what.noun();
-    let ends = (trend.points.first(), trend.points.last());
-    let counts = match ends {
-        (Some(first), Some(last)) => {
-            let count = |point: &TrendPoint| grouped(f64::from(point.count));
-            format!("{} to {}", count(first), count(last))
-        }
-        _ => String::new(),
-    };
+    // A trend has at least two points.
+    let count = |point: Option<&TrendPoint>| grouped(point.map_or(0.0, |it| it.count.into()));
+    let (first, last) = (count(trend.points.first()), count(trend.points.last()));
     let change = trend.line.factor - 1.0;
-    let how = if change.abs() < SMALLEST_CHANGE {
-        "does not change its throughput".to_owned()
-    } else {
-        format!("changes its throughput by {:+.0} %", change * 100.0)
+    let how = match change.abs() < SMALLEST_CHANGE {
+        true => "does not change its throughput".to_owned(),
+        false => format!("changes its throughput by {:+.0} %", change * 100.0),
     };
-    format!(
-        "{}: from {counts} {noun}s, each doubling {how}.",
-        trend.variant
-    )
+    let variant = &trend.variant;
+    format!("{variant}: from {first} to {last} {noun}s, each doubling {how}.")
 }
 
 fn load(context: &Context) -> String {
@@ -103,20 +96,23 @@ fn version(
     let (mut found, mut error_logs, mut version) = (Vec::new(), Vec::new(), None);
     for trial in trials {
         let digest = Digest::of(trial)?;
+        let reasons = collected.reasons_of(trial.record.trial.number);
         for phase in &trial.record.phases {
-            let reasons = reasons(collected, trial.record.trial.number, &phase.name);
+            let reasons = concerning(reasons, &phase.name);
             found.push(runs::figures(&trial.record, phase, &digest, reasons));
         }
         let facts = trial.record.gateway.as_ref();
         version = version.or_else(|| facts.map(|it| it.version.clone()));
         let log = facts.and_then(|it| it.error_log.as_ref());
-        error_logs.extend(log.filter(|_| specified.saves_error_log).map(|log| {
-            let file = format!("trials/{}/{}", trial.name(), log.file);
-            let lines = log.lines;
-            ErrorLogFindings { file, lines }
-        }));
+        error_logs.extend(
+            log.filter(|_| specified.saves_error_log)
+                .map(|log| ErrorLog {
+                    file: format!("trials/{}/{}", trial.name(), log.file),
+                    lines: log.lines,
+                }),
+        );
     }
-    let counted_up = context.scenario(scenario).and_then(marginal_unit);
+    let counted_up = context.plan.scenario(scenario).and_then(marginal_unit);
     Ok((!found.is_empty()).then(|| VersionFindings {
         scenario: scenario.to_owned(),
         variant: variant.label().to_owned(),
@@ -130,59 +126,41 @@ fn version(
     }))
 }
 
-/// The reasons against a phase of a trial, including those against the whole trial.
-fn reasons<'a>(
-    collected: &'a Collected,
-    trial: u32,
-    phase: &'a str,
-) -> impl Iterator<Item = &'a Reason> {
-    let own = collected.trials.iter().filter(move |it| it.number == trial);
-    own.flat_map(|it| &it.reasons)
-        .filter(move |it| it.phase.as_deref().is_none_or(|of| of == phase))
-}
-
 /// A trend for each version and each family of scenarios that vary a number.
 fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> {
-    let mut trends: Vec<VersionTrend> = Vec::new();
-    for version in versions {
-        let scenario = context.scenario(&version.scenario);
-        let Some((family, what, count)) = scenario.and_then(marginal_unit) else {
-            continue;
-        };
-        let Some(combined) = version.combined else {
-            continue;
-        };
+    let points = versions.iter().filter_map(|version| {
+        let scenario = context.plan.scenario(&version.scenario)?;
+        let (family, what, count) = marginal_unit(scenario)?;
         let point = TrendPoint {
             count,
-            rate_per_second: combined.rate_mean_per_second,
+            rate_per_second: version.combined?.rate_mean_per_second,
         };
-        let same = |it: &&mut VersionTrend| {
-            it.family == family && it.what == what && it.variant == version.variant
-        };
-        match trends.iter_mut().find(same) {
-            Some(trend) => trend.points.push(point),
-            None => trends.push(VersionTrend {
-                family: family.to_owned(),
-                variant: version.variant.clone(),
-                what,
-                points: vec![point],
-                line: Doubling::default(),
-            }),
-        }
-    }
-    trends.into_iter().filter_map(drawn).collect()
+        Some(((family, what, &*version.variant), point))
+    });
+    let trends = by_key(points).into_iter();
+    trends
+        .filter_map(|((family, what, variant), points)| trend(family, what, variant, points))
+        .collect()
 }
 
-/// The trend with its line; none if there is only one number.
-fn drawn(mut trend: VersionTrend) -> Option<VersionTrend> {
-    trend.points.sort_by_key(|point| point.count);
-    let points: Vec<(f64, f64)> = trend
-        .points
+/// The trend through these points; none if there is only one number.
+fn trend(
+    family: &str,
+    what: MarginalUnit,
+    variant: &str,
+    mut points: Vec<TrendPoint>,
+) -> Option<VersionTrend> {
+    points.sort_by_key(|point| point.count);
+    let places = points
         .iter()
-        .map(|it| (f64::from(it.count), it.rate_per_second))
-        .collect();
-    trend.line = Doubling::through(&points)?;
-    Some(trend)
+        .map(|it| (f64::from(it.count), it.rate_per_second));
+    Some(VersionTrend {
+        line: Doubling::through(&places.collect::<Vec<_>>())?,
+        family: family.to_owned(),
+        variant: variant.to_owned(),
+        what,
+        points,
+    })
 }
 
 #[cfg(test)]
@@ -191,21 +169,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trend_is_reported_by_the_doubling() {
+    fn a_trend_is_reported_per_doubling() {
         let point = |count, rate_per_second| TrendPoint {
             count,
             rate_per_second,
         };
-        let trend = VersionTrend {
-            family: "routes".into(),
-            variant: "nginx".into(),
-            what: crate::marginal_cost::facts::MarginalUnit::Routes,
-            points: vec![point(400, 25.0), point(100, 100.0)],
-            line: Doubling::default(),
-        };
-        let words = trend_words(&drawn(trend).unwrap());
+        let points = vec![point(400, 25.0), point(100, 100.0)];
+        let trend = trend("routes", MarginalUnit::Routes, "nginx", points).unwrap();
         assert_eq!(
-            words,
+            trend_words(&trend),
             "nginx: from 100 to 400 routes, each doubling changes its throughput by -50 %."
         );
     }

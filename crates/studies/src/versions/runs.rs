@@ -43,9 +43,9 @@ pub(crate) fn figures<'a>(
     }
 }
 
-/// Reports whether a run is combined with others.
-pub(crate) fn stands(run: &RunFigures) -> bool {
-    run.validity != Validity::Invalid
+/// The runs that are combined.
+fn valid(runs: &[RunFigures]) -> impl Iterator<Item = &RunFigures> + Clone {
+    runs.iter().filter(|run| run.validity != Validity::Invalid)
 }
 
 /// The median of a figure over the valid runs that have it, with the smallest and the largest
@@ -54,27 +54,25 @@ pub(crate) fn over(
     runs: &[RunFigures],
     pick: impl Fn(&RunFigures) -> Option<f64>,
 ) -> Option<Estimate> {
-    let standing = runs.iter().filter(|run| stands(run));
-    let values: Vec<f64> = standing.filter_map(pick).collect();
+    let values: Vec<f64> = valid(runs).filter_map(pick).collect();
     Estimate::of_blocks(&values)
 }
 
 /// The combined figures of the valid runs; none if no run is valid.
 pub(crate) fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
-    let standing: Vec<&RunFigures> = runs.iter().filter(|run| stands(run)).collect();
-    let rates = || standing.iter().map(|run| run.rate_per_second);
-    let weighed = standing
-        .iter()
-        .filter_map(|run| Some((run.mean_ns?, run.responses as f64)));
+    let runs = valid(runs);
+    let rates = || runs.clone().map(|run| run.rate_per_second);
+    let means = runs.clone();
+    let weighed = means.filter_map(|run| Some((run.mean_ns?, run.responses as f64)));
     let (time_ns, responses) = weighed.fold((0.0, 0.0), |(time, all), (mean_ns, responses)| {
         (time + mean_ns * responses, all + responses)
     });
     Some(CombinedFigures {
-        rate_mean_per_second: rates().sum::<f64>() / standing.len() as f64,
+        rate_mean_per_second: rates().sum::<f64>() / rates().count() as f64,
         rate_min_per_second: rates().reduce(f64::min)?,
         rate_max_per_second: rates().reduce(f64::max)?,
         mean_ns: (responses > 0.0).then(|| time_ns / responses),
-        max_ns: standing.iter().filter_map(|run| run.max_ns).max(),
+        max_ns: runs.clone().filter_map(|run| run.max_ns).max(),
     })
 }
 
@@ -118,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_a_run_that_is_left_out_are_left_out_too() {
+    fn percentiles_exclude_invalid_runs() {
         let runs = [
             run(100.0, 1_000, 4e6, Validity::Valid),
             run(9e9, 1, 1.0, Validity::Invalid),

@@ -105,7 +105,7 @@ fn five_per_cent_more_is_worse() {
                 Some(Method::Repeated)
             ),
         ],
-        "mine is not compared with nginx's other self"
+        "mine is not compared with the second nginx"
     );
     let metrics = findings.scenarios[0].comparisons.iter().map(|it| it.metric);
     assert!(metrics.clone().any(|it| it == Metric::AddedP90));
@@ -122,7 +122,7 @@ fn five_per_cent_more_is_worse() {
 }
 
 #[test]
-fn equals_are_no_different() {
+fn equal_gateways_are_no_different() {
     let (dir, findings) = run(12, |_| 20_000.0);
     let ab_test = findings.study.of::<AbTestFindings>().unwrap();
     assert_eq!(ab_test.decision, Decision::Fine);
@@ -172,7 +172,7 @@ fn a_baseline_that_differs_from_itself_forbids_a_verdict() {
 }
 
 #[test]
-fn a_run_made_to_measure_is_never_settled() {
+fn a_run_that_only_measures_is_never_settled() {
     let (dir, findings) = analysed_run(manifest(10), Some);
     assert!(findings.study.facts().is_none());
     assert!(!settled(&dir));
@@ -217,7 +217,7 @@ fn ends(effect: f64, moved: f64) -> Verdict {
 }
 
 #[test]
-fn a_candidate_that_moves_the_upstreams_cpu_is_not_judged_by_that() {
+fn a_candidate_is_not_judged_by_the_upstreams_cpu_time() {
     let found = ends(0.0, 0.05);
     let differs = matches!(found, Verdict::Better | Verdict::Worse);
     assert!(!differs, "{found:?}");
@@ -248,7 +248,7 @@ fn of_two_scenarios(blocks: u32) -> Manifest {
 }
 
 #[test]
-fn a_scenario_without_the_candidate_is_the_reason_and_not_the_blocks() {
+fn a_scenario_without_the_candidate_is_named_as_the_reason() {
     let excluded = |outcome: Outcome| {
         let (_, findings) = analysed_run(of_two_scenarios(12), |mut made: Made| {
             let trial = made.record.trial.clone();
@@ -285,7 +285,7 @@ fn a_scenario_without_the_candidate_is_the_reason_and_not_the_blocks() {
 }
 
 #[test]
-fn of_several_scenarios_the_one_that_decides_is_named() {
+fn the_deciding_scenario_is_named() {
     let (_, findings) = analysed_run(of_two_scenarios(20), |mut made: Made| {
         let trial = made.record.trial.clone();
         let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
@@ -347,7 +347,11 @@ fn a_small_difference_of_two_binaries_may_be_their_layout() {
     assert_eq!(caution(["aa"; 2], cpu, 1.025), (Decision::Worse, None));
     assert_eq!(caution(two, cpu, 1.0), (Decision::Fine, None));
     let memory = caution(two, DecisiveMetric::Memory, 1.025);
-    assert_eq!(memory, (Decision::Worse, None), "memory has no layout");
+    assert_eq!(
+        memory,
+        (Decision::Worse, None),
+        "layout does not affect memory"
+    );
 }
 
 #[test]

@@ -22,18 +22,18 @@ fn assert_found(words: &str, change: impl Fn(&mut Made)) {
     assert!(
         said.into_iter()
             .any(|it| it.text.contains("cannot be true")),
-        "it stands at the head"
+        "the headlines contain it"
     );
 }
 
 #[test]
-fn a_run_that_was_left_alone_is_clean() {
+fn an_undisturbed_run_has_no_reasons() {
     let findings = changed(|_| ());
     assert!(found(&findings).is_none(), "{:?}", found(&findings));
 }
 
 #[test]
-fn more_in_flight_than_connections() {
+fn more_requests_in_flight_than_connections_are_impossible() {
     assert_found(
         "are 80 in flight (Little's law), on 64 connections",
         |made| {
@@ -45,7 +45,7 @@ fn more_in_flight_than_connections() {
 }
 
 #[test]
-fn more_cpu_time_than_cores() {
+fn more_cpu_time_than_cores_is_impossible() {
     assert_found("keep 1.2 cores busy, and there are 1", |made| {
         made.used("saturate", "gateway").cpu_ns = 12 * SECONDS * SECOND_NS / 10;
     });

@@ -154,7 +154,7 @@ fn nginx() -> Vec<Variant> {
 }
 
 #[test]
-fn the_known_knee_is_found_with_its_curve_and_what_is_full() {
+fn a_known_knee_is_found_with_curve_and_bottleneck() {
     let findings = run(searching(nginx(), 5), |_| ALONE, |_| {});
     let rates = found(&findings);
     let interval = rates.half.interval.unwrap();
@@ -207,12 +207,12 @@ fn the_known_knee_is_found_with_its_curve_and_what_is_full() {
     let mut of_phases = reasons.filter_map(|reason| reason.phase.as_deref());
     assert!(
         of_phases.all(|phase| phase == "saturation"),
-        "steps have findings of their own"
+        "steps have separate findings"
     );
 }
 
 #[test]
-fn a_response_of_the_instrument_is_a_lower_bound() {
+fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
     let findings = run(
         searching(nginx(), 3),
         |_| Law {
@@ -237,7 +237,9 @@ fn a_response_of_the_instrument_is_a_lower_bound() {
         found.text
     );
     assert!(
-        found.text.contains("Limited by engine and upstream"),
+        found
+            .text
+            .contains("Limited by load generator and upstream"),
         "{}",
         found.text
     );
@@ -250,7 +252,7 @@ fn a_response_of_the_instrument_is_a_lower_bound() {
 }
 
 #[test]
-fn a_response_that_rests_on_disturbed_steps_is_a_lower_bound() {
+fn a_capacity_from_disturbed_steps_is_a_lower_bound() {
     // The machine's record is changed after the judgement, so nothing else differs.
     let disturb = |record: &mut TrialRecord| {
         for phase in &mut record.phases {
@@ -275,7 +277,7 @@ fn tone(findings: &Findings) -> Tone {
 }
 
 #[test]
-fn steps_that_miss_whatever_the_rate_leave_no_sustained_rate() {
+fn steps_that_miss_at_any_rate_give_no_sustained_rate() {
     let lapse = |record: &mut TrialRecord| {
         let block = record.trial.block as usize;
         let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
@@ -309,7 +311,7 @@ fn steps_that_miss_whatever_the_rate_leave_no_sustained_rate() {
 }
 
 #[test]
-fn a_process_unlike_the_others_is_a_caution() {
+fn a_deviating_process_is_a_caution() {
     let law = |trial: &Trial| Law {
         knee: if trial.block == 3 {
             14_000.0
@@ -328,7 +330,7 @@ fn a_process_unlike_the_others_is_a_caution() {
 }
 
 #[test]
-fn a_disturbed_step_is_taken_again_whatever_its_outcome() {
+fn a_disturbed_step_is_repeated_regardless_of_its_outcome() {
     let manifest = searching(nginx(), 1);
     // With the first knee every step of the curve holds, with the second every step misses.
     for (knee, outcome) in [(1e9, StepOutcome::Held), (1.0, StepOutcome::Missed)] {
@@ -353,13 +355,13 @@ fn a_disturbed_step_is_taken_again_whatever_its_outcome() {
         assert_eq!(
             changes,
             [false, false, true, false, false, true],
-            "the third time counts: {rates:?}"
+            "the third attempt counts: {rates:?}"
         );
     }
 }
 
 #[test]
-fn runs_that_confirmed_by_longer_steps_are_read() {
+fn runs_with_longer_confirming_steps_are_read() {
     let as_before = |record: &mut TrialRecord| {
         let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
         for step in steps.filter(|step| step.role == StepRole::Near) {
@@ -380,7 +382,7 @@ fn runs_that_confirmed_by_longer_steps_are_read() {
 }
 
 #[test]
-fn an_interrupted_repeat_is_in_the_curve_and_not_in_the_response() {
+fn an_interrupted_repeat_is_part_of_the_curve_but_not_of_the_capacity() {
     let interrupt = |record: &mut TrialRecord| {
         if record.trial.block == 3 {
             record.outcome = Outcome::Interrupted;
@@ -401,7 +403,7 @@ fn an_interrupted_repeat_is_in_the_curve_and_not_in_the_response() {
 }
 
 #[test]
-fn cores_are_written_by_a_line_or_by_the_law() {
+fn cores_are_extrapolated_by_a_line_or_by_the_law() {
     let sized = |cores: usize| Variant::Gateway {
         name: format!("nginx-{cores}core"),
         folder: "nginx".into(),
@@ -470,7 +472,7 @@ fn cores_are_written_by_a_line_or_by_the_law() {
 }
 
 #[test]
-fn a_gateway_that_responses_nothing_has_no_capacity() {
+fn a_gateway_without_responses_has_no_capacity() {
     let silent = |record: &mut TrialRecord| record.phases[0].counts.completed_in_window = 0;
     let findings = run(searching(nginx(), 1), |_| ALONE, silent);
     let found = &capacity(&findings).gateways[0];
@@ -489,6 +491,6 @@ fn a_gateway_that_responses_nothing_has_no_capacity() {
     let written = serde_json::to_string(&(roles, StepOutcome::Disturbed)).unwrap();
     assert_eq!(
         written, r#"[["curve","search","near","confirm"],"disturbed"]"#,
-        "what is on disk stays readable"
+        "earlier records stay readable"
     );
 }

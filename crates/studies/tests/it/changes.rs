@@ -75,7 +75,7 @@ fn median(findings: &Findings, metric: Metric) -> Option<f64> {
 }
 
 #[test]
-fn affected_failed_worst_and_recovery_are_recovered() {
+fn the_effects_of_a_change_are_measured() {
     let findings = found(|second| match second {
         3 => Second {
             slow: (250_000_000, 40),
@@ -123,7 +123,7 @@ fn affected_failed_worst_and_recovery_are_recovered() {
 }
 
 #[test]
-fn a_change_that_nobody_notices_is_over_at_once() {
+fn a_change_without_effect_has_no_recovery_time() {
     let findings = found(|_| Second {
         slow: (4_000_000, 2),
         failed: 0,
@@ -133,7 +133,7 @@ fn a_change_that_nobody_notices_is_over_at_once() {
 }
 
 #[test]
-fn what_is_not_over_at_the_end_has_no_recovery() {
+fn a_change_without_recovery_has_no_recovery_time() {
     let findings = found(|second| Second {
         slow: (4_000_000, 2),
         failed: u64::from(second >= 3),
@@ -142,7 +142,7 @@ fn what_is_not_over_at_the_end_has_no_recovery() {
     assert_eq!(median(&findings, Metric::ChangeRecovery), None);
     assert_ne!(row(&findings, "haproxy").validity, Some(Validity::Invalid));
     let other = row(&findings, "haproxy").metric(PhaseKind::Open, Metric::ChangeAffected);
-    assert!(other.is_none(), "nothing was changed there");
+    assert!(other.is_none(), "the direct variant was not changed");
 }
 
 /// The reasons against nginx's first trial if the third second has these numbers of requests
@@ -168,7 +168,7 @@ fn reasons_before(unanswered: u64, wrong: u64) -> Vec<Reason> {
 }
 
 #[test]
-fn what_fails_before_the_change_is_no_effect_of_it() {
+fn failures_before_a_change_are_not_its_effect() {
     let found = reasons_before(3, 0);
     let [reason] = &found[..] else {
         panic!("{found:#?}")
@@ -241,7 +241,7 @@ fn of_losses(found: &Findings) -> Vec<(Gate, Validity)> {
 }
 
 #[test]
-fn what_changes_through_an_admin_interface_break_is_their_loss() {
+fn requests_that_fail_under_admin_calls_are_lost_to_them() {
     let found = called(100_000_000, 25);
     let limited = [
         (Gate::ChecksFailed, Validity::Limited),
@@ -265,7 +265,7 @@ fn what_changes_through_an_admin_interface_break_is_their_loss() {
 }
 
 #[test]
-fn what_breaks_where_nothing_was_changed_is_no_loss_of_a_change() {
+fn requests_that_fail_without_a_change_are_not_lost_to_one() {
     let found = called(100_000_000, 0);
     let invalid = |it: &(Gate, Validity)| it.1 == Validity::Invalid;
     assert_eq!(of_losses(&found).iter().filter(|it| invalid(it)).count(), 3);
@@ -273,7 +273,7 @@ fn what_breaks_where_nothing_was_changed_is_no_loss_of_a_change() {
 }
 
 #[test]
-fn what_breaks_before_the_first_call_is_no_loss_of_it() {
+fn requests_that_fail_before_the_first_call_are_not_lost_to_it() {
     let change = |mut made: Made| {
         if made.is("nginx") {
             made.open().admin = Some(AdminLoadRecord {

@@ -38,13 +38,13 @@ fn times_of_two_clock_sources_are_invalid() {
         }
     });
     let nginx = row(&findings, "nginx");
-    assert!(nginx.spoiled.is_empty(), "the machine's fault");
+    assert!(nginx.spoiled.is_empty(), "the machine caused it");
     let memory = nginx.metric(PhaseKind::Open, Metric::GatewayRssAnonMax);
     assert_eq!(memory.unwrap().validity, Validity::Valid);
 }
 
 #[test]
-fn a_clock_that_is_slow_to_read_limits_latencies() {
+fn a_slow_clock_source_limits_latencies() {
     for slow in ["acpi_pm", "hpet", "jiffies"] {
         let found = reasons(|made| clock(made, slow, slow));
         let limited = (Gate::ClockSourceSlow, Validity::Limited);
@@ -65,7 +65,7 @@ fn a_clock_that_is_slow_to_read_limits_latencies() {
 }
 
 #[test]
-fn a_run_without_the_clock_of_its_trials_is_judged_by_the_one_it_began_with() {
+fn a_run_without_clock_sources_of_trials_is_judged_by_its_first_clock_source() {
     let of_run = |source: &str| {
         let mut manifest = manifest(3);
         manifest.environment["kernel"]["clock_source"] = source.into();
@@ -91,7 +91,7 @@ fn run_at(made: &mut Made, phase: &str, [min, max]: [u64; 2]) {
 }
 
 #[test]
-fn a_core_that_changes_its_frequency_limits_cpu_time() {
+fn a_change_of_frequency_limits_cpu_time() {
     check(
         Gate::FrequencyChanged,
         Validity::Limited,

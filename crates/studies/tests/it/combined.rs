@@ -81,7 +81,7 @@ fn means_are_weighted_and_percentiles_are_those_of_each_run() {
     assert_eq!((low, high), (first.p90_ns, second.p90_ns));
     assert!(
         near(Some(p90.median), 1.5e6),
-        "between two runs stands their mean: {p90:?}"
+        "the median of two runs is their mean: {p90:?}"
     );
     let combined = nginx.combined.unwrap();
     assert_eq!(combined.mean_ns, Some((8.0 * 1.6e6 + 2e6) / 9.0));
@@ -99,7 +99,7 @@ fn means_are_weighted_and_percentiles_are_those_of_each_run() {
 }
 
 #[test]
-fn without_the_step_nothing_is_combined() {
+fn nothing_is_combined_unless_requested() {
     assert!(found(false).is_none());
 }
 

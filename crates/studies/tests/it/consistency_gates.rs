@@ -24,7 +24,7 @@ fn clamped() {
 }
 
 #[test]
-fn histograms_that_contradict_their_sums() {
+fn histograms_and_sums_must_agree() {
     let sum = |change: fn(&mut gatebench_store::ExactSum)| {
         move |made: &mut Made| {
             change(made.open().sums.get_mut("added.2xx").unwrap());
@@ -82,7 +82,7 @@ fn littles_law() {
 }
 
 #[test]
-fn classes_that_do_not_add_up() {
+fn status_classes_must_add_up() {
     let class = |count| {
         move |made: &mut Made| {
             made.open().counts.by_class.insert("5xx".into(), count);
@@ -98,7 +98,7 @@ fn classes_that_do_not_add_up() {
 }
 
 #[test]
-fn responses_of_another_length_than_in_other_blocks() {
+fn responses_have_the_same_length_in_all_blocks() {
     let longer = |bytes: u64| {
         move |made: &mut Made| {
             if made.record.trial.block == 1 {

@@ -87,7 +87,7 @@ fn key_at<'a>(costs: &'a CostFindings, gateway: &str, metric: Metric) -> &'a Cos
 }
 
 #[test]
-fn lines_are_the_mock_the_plain_proxy_its_policies_and_the_rest() {
+fn lines_are_ordered_mock_plain_proxy_policies_others() {
     let findings = found(3, |_| ());
     let costs = costs(&findings);
     let gateways: Vec<_> = costs
@@ -133,7 +133,7 @@ fn lines_are_the_mock_the_plain_proxy_its_policies_and_the_rest() {
 }
 
 #[test]
-fn ten_blocks_recover_the_cost_and_its_interval() {
+fn ten_blocks_give_the_cost_and_its_interval() {
     let findings = found(10, |_| ());
     let cost = key_at(costs(&findings), "nginx", Metric::GatewayCpuPerRequest);
     // ±300 ns in ten blocks: a deviation of 300 × √(10 ÷ 9) = 316 ns.
@@ -199,7 +199,7 @@ fn ten_blocks_are_ranked_by_intervals_and_verdicts() {
 }
 
 #[test]
-fn nine_blocks_are_not_ranked_however_far_their_ranges_lie_apart() {
+fn nine_blocks_are_not_ranked() {
     let findings = found(9, |_| ());
     for metric in [Metric::GatewayCpuPerRequest, Metric::GatewayRssAnonMax] {
         assert_eq!(ranks(&findings, metric), [None, None]);
@@ -208,7 +208,7 @@ fn nine_blocks_are_not_ranked_however_far_their_ranges_lie_apart() {
 }
 
 #[test]
-fn a_cost_of_which_the_gateway_spoiled_blocks_is_neither_small_nor_ranked() {
+fn a_cost_with_spoiled_blocks_is_not_ranked() {
     let findings = found(13, |made| {
         let trial = &made.record.trial;
         if made.is("nginx") && trial.scenario == "key" && trial.block <= 2 {
@@ -230,7 +230,7 @@ fn a_cost_of_which_the_gateway_spoiled_blocks_is_neither_small_nor_ranked() {
 }
 
 #[test]
-fn blocks_in_which_either_is_invalid_are_left_out() {
+fn costs_exclude_blocks_in_which_either_side_is_invalid() {
     let findings = found(3, |made| {
         let trial = &made.record.trial;
         let plain = trial.scenario == "proxy-json" && trial.block == 1;
@@ -248,11 +248,11 @@ fn blocks_in_which_either_is_invalid_are_left_out() {
         (cost.blocks.as_slice(), cost.validity),
         (&[3][..], Validity::Valid)
     );
-    assert_eq!(cost.rank, None, "one block is no range");
+    assert_eq!(cost.rank, None, "one block has no range");
 }
 
 #[test]
-fn a_gateway_without_the_policy_is_not_supported_and_costs_nothing() {
+fn an_unsupported_policy_has_no_cost() {
     let findings = found(3, |made| {
         if made.is("nginx") && made.record.trial.scenario == "key" {
             let policies = vec!["api_key".into()];
@@ -288,7 +288,7 @@ fn a_run_without_a_plain_proxy_has_no_costs() {
 }
 
 #[test]
-fn the_null_gateway_has_no_policies_whose_cost_could_be_shown() {
+fn the_null_gateway_has_no_policy_costs() {
     let mut manifest = planned(3);
     manifest.plan.variants.push(Variant::null());
     manifest.plan.trials = every_cell(&manifest.plan, 3);

@@ -33,12 +33,12 @@ fn run(
 fn cell<'a>(found: &'a CompareFindings, gateway: &str, metric: Metric) -> &'a CellFindings {
     let mut cells = found.cells.iter();
     cells
-        .find(|it| it.gateway == gateway && it.metric == metric)
+        .find(|it| it.place.gateway == gateway && it.place.metric == metric)
         .unwrap()
 }
 
 #[test]
-fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
+fn a_slower_gateway_is_worse_and_unchanged_gateways_are_controls() {
     let folder = TempDir::new().unwrap();
     let before = run(&folder, "before", 10, 1.0, |_| ());
     let after = run(&folder, "after", 10, 1.1, |_| ());
@@ -54,17 +54,17 @@ fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
     let judged = cell(&found, "haproxy", Metric::GatewayCpuPerRequest);
     assert!((judged.result.ratio - 1.1).abs() < 0.001);
     assert_eq!(
-        (judged.result.verdict, judged.control),
+        (judged.result.verdict, judged.place.control),
         (Verdict::Worse, None)
     );
     let nginx = cell(&found, "nginx", Metric::GatewayCpuPerRequest);
     assert_eq!(
-        (nginx.result.verdict, nginx.control),
+        (nginx.result.verdict, nginx.place.control),
         (Verdict::NoChange, Some(Control::SameGateway))
     );
     let direct = cell(&found, "direct", Metric::UpstreamCpuPerRequest);
     assert_eq!(
-        (direct.result.verdict, direct.control),
+        (direct.result.verdict, direct.place.control),
         (Verdict::NoChange, Some(Control::Direct))
     );
     assert!(found.notes[0].text.starts_with("One run each"));
@@ -95,7 +95,7 @@ fn dropping(folder: &TempDir, name: &str, first: u32) -> RunSummary {
 }
 
 #[test]
-fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
+fn spoiled_blocks_do_not_make_a_run_better() {
     let folder = TempDir::new().unwrap();
     let before = run(&folder, "before", 12, 1.0, |_| ());
     let some = compare(&before, &dropping(&folder, "some", 2), DecisiveMetric::Cpu);
@@ -136,7 +136,7 @@ fn night(folder: &TempDir, at: usize, spoiled: u32) -> RunEntry {
 }
 
 #[test]
-fn nights_that_the_gateway_spoiled_are_no_improvement() {
+fn runs_with_spoiled_blocks_are_not_an_improvement() {
     let folder = TempDir::new().unwrap();
     let spoiled = |at: usize| match at {
         0..6 => 0,
@@ -153,10 +153,10 @@ fn nights_that_the_gateway_spoiled_are_no_improvement() {
     };
     let haproxy = of("haproxy");
     assert!(haproxy.changes.is_empty(), "{:#?}", haproxy.changes);
-    assert!(!haproxy.searched, "six nights are left");
+    assert!(!haproxy.searched, "only six runs remain");
     let counts: Vec<u32> = haproxy.points.iter().map(|it| it.spoiled).collect();
     let last = 17;
-    assert_eq!(counts.len(), last, "the last night has no value");
+    assert_eq!(counts.len(), last, "the last run has no value");
     assert_eq!(counts[5..7], [0, 1]);
     let nginx = of("nginx");
     assert!(nginx.searched && nginx.points.iter().all(|it| it.spoiled == 0));
@@ -171,7 +171,7 @@ fn nights_that_the_gateway_spoiled_are_no_improvement() {
 }
 
 #[test]
-fn nothing_is_said_where_a_control_has_moved() {
+fn a_changed_control_prevents_a_verdict() {
     let folder = TempDir::new().unwrap();
     let before = run(&folder, "before", 10, 1.0, |_| ());
     let dir = folder.path().join("after");
@@ -196,7 +196,7 @@ fn nothing_is_said_where_a_control_has_moved() {
 }
 
 #[test]
-fn other_words_and_other_proofs_leave_a_scenario_the_same() {
+fn titles_and_parity_cases_do_not_change_a_scenario() {
     let folder = TempDir::new().unwrap();
     let before = run(&folder, "before", 10, 1.0, |_| ());
     let after = run(&folder, "after", 10, 1.1, |manifest| {
@@ -209,7 +209,7 @@ fn other_words_and_other_proofs_leave_a_scenario_the_same() {
 }
 
 #[test]
-fn another_machine_forbids_and_another_load_or_scenario_is_left_out() {
+fn another_machine_forbids_a_comparison_and_another_load_is_left_out() {
     let folder = TempDir::new().unwrap();
     let before = run(&folder, "before", 2, 1.0, |_| ());
     let elsewhere = run(&folder, "elsewhere", 2, 1.0, |manifest| {
@@ -246,13 +246,13 @@ fn another_machine_forbids_and_another_load_or_scenario_is_left_out() {
         ]
     );
     assert!(
-        found.cells.iter().all(|it| it.phase == "saturate"),
-        "only what both sent"
+        found.cells.iter().all(|it| it.place.phase == "saturate"),
+        "only the load that both sent"
     );
 }
 
 #[test]
-fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
+fn different_accounting_of_cpu_time_forbids_a_comparison() {
     let folder = TempDir::new().unwrap();
     let with = |name: &str, softirq: Option<&str>, paravirt: &str| {
         run(&folder, name, 2, 1.0, |manifest| {
@@ -305,7 +305,7 @@ fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
 /// Reports whether a cell contains CPU time, including that of the direct variant.
 fn is_of_cpu(cell: &CellFindings) -> bool {
     let metrics = [Metric::GatewayCpuPerRequest, Metric::UpstreamCpuPerRequest];
-    metrics.contains(&cell.metric)
+    metrics.contains(&cell.place.metric)
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn runs_without_accounting_are_compared_on_the_same_kernel_only() {
 }
 
 #[test]
-fn runs_of_a_baseline_with_other_accounting_are_left_out_of_cpu_time() {
+fn baseline_runs_with_different_accounting_are_not_used_for_cpu_time() {
     let folder = TempDir::new().unwrap();
     let with = |name: &str, softirq: &str, factor: f64| {
         run(&folder, name, 2, factor, |manifest| {
@@ -370,7 +370,7 @@ fn runs_of_a_baseline_with_other_accounting_are_left_out_of_cpu_time() {
 }
 
 #[test]
-fn a_load_in_which_a_target_fails_is_another_load() {
+fn a_load_with_a_failing_target_is_another_load() {
     let folder = TempDir::new().unwrap();
     let well = run(&folder, "well", 2, 1.0, |_| ());
     let ill = run(&folder, "ill", 2, 1.0, |manifest| {
@@ -389,7 +389,7 @@ fn a_load_in_which_a_target_fails_is_another_load() {
             .ends_with(", a target slow by 200ms from 3s until 6s"),
         "{load:?}"
     );
-    assert!(found.cells.iter().all(|it| it.phase != "steady"));
+    assert!(found.cells.iter().all(|it| it.place.phase != "steady"));
     let conditions = |run| {
         let cells = entry(run, String::new()).cells;
         let steady = cells.into_iter().find(|it| it.load.contains("requests/s"));
@@ -399,7 +399,7 @@ fn a_load_in_which_a_target_fails_is_another_load() {
 }
 
 #[test]
-fn a_run_is_held_against_what_runs_differ_by() {
+fn a_run_is_compared_with_the_variation_of_the_baseline() {
     let folder = TempDir::new().unwrap();
     let factors = [1.0, 1.06, 0.97, 1.03, 0.95];
     let runs: Vec<RunSummary> = (0..5)
@@ -430,7 +430,7 @@ fn a_run_is_held_against_what_runs_differ_by() {
 }
 
 #[test]
-fn a_history_tells_the_run_with_which_a_series_changed() {
+fn a_history_names_the_run_of_a_change() {
     let folder = TempDir::new().unwrap();
     let runs: Vec<_> = (0..18)
         .map(|at| {

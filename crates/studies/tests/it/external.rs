@@ -37,7 +37,7 @@ fn k6() -> ExternalGenerator {
 }
 
 #[test]
-fn thresholds_of_a_script_are_said() {
+fn thresholds_of_a_script_are_reported() {
     let mut manifest = manifest(3);
     manifest.external_generator = Some(k6());
     let (_dir, findings) = analysed_run(manifest, |mut made| {
@@ -70,7 +70,7 @@ fn thresholds_of_a_script_are_said() {
 }
 
 #[test]
-fn external_percentiles_are_given_if_enough_responses_lie_beyond_them() {
+fn external_percentiles_are_reported_if_enough_responses_lie_beyond_them() {
     let mut manifest = manifest(3);
     manifest.external_generator = Some(k6());
     let (_dir, findings) = analysed_run(manifest, |mut made| {

@@ -123,7 +123,7 @@ fn a_percentile_without_ten_samples_beyond_it_is_absent() {
 }
 
 #[test]
-fn curves_are_merged_by_adding_and_end_where_they_can_be_trusted() {
+fn curves_are_merged_by_addition_and_end_at_the_last_trustworthy_percentile() {
     // Only the slow block has a p50 of 1 ms; the average of the three medians would be 366 µs.
     let findings = three_blocks(|made| {
         if made.is("nginx") {
@@ -174,7 +174,7 @@ fn curves_are_merged_by_adding_and_end_where_they_can_be_trusted() {
 }
 
 #[test]
-fn the_sentences_say_what_was_found_and_no_more() {
+fn sentences_state_the_findings() {
     let findings = three_blocks(unchanged);
     let texts: Vec<_> = findings.scenarios[0]
         .sentences
@@ -212,7 +212,7 @@ fn the_sentences_say_what_was_found_and_no_more() {
 }
 
 #[test]
-fn added_latency_is_reported_without_direct_too() {
+fn added_latency_is_reported_without_a_direct_variant() {
     let mut no_direct = manifest(3);
     no_direct.plan.variants.remove(0);
     no_direct
@@ -232,7 +232,7 @@ fn added_latency_is_reported_without_direct_too() {
 }
 
 #[test]
-fn below_ten_blocks_no_sentence_ranks_however_far_ranges_lie_apart() {
+fn no_sentence_ranks_gateways_below_ten_blocks() {
     for blocks in [1, 9] {
         let (_dir, findings) = analysed_run(manifest(blocks), Some);
         let texts = findings.headlines.iter().map(|it| it.text.to_lowercase());
@@ -258,7 +258,7 @@ fn below_ten_blocks_no_sentence_ranks_however_far_ranges_lie_apart() {
 }
 
 #[test]
-fn the_notes_say_that_three_blocks_carry_no_verdict() {
+fn notes_state_that_three_blocks_give_no_verdict() {
     let findings = three_blocks(unchanged);
     assert_eq!(
         findings.notes,
@@ -279,7 +279,7 @@ fn the_notes_say_that_three_blocks_carry_no_verdict() {
 }
 
 #[test]
-fn what_the_null_gateway_adds_is_taken_off_and_it_is_not_compared() {
+fn the_null_gateway_is_subtracted_and_not_compared() {
     let mut with_null = manifest(10);
     with_null.plan.variants.push(Variant::null());
     with_null.plan.trials = crate::common::every_cell(&with_null.plan, 10);
@@ -317,7 +317,7 @@ fn phases_too_short_to_be_tested_are_named() {
 }
 
 #[test]
-fn an_interrupted_run_says_what_is_missing() {
+fn an_interrupted_run_lists_missing_trials() {
     let mut interrupted = manifest(3);
     interrupted.status = Status::Interrupted;
     let (_dir, findings) = analysed_run(interrupted, |mut made| {
@@ -355,7 +355,7 @@ fn an_interrupted_run_says_what_is_missing() {
 }
 
 #[test]
-fn a_run_that_has_no_trial_yet_is_reported() {
+fn a_run_without_trials_is_reported() {
     let (_dir, findings) = analysed_run(manifest(3), |_| None);
     assert_eq!(findings.missing.len(), 9);
     assert!(
@@ -368,7 +368,7 @@ fn a_run_that_has_no_trial_yet_is_reported() {
 }
 
 #[test]
-fn failed_trials_are_written_with_culprit_and_remedy() {
+fn failed_trials_have_culprit_and_remedy() {
     let findings = three_blocks(|made| {
         if made.is("haproxy") {
             made.record.outcome = Outcome::Failed {
@@ -392,7 +392,7 @@ fn failed_trials_are_written_with_culprit_and_remedy() {
 }
 
 #[test]
-fn what_is_not_supported_is_neither_failed_nor_measured() {
+fn unsupported_policies_are_neither_failed_nor_measured() {
     let findings = three_blocks(|made| {
         if made.is("haproxy") {
             made.record.outcome = Outcome::NotSupported {
@@ -443,7 +443,7 @@ fn an_invalid_block_is_shown_and_left_out_of_the_estimate() {
 }
 
 #[test]
-fn a_gateway_that_missed_the_rate_is_not_compared_in_cpu_per_request() {
+fn a_missed_rate_prevents_a_comparison_of_cpu_per_request() {
     let findings = three_blocks(|made| {
         if made.is("nginx") {
             made.open().counts.dropped = 1;
@@ -455,7 +455,7 @@ fn a_gateway_that_missed_the_rate_is_not_compared_in_cpu_per_request() {
         .unwrap();
     assert_eq!((cpu.validity, &cpu.estimate), (Validity::Invalid, &None));
     let said = |sentence: &Sentence| sentence.text.contains(": CPU per request at");
-    assert!(!findings.headlines.iter().any(said), "one gateway is left");
+    assert!(!findings.headlines.iter().any(said), "one gateway remains");
 }
 
 #[test]
@@ -484,7 +484,7 @@ fn a_limited_throughput_is_a_lower_bound_and_not_compared() {
 }
 
 #[test]
-fn parity_configuration_and_environment_are_carried_over() {
+fn findings_contain_parity_configuration_and_environment() {
     let findings = three_blocks(|made| {
         if let (true, Some(after)) = (made.is("nginx"), &mut made.record.parity_after) {
             after.cases[0].passed = false;
@@ -525,7 +525,7 @@ fn parity_configuration_and_environment_are_carried_over() {
 }
 
 #[test]
-fn cases_of_one_name_are_counted_once() {
+fn cases_with_the_same_name_are_counted_together() {
     let findings = three_blocks(|made| {
         let proofs = [
             &mut made.record.parity_before,
@@ -541,7 +541,7 @@ fn cases_of_one_name_are_counted_once() {
 }
 
 #[test]
-fn the_timeline_is_in_cores_and_leaves_out_what_was_not_sampled() {
+fn the_timeline_is_in_cores_without_missing_samples() {
     let findings = three_blocks(unchanged);
     let timeline = &crate::common::trial(&findings, "nginx").timeline;
     assert_eq!(

@@ -55,7 +55,7 @@ fn engine_saturated() {
 }
 
 #[test]
-fn the_busier_of_gateway_and_engine_is_the_bottleneck() {
+fn the_busier_of_gateway_and_load_generator_is_the_bottleneck() {
     let gates = |gateway_tenths: u64| {
         let findings = three_blocks(|made| {
             if made.is("nginx") {
@@ -72,7 +72,7 @@ fn the_busier_of_gateway_and_engine_is_the_bottleneck() {
 }
 
 #[test]
-fn cpu_per_request_stands_when_the_engine_is_saturated() {
+fn cpu_per_request_is_valid_if_the_load_generator_is_saturated() {
     let findings = changed(|made| made.used("saturate", "engine").cpu_ns = 9 * SECOND_NS);
     let nginx = row(&findings, "nginx");
     let validity = |metric| nginx.metric(PhaseKind::Closed, metric).unwrap().validity;
@@ -81,7 +81,7 @@ fn cpu_per_request_stands_when_the_engine_is_saturated() {
 }
 
 #[test]
-fn the_direct_variant_may_use_up_engine_and_upstream_when_it_seeks_their_limit() {
+fn the_direct_variant_may_saturate_load_generator_and_upstream() {
     let findings = three_blocks(|made| {
         if made.is("direct") {
             made.used("saturate", "engine").cpu_ns = 7 * SECOND_NS;
@@ -108,7 +108,7 @@ fn engine_waited() {
 }
 
 #[test]
-fn an_engine_that_waited_while_the_gateway_was_busy_limits_nothing() {
+fn a_waiting_load_generator_limits_nothing_if_the_gateway_is_busy() {
     let gates = |gateway_tenths: u64| {
         let findings = three_blocks(|made| {
             if made.is("nginx") {
@@ -141,7 +141,7 @@ fn engine_late() {
 
 /// Changes the throughput of the closed load and all figures that depend on it.
 #[test]
-fn requests_that_wait_for_a_connection_wait_for_the_gateway() {
+fn requests_that_wait_for_a_connection_are_charged_to_the_gateway() {
     let waited = |longest_ns: u64| {
         move |made: &mut Made| {
             let values = [(1_000, 49_000), (longest_ns, 1_000)];
@@ -247,7 +247,7 @@ fn checks_failed() {
 }
 
 #[test]
-fn a_response_that_fails_two_checks_is_one() {
+fn a_response_that_fails_two_checks_counts_once() {
     let twice = |failing_checks| {
         let found = reasons(|made| {
             let counts = &mut made.open().counts;
@@ -341,7 +341,7 @@ fn parity_lost() {
 }
 
 #[test]
-fn a_cold_load_has_its_parity_after_it() {
+fn parity_of_a_cold_load_is_tested_only_after_it() {
     let cold = |holds: bool| {
         reasons(move |made| {
             made.record.parity_before = None;
@@ -360,7 +360,7 @@ fn a_cold_load_has_its_parity_after_it() {
 }
 
 #[test]
-fn a_worker_that_ended_outside_the_measurements_is_seen() {
+fn a_worker_that_ends_outside_the_measurements_is_reported() {
     let ended = |count| {
         move |made: &mut Made| made.record.gateway.as_mut().unwrap().processes_ended = count
     };
@@ -412,7 +412,7 @@ fn gateway_not_saturated() {
 }
 
 #[test]
-fn of_gateways_side_by_side_only_cpu_time_and_memory_are_judged() {
+fn side_by_side_only_cpu_time_and_memory_are_judged() {
     let trips = |gate, change: fn(&mut Made)| {
         let found = reasons(|made| {
             made.open().side_by_side = true;
@@ -463,7 +463,7 @@ fn not_steady() {
 }
 
 #[test]
-fn the_tail_is_limited_where_one_send_in_a_thousand_is_late() {
+fn one_late_send_in_a_thousand_limits_the_tail() {
     let late = |count: u64| {
         move |made: &mut Made| {
             let values = [(100_000, 50_000 - count), (3_000_000, count)];
@@ -481,7 +481,7 @@ fn the_tail_is_limited_where_one_send_in_a_thousand_is_late() {
 }
 
 #[test]
-fn a_last_second_that_is_not_whole_is_no_trend() {
+fn an_incomplete_last_second_is_not_a_trend() {
     let found = reasons(|made| {
         let mut part = made.rows.last().unwrap().clone();
         part.second = 10;
@@ -552,7 +552,7 @@ fn header_stripped() {
 }
 
 #[test]
-fn percentiles_count_requests_that_got_no_response() {
+fn percentiles_include_requests_without_a_response() {
     // 49,951 of 50,000 responses take 50 µs and 49 take 125 µs; another 50 requests get no
     // response.
     let p999 = |errors| {

@@ -68,7 +68,7 @@ fn found<'a>(findings: &'a Findings, variant: &str, name: &str) -> &'a GroupFind
 }
 
 #[test]
-fn counts_are_added_and_times_summed_up_over_blocks() {
+fn counts_are_added_and_times_estimated_over_blocks() {
     let findings = three_blocks(with_groups);
     assert_eq!(scenario(&findings).groups.len(), 6, "of one phase");
     let failing = found(&findings, "nginx", "failing");
@@ -82,7 +82,7 @@ fn counts_are_added_and_times_summed_up_over_blocks() {
 }
 
 #[test]
-fn what_an_invalid_block_measured_is_not_among_the_times() {
+fn times_exclude_invalid_blocks() {
     let findings = three_blocks(|made| {
         with_groups(made);
         if made.is("nginx") && made.record.trial.block == 3 {
@@ -91,7 +91,7 @@ fn what_an_invalid_block_measured_is_not_among_the_times() {
         }
     });
     let failing = found(&findings, "nginx", "failing");
-    assert_eq!(failing.figures.requests, 30_000, "counts are of all trials");
+    assert_eq!(failing.figures.requests, 30_000, "counts cover all trials");
     assert_eq!(failing.figures.checks_failed, 1);
     let p99 = &failing.figures.response_p99_ns;
     let estimate = p99.estimate.as_ref().unwrap();
@@ -115,7 +115,7 @@ fn one_group_is_not_listed_but_its_routes_are() {
 }
 
 #[test]
-fn routes_are_ranked_by_what_all_of_them_have() {
+fn routes_are_ranked_by_the_first_figure_that_all_have() {
     let findings = three_blocks(|made| {
         with_groups(made);
         for group in &mut made.closed().groups {
@@ -129,7 +129,7 @@ fn routes_are_ranked_by_what_all_of_them_have() {
 }
 
 #[test]
-fn where_there_is_no_room_for_all_groups_the_worst_are_shown() {
+fn the_worst_groups_are_shown_if_not_all_fit() {
     let findings = three_blocks(|made| {
         let groups = (0..100).map(|index| group(&format!("g{index}"), 1, 400, 1_000 + index));
         made.closed().groups = groups.collect();
@@ -161,7 +161,7 @@ fn littles_law_counts_the_connections_of_all_groups() {
 }
 
 #[test]
-fn what_a_script_of_the_users_reported_is_added_up() {
+fn results_of_a_users_script_are_added_up() {
     let (_dir, findings) = analysed_run(manifest(3), |mut made| {
         let block = made.record.trial.block;
         let check = ExternalCheck {

@@ -67,14 +67,14 @@ fn a_load_without_a_run_is_judged_by_the_same_gates() {
 }
 
 #[test]
-fn a_busy_engine_is_named_with_what_it_means() {
+fn a_busy_load_generator_is_reported_with_its_meaning() {
     let busy = |phase: &mut PhaseRecord| phase.engine.cpu_ns = SECOND_NS * 9 / 5;
     assert_eq!(open(busy), [Gate::EngineSaturated]);
     let brief = |phase: &mut PhaseRecord| {
         phase.measure_ns = SECOND_NS / 10;
         phase.engine.cpu_ns = SECOND_NS / 5;
     };
-    assert_eq!(open(brief), [], "a share of a tenth of a second is chance");
+    assert_eq!(open(brief), [], "shares of a tenth of a second are random");
     for (shape, meaning) in [
         (
             Shape::Open(Open::new(REQUESTS as f64)),
@@ -94,7 +94,7 @@ fn a_busy_engine_is_named_with_what_it_means() {
 }
 
 #[test]
-fn requests_that_leave_late_blame_no_gateway() {
+fn requests_sent_late_are_not_charged_to_the_gateway() {
     let mut phase = phase(&Shape::Open(Open::new(REQUESTS as f64)));
     phase.counts.queued_max = 5;
     let reasons = judged(&phase, 5_000_000);
@@ -103,7 +103,7 @@ fn requests_that_leave_late_blame_no_gateway() {
 }
 
 #[test]
-fn few_requests_tell_only_whether_it_works() {
+fn few_requests_show_only_whether_a_load_works() {
     let few = |phase: &mut PhaseRecord| {
         phase.counts.sent = 20;
         phase.counts.completed = 20;

@@ -10,7 +10,7 @@ fn words(shape: &str) -> String {
 }
 
 #[test]
-fn connections_are_written_with_their_stages_thoughts_and_end() {
+fn connections_are_described_with_stages_think_time_and_limit() {
     assert_eq!(
         words("closed: {connections: 1, requests_max: 1}"),
         "1 connection, 1 request in all"
@@ -27,7 +27,7 @@ fn connections_are_written_with_their_stages_thoughts_and_end() {
 }
 
 #[test]
-fn rates_are_written_exactly() {
+fn rates_are_described_exactly() {
     assert_eq!(words("open: {rate_per_second: 12345}"), "12,345 requests/s");
     assert_eq!(words("open: {rate_per_second: 2.5}"), "2.5 requests/s");
     assert_eq!(

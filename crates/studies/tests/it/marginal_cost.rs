@@ -52,7 +52,7 @@ fn found() -> Findings {
 }
 
 #[test]
-fn what_each_route_takes_is_paired_by_block() {
+fn the_cost_of_each_route_is_paired_by_block() {
     let findings = found();
     let [costs] = findings.marginal_costs.as_slice() else {
         panic!("{:?}", findings.marginal_costs)
@@ -98,7 +98,7 @@ fn what_each_route_takes_is_paired_by_block() {
 const CONNECTION_BYTES: u64 = 700;
 
 #[test]
-fn what_each_idle_connection_takes_is_reported_of_loads_that_differ_in_their_number() {
+fn loads_that_differ_in_idle_connections_give_their_cost() {
     let mut manifest = manifest(3);
     let idle = |connections: u32| {
         let phase = json!({

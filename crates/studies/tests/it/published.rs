@@ -127,7 +127,7 @@ pub(crate) fn close(value: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn policies_are_in_the_documents_columns_next_to_ours_and_ratios() {
+fn policies_have_the_documents_columns_and_ratios() {
     let found = columns("soap", plan(&["soap-0", "soap-1"]), |made| {
         if made.record.trial.scenario == "soap-1" {
             halved(made);
@@ -174,7 +174,7 @@ fn policies_are_in_the_documents_columns_next_to_ours_and_ratios() {
     assert_eq!(
         median(nginx, plain, "ratio", "here"),
         None,
-        "a row is not set against itself"
+        "a row is not compared with itself"
     );
     close(median(nginx, wsdl, "ratio", "here"), 0.5);
     close(
@@ -204,7 +204,7 @@ fn policies_are_in_the_documents_columns_next_to_ours_and_ratios() {
 }
 
 #[test]
-fn the_effects_of_corrections_are_those_of_the_run() {
+fn corrections_show_effects_on_the_run() {
     // Two of eight MiB are released in the last second.
     let change = |made: &mut Made| {
         with_added(made);
@@ -272,7 +272,7 @@ fn statement(document: &Published, title: &str) -> String {
 }
 
 #[test]
-fn statements_agree_with_the_figures_that_they_are_about() {
+fn statements_agree_with_their_figures() {
     let soap = document("soap");
     let rows = soap.tables.iter().flat_map(|it| &it.rows);
     let mut latencies: Vec<f64> = rows
@@ -317,7 +317,7 @@ fn statements_agree_with_the_figures_that_they_are_about() {
 }
 
 #[test]
-fn a_document_of_a_user_has_the_columns_that_it_states() {
+fn a_users_document_has_its_own_columns() {
     let text = "published: mine\ntitle: Mine\nsetting: Published of a laptop.\nsuite: tour\n\
                 tables:\n  - row: scenario\n    base: plain\n    load: rate\n    rows:\n\
                 \x20     - {row: plain, scenario: soap-0, published: {p99: 2, cpu: 10}}\n\
@@ -344,7 +344,7 @@ fn a_document_of_a_user_has_the_columns_that_it_states() {
 }
 
 #[test]
-fn endurance_has_a_suite_of_its_own() {
+fn endurance_has_a_separate_suite() {
     let mut manifest = plan(&["soap-5-routes"]);
     manifest.plan.suite = "soap-endurance".into();
     let found = columns("soap", manifest, |_| {});
@@ -378,7 +378,7 @@ fn a_cell_that_was_not_measured_is_empty_and_noted() {
 }
 
 #[test]
-fn a_ramp_is_reported_apart_from_what_follows_it() {
+fn a_ramp_is_reported_separately() {
     let mut manifest = plan(&["soap-0"]);
     let shape = "{profile: l, title: t, phases: [{name: saturate, measure: 10s, closed: {connections: 1, \
                  stages: [{connections: 64, over: 2s}, {connections: 64, over: 8s}]}}]}";
@@ -407,7 +407,7 @@ fn a_ramp_is_reported_apart_from_what_follows_it() {
 }
 
 #[test]
-fn figures_of_another_engine_are_given_only_if_enough_responses_lie_beyond() {
+fn external_percentiles_need_enough_responses_beyond_them() {
     let mut manifest = plan(&["soap-0"]);
     manifest.external_generator = Some(ExternalGenerator {
         name: "k6".into(),
@@ -435,7 +435,7 @@ fn figures_of_another_engine_are_given_only_if_enough_responses_lie_beyond() {
 }
 
 #[test]
-fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
+fn the_earlier_edition_is_compared_with_its_first_row_with_figures() {
     let found = columns(
         "soap-earlier",
         plan(&["soap-1", "soap-3", "httpbin-1", "httpbin-2"]),

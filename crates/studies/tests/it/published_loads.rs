@@ -36,7 +36,7 @@ fn the_sweep_has_a_row_for_each_number_and_a_column_for_each_target() {
 }
 
 #[test]
-fn the_bare_network_stands_before_the_sweep_with_what_was_reached_of_it() {
+fn the_bare_network_and_the_share_reached_precede_the_sweep() {
     let mut manifest = plan(&["ping-proxied"]);
     manifest.plan.network_ceiling = true;
     let found = columns("kong-vs-nginx", manifest, |made| {
@@ -62,7 +62,7 @@ fn the_bare_network_stands_before_the_sweep_with_what_was_reached_of_it() {
 }
 
 #[test]
-fn each_scenario_has_the_network_of_its_own_messages() {
+fn each_scenario_has_a_network_ceiling_for_its_messages() {
     let mut manifest = plan(&["small", "large"]);
     manifest.plan.network_ceiling = true;
     let found = columns("kong-vs-nginx", manifest, |made| {
@@ -89,7 +89,7 @@ fn each_scenario_has_the_network_of_its_own_messages() {
 }
 
 #[test]
-fn sizings_have_a_peak_next_to_the_mean() {
+fn sizings_have_a_peak_and_a_mean() {
     let scenarios = ["gravitee-passthrough", "gravitee-api-key"];
     let found = columns("gravitee", plan(&scenarios), |made| {
         for row in made
@@ -173,7 +173,7 @@ fn versions_are_combined_over_their_runs() {
 }
 
 #[test]
-fn what_has_no_runs_of_connections_is_named_with_the_reason() {
+fn versions_without_runs_are_named_with_the_reason() {
     let mut manifest = plan(&["single-route", "balancer-weights"]);
     let mut at_a_rate = manifest.plan.load.clone();
     at_a_rate.phases.remove(0);
@@ -199,7 +199,7 @@ fn what_has_no_runs_of_connections_is_named_with_the_reason() {
 }
 
 #[test]
-fn a_run_that_is_invalid_is_left_out_of_all_that_is_combined_and_named() {
+fn an_invalid_run_is_not_combined_and_is_named() {
     // The percentiles contradict the sums; without this, the rate would be valid.
     let spoilt = |made: &mut Made| {
         if made.is("nginx") && made.record.trial.block == 3 {

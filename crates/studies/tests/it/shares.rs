@@ -72,7 +72,7 @@ fn run(blocks: u32, change: impl Fn(&mut Shares)) -> Findings {
 }
 
 #[test]
-fn each_load_follows_from_the_saturation_that_was_measured() {
+fn each_load_follows_from_the_measured_saturation() {
     let mut manifest = manifest(1);
     let shares = Shares::new(vec![50, 90], Length::Full);
     manifest.plan.study = Study::Measure(Some(shares));
@@ -120,7 +120,7 @@ fn each_load_follows_from_the_saturation_that_was_measured() {
 }
 
 #[test]
-fn the_load_is_reported_as_it_was_planned() {
+fn the_reported_load_is_the_planned_one() {
     let title = |change: fn(&mut Shares)| {
         let findings = run(1, change);
         let mut sections = findings.sections.iter();
@@ -137,12 +137,12 @@ fn the_load_is_reported_as_it_was_planned() {
             shares.connections = 16;
             shares.arrivals = Spread::Uniform;
         }),
-        "latency at shares of saturation (16 connections, even arrivals)"
+        "latency at shares of saturation (16 connections, uniform arrivals)"
     );
 }
 
 #[test]
-fn each_row_names_its_own_rate_and_none_is_a_load_of_the_profile() {
+fn each_row_has_its_own_rate_and_is_not_a_load_of_the_profile() {
     let findings = run(2, |_| ());
     let section = findings
         .sections
@@ -174,7 +174,11 @@ fn each_row_names_its_own_rate_and_none_is_a_load_of_the_profile() {
         "{reasons:?}"
     );
     assert!(p99_ns(1).is_some_and(|ns| (ns / 9e6 - 1.0).abs() < 0.01));
-    assert_eq!(p99_ns(2), None, "a closed load has no latency of its own");
+    assert_eq!(
+        p99_ns(2),
+        None,
+        "the latency of a closed load is not reported"
+    );
     let phases = findings.scenarios.iter().flat_map(|it| &it.phases);
     assert!(phases.clone().count() > 0);
     assert!(phases.clone().all(|it| !it.name.starts_with("at-")));

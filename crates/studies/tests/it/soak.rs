@@ -111,7 +111,7 @@ fn a_leak_is_reported_with_its_size() {
 }
 
 #[test]
-fn a_pool_that_grows_is_a_leak_though_memory_does_not() {
+fn a_growing_pool_is_a_leak_even_if_memory_does_not_grow() {
     let held = |made: &mut Made| {
         for row in made.rows.iter_mut().step_by(10) {
             let second = u64::from(row.second);
@@ -150,7 +150,7 @@ fn a_pool_that_grows_is_a_leak_though_memory_does_not() {
 }
 
 #[test]
-fn what_does_not_grow_does_not_leak() {
+fn constant_quantities_do_not_leak() {
     // In a quarter of an hour, an arena corresponds to 260 MiB/h and a descriptor to 4/h.
     let seconds = 3 * SECONDS;
     let watched = |made| Some(with_memory(made, seconds, 0.0));
@@ -169,7 +169,7 @@ fn what_does_not_grow_does_not_leak() {
 }
 
 #[test]
-fn five_minutes_exclude_no_leak_that_a_huge_page_may_hide() {
+fn five_minutes_do_not_exclude_a_leak_hidden_by_a_huge_page() {
     let findings = soaked(0.0, |_| {});
     let found = findings.study.of::<SoakFindings>().unwrap();
     assert_eq!(found.decision, Decision::Open, "{}", found.text);
@@ -195,7 +195,7 @@ fn five_minutes_exclude_no_leak_that_a_huge_page_may_hide() {
 }
 
 #[test]
-fn a_process_that_ended_did_not_endure() {
+fn an_ended_process_fails_the_soak() {
     let findings = soaked(0.0, |made| {
         made.used("steady", "gateway").processes_ended = 2
     });
@@ -222,7 +222,7 @@ fn a_soak_that_was_stopped_at_once_is_undetermined() {
 }
 
 #[test]
-fn descriptors_that_leak_at_the_end_keep_a_soak_open_though_memory_does_not_grow() {
+fn descriptors_that_grow_at_the_end_leave_a_soak_undetermined() {
     let leaks_lately = |made: &mut Made| {
         let last = made.rows.len() as u32 * 19 / 20;
         for row in &mut made.rows {
@@ -237,7 +237,7 @@ fn descriptors_that_leak_at_the_end_keep_a_soak_open_though_memory_does_not_grow
 }
 
 #[test]
-fn a_soak_that_dropped_arrivals_did_not_endure() {
+fn dropped_arrivals_fail_the_soak() {
     let findings = soaked(0.0, |made| made.open().counts.dropped = 100_000);
     let found = findings.study.of::<SoakFindings>().unwrap();
     assert_eq!(found.decision, Decision::Worse, "{}", found.text);
@@ -337,7 +337,7 @@ fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> 
 }
 
 #[test]
-fn a_block_that_an_interruption_cut_is_counted_nowhere() {
+fn an_interrupted_block_is_not_counted() {
     // In the fourth block, only the second healthy run is missing.
     let findings = isolated_until(10, 11, |_| (80_000, 0));
     let found = isolation_of(&findings);
@@ -353,7 +353,7 @@ fn a_block_that_an_interruption_cut_is_counted_nowhere() {
 }
 
 #[test]
-fn a_good_group_that_is_as_fast_and_right_next_to_failing_ones_is_isolated() {
+fn a_good_group_unaffected_by_failing_ones_is_isolated() {
     let found = isolated(10, |_| (80_000, 0));
     assert_eq!(found.decision, Decision::Fine, "{}", found.text);
     let titles: Vec<_> = found
@@ -378,7 +378,7 @@ fn a_good_group_that_is_as_fast_and_right_next_to_failing_ones_is_isolated() {
 }
 
 #[test]
-fn one_wrong_response_is_one_too_many() {
+fn one_wrong_response_breaks_isolation() {
     let found = isolated(10, |scenario| (80_000, u64::from(scenario == "errors")));
     assert_eq!(found.decision, Decision::Worse);
     assert!(

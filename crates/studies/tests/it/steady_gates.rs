@@ -56,7 +56,7 @@ fn bins_that_drift_are_not_steady() {
 }
 
 #[test]
-fn what_is_too_short_to_be_tested_is_not_valid() {
+fn an_untested_load_is_not_valid() {
     let short = |made: &mut Made| {
         in_bins(made, 9, |bin| around(1_000, bin), |_| 20_000);
         made.phase("steady").bins = None;
@@ -89,7 +89,7 @@ fn cpu_time_of_a_closed_load_with_few_responses_is_untested() {
 }
 
 #[test]
-fn bins_that_were_merged_are_written_by_their_length() {
+fn merged_bins_are_described_by_their_length() {
     let found = reasons(|made| {
         in_bins(made, 30, |_| 5, |bin| 20_000 - bin * 300);
         made.phase("steady").bins = None;
@@ -106,7 +106,7 @@ fn bins_that_were_merged_are_written_by_their_length() {
 }
 
 #[test]
-fn the_warm_up_of_a_gateway_on_another_host_is_reported_by_what_was_watched() {
+fn warm_up_of_a_gateway_on_another_host_names_the_watched_component() {
     let note = |is_elsewhere: bool| {
         let mut manifest = manifest(1);
         manifest.plan.placement.gateway_is_elsewhere = is_elsewhere;

@@ -55,7 +55,7 @@ fn three_blocks_show_medians_and_have_no_verdict() {
 }
 
 #[test]
-fn the_best_gateway_is_named_with_its_lead_only_if_verdicts_agree() {
+fn the_best_gateway_is_named_only_if_verdicts_agree() {
     let findings = ten_blocks(1.1);
     assert_eq!(
         best(&findings, Metric::GatewayCpuPerRequest),

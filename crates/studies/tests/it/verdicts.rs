@@ -22,7 +22,7 @@ fn comparison(findings: &Findings, metric: Metric) -> &ComparisonFindings {
     let comparisons = &findings.scenarios[0].comparisons;
     let mut of_metric = comparisons.iter().filter(|cell| cell.metric == metric);
     let found = of_metric.next().unwrap();
-    assert!(of_metric.next().is_none(), "two gateways are one pair");
+    assert!(of_metric.next().is_none(), "two gateways form one pair");
     found
 }
 
@@ -167,7 +167,7 @@ fn blocks_that_one_gateway_alone_spoiled_are_lost() {
 }
 
 #[test]
-fn where_both_spoiled_blocks_neither_is_better() {
+fn neither_gateway_is_better_if_both_spoiled_blocks() {
     let findings = found(16, |made| {
         nginx_uses(|_| 0.9)(made);
         let block = made.record.trial.block;
@@ -183,7 +183,7 @@ fn where_both_spoiled_blocks_neither_is_better() {
 }
 
 #[test]
-fn a_sentence_names_the_blocks_of_each_figure_where_they_differ() {
+fn a_sentence_states_the_blocks_of_each_figure_if_they_differ() {
     let sentence = |findings: &Findings| {
         let mut sentences = findings.scenarios[0].sentences.iter();
         let own = sentences.find(|it| it.text.starts_with("nginx: "));
@@ -215,7 +215,7 @@ fn fail(made: &mut Made, culprit: Culprit) {
 }
 
 #[test]
-fn what_the_machine_spoiled_counts_against_nobody() {
+fn blocks_spoiled_by_the_machine_count_against_no_gateway() {
     let cpu = Metric::GatewayCpuPerRequest;
     let disturbed = spoiled_in(2, 12, "nginx", |made| match made.record.trial.block {
         1 => fail(made, Culprit::Engine),
@@ -241,7 +241,7 @@ fn what_the_machine_spoiled_counts_against_nobody() {
 }
 
 #[test]
-fn a_trial_that_its_gateway_failed_is_a_block_that_it_spoiled() {
+fn a_trial_that_failed_because_of_its_gateway_is_a_spoiled_block() {
     let failed = spoiled_in(2, 12, "nginx", |made| {
         fail(made, Culprit::Gateway("nginx".into()))
     });
@@ -252,7 +252,7 @@ fn a_trial_that_its_gateway_failed_is_a_block_that_it_spoiled() {
 }
 
 #[test]
-fn what_is_too_small_to_matter_is_no_change() {
+fn a_difference_too_small_to_matter_is_no_change() {
     let findings = found(
         10,
         nginx_uses(|block| if block % 2 == 0 { 1.004 } else { 1.008 }),
@@ -263,7 +263,7 @@ fn what_is_too_small_to_matter_is_no_change() {
 }
 
 #[test]
-fn an_open_question_says_how_many_blocks_would_settle_it() {
+fn an_inconclusive_verdict_states_the_blocks_needed() {
     let findings = found(
         10,
         nginx_uses(|block| if block % 2 == 0 { 0.95 } else { 1.12 }),
@@ -331,7 +331,7 @@ fn a_limited_throughput_is_not_compared_and_a_limited_latency_is_marked() {
 }
 
 #[test]
-fn twenty_blocks_are_resampled_with_the_seed_of_the_run() {
+fn twenty_blocks_are_resampled_with_the_runs_seed() {
     let uneven = || nginx_uses(|block| 1.1 + 0.01 * f64::from(block * block % 7));
     let interval = |seed| {
         let mut seeded = manifest(20);

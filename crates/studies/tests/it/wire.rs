@@ -44,7 +44,7 @@ fn upstream(change: impl Fn(&mut UpstreamWire)) -> impl Fn(&mut Made) {
 }
 
 #[test]
-fn a_sound_load_has_no_reason() {
+fn a_sound_load_has_no_reasons() {
     assert!(reasons(with(|_| ())).is_empty());
 }
 
@@ -83,7 +83,7 @@ fn an_old_version_is_reported() {
 }
 
 #[test]
-fn a_log_that_nobody_asked_for_is_reported() {
+fn an_access_log_that_is_not_required_is_reported() {
     let gate = Gate::AccessLog;
     let written = |bytes| with(move |wire| wire.gateway.as_mut().unwrap().written_bytes = bytes);
     let (trips, spares) = (written(500_000), written(499_999));
@@ -105,7 +105,7 @@ fn fact(findings: &Findings, variant: &str, name: WireName) -> WireFact {
 fn facts_are_added_up_over_trials() {
     let findings = changed(with(|_| ()));
     let wire = &findings.scenarios[0].wire;
-    assert_eq!(wire.len(), 1, "the others did not look");
+    assert_eq!(wire.len(), 1, "the other gateways were not tested");
     let stated = |name| fact(&findings, "nginx", name).text;
     assert_eq!(stated(WireName::UpstreamVersion), "1.1");
     assert_eq!(stated(WireName::RequestsPerUpstreamConnection), "781");
@@ -119,7 +119,7 @@ fn facts_are_added_up_over_trials() {
 }
 
 #[test]
-fn what_gateways_do_not_have_in_common_is_a_caution() {
+fn differences_between_gateways_are_cautions() {
     let findings = three_blocks(|made| {
         with(|_| ())(made);
         made.record.buffering = Some(Buffering {
@@ -140,7 +140,7 @@ fn what_gateways_do_not_have_in_common_is_a_caution() {
 }
 
 #[test]
-fn a_log_that_is_asked_for_must_have_a_line_for_each_response() {
+fn a_required_access_log_has_a_line_for_each_response() {
     let stated = |lines: u64| {
         let mut planned = manifest(3);
         planned.plan.scenarios[0].access_log = true;
@@ -169,7 +169,7 @@ fn a_log_that_is_asked_for_must_have_a_line_for_each_response() {
 }
 
 #[test]
-fn each_worker_must_have_worked() {
+fn idle_workers_are_reported() {
     let busy = |threads_busy: u32| {
         move |made: &mut Made| {
             made.record.gateway.as_mut().unwrap().workers = 2;

@@ -11,9 +11,9 @@ use gatebench_report::{Tone, verdicts};
 use gatebench_stats::Verdict;
 
 use super::facts::{
-    CellFindings, CompareFindings, CompareMode, Control, RunDifference, RunLine, Weight,
+    CellFindings, CompareFindings, CompareMode, Control, Place, RunDifference, RunLine, Weight,
 };
-use crate::common::facts::Decision;
+use crate::common::by_key;
 
 /// The sections of docs/METHOD.md that describe the comparison.
 const METHODS: [&str; 2] = ["Comparing runs", "Validity"];
@@ -46,16 +46,11 @@ impl Report for CompareFindings {
 }
 
 fn response(found: &CompareFindings) -> Chapter {
-    let tone = match found.decision {
-        Decision::Fine => Tone::Plain,
-        Decision::Worse => Tone::Alarm,
-        Decision::Open => Tone::Caution,
-    };
     let title = title(found);
     let mark = found.decision.mark();
     let notes = found.notes.iter();
     let notes = notes.map(|it| Fact::of(&*it.text, Tone::Caution));
-    let headline = Part::Headline(Fact::of(&*found.text, tone));
+    let headline = Part::Headline(Fact::of(&*found.text, found.decision.tone()));
     let response = vec![
         Block::from(headline).on(TERMINAL | PAGE),
         Block::facts("sentences", notes),
@@ -100,13 +95,11 @@ fn differences(found: &CompareFindings) -> Chapter {
 }
 
 fn figures(found: &CompareFindings) -> Chapter {
-    let gateways = found.cells.iter();
+    let gateways = found.cells.iter().map(|it| &it.place);
     let gateways = gateways.filter(|it| it.control != Some(Control::Direct));
     let palette = &Palette::of_labels(&distinct(gateways.map(|it| &*it.gateway)));
-    let scenarios = distinct(found.cells.iter().map(|it| &*it.scenario));
-    let card = |(at, name): (usize, &str)| {
-        let cells = found.cells.iter().filter(|it| it.scenario == name);
-        let cells: Vec<&CellFindings> = cells.collect();
+    let scenarios = by_key(found.cells.iter().map(|it| (&*it.place.scenario, it)));
+    let card = |(at, (name, cells)): (usize, (&str, Vec<&CellFindings>))| {
         Block::card(
             "",
             vec![
@@ -147,9 +140,9 @@ fn short(mode: CompareMode, cells: &[&CellFindings]) -> Block {
 fn comment(mode: CompareMode, cells: &[&CellFindings]) -> Block {
     let line = |cell: &&CellFindings| {
         let words = Row::of(cell, mode);
-        let metric = format!("{} at {}", words.metric, cell.load);
+        let metric = format!("{} at {}", words.metric, cell.place.load);
         let cells = vec![
-            Text::from(metric).strong_if(cell.primary).into(),
+            Text::from(metric).strong_if(cell.place.primary).into(),
             words.baseline.into(),
             words.candidate.into(),
             words.ratio.into(),
@@ -173,27 +166,32 @@ fn plots(
 ) -> Block {
     let effect = cells.first().map_or(0.0, |it| it.smallest_effect);
     let forest = Forest::covering(effect, cells.iter().map(|it| &it.result));
-    let of_metric = |it: &CellFindings| (it.primary, it.metric, it.phase.clone());
+    let of_metric = |it: &CellFindings| {
+        let place = &it.place;
+        (place.primary, place.metric, place.phase.clone())
+    };
     let line = |(index, cell): (usize, &&CellFindings)| {
         let words = Row::of(cell, mode);
         let is_first = index == 0 || of_metric(cells[index - 1]) != of_metric(cell);
+        let Place { gateway, load, .. } = &cell.place;
         let decides = cells.iter().any(|it| {
-            it.primary && it.control != Some(Control::Direct) && of_metric(it) == of_metric(cell)
+            let is_gateway = it.place.control != Some(Control::Direct);
+            it.place.primary && is_gateway && of_metric(it) == of_metric(cell)
         });
         let decides = if decides { " · decides" } else { "" };
         let above = match is_first {
-            true => Text::strong(&words.metric).and(&format!(" · {}{decides}", cell.load)),
+            true => Text::strong(&words.metric).and(&format!(" · {load}{decides}")),
             false => Text::default(),
         };
-        let class = palette.class(&cell.gateway);
+        let class = palette.class(gateway);
         let point = Point {
-            title: &format!("{}: candidate ÷ baseline", cell.gateway),
+            title: &format!("{gateway}: candidate ÷ baseline"),
             text: &cell.text,
             result: &cell.result,
             noise: None,
         };
         let svg = forest.point(&format!("c{at}-{index}"), &point, &class);
-        let chip = match (cell.result.verdict, cell.control) {
+        let chip = match (cell.result.verdict, cell.place.control) {
             (Verdict::Better | Verdict::Worse, Some(_)) => "limited",
             (verdict, _) => verdicts::class(verdict),
         };
@@ -290,17 +288,17 @@ impl Row {
     fn of(found: &CellFindings, mode: CompareMode) -> Self {
         let (ratio, interval) = ratio_and_interval(&found.result);
         let medians = [found.baseline.median, found.candidate.median];
-        let scale = UnitScale::of_all(medians, found.unit);
+        let scale = UnitScale::of_all(medians, found.place.unit);
         let limited = found.validity.mark();
-        let role = match found.control {
+        let role = match found.place.control {
             None => "",
             Some(Control::SameGateway) => " (unchanged)",
             Some(Control::Direct) => " (no gateway)",
         };
         let blocks = [found.baseline.blocks, found.candidate.blocks];
         Self {
-            gateway: format!("{}{role}", found.gateway),
-            metric: capitalised(found.metric.title()),
+            gateway: format!("{}{role}", found.place.gateway),
+            metric: capitalised(found.place.metric.title()),
             baseline: scale.full(medians[0]),
             candidate: scale.full(medians[1]),
             ratio,
@@ -313,7 +311,7 @@ impl Row {
 
 /// The short verdict; that of a control describes the machine.
 fn verdict(found: &CellFindings, mode: CompareMode) -> &'static str {
-    match (found.result.verdict, found.control, mode) {
+    match (found.result.verdict, found.place.control, mode) {
         (Verdict::Better | Verdict::Worse, Some(_), _) => "moved",
         (Verdict::NoChange, Some(_), _) => "still",
         (Verdict::TooFewBlocks { .. }, _, CompareMode::Runs) => "too few runs",

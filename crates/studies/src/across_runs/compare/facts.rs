@@ -10,11 +10,11 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 /// The result of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareFindings {
-    /// The run that is judged.
+    /// The judged run.
     pub candidate: RunLine,
     /// The runs that it is compared with, the oldest first.
     pub baseline: Vec<RunLine>,
-    /// The number of baselines: one run or several.
+    /// The kind of baseline: one run or several.
     pub mode: CompareMode,
     /// The metric that decides.
     pub metric: Metric,
@@ -50,7 +50,7 @@ pub struct RunLine {
     pub created: Timestamp,
     /// The version of gatebench that measured.
     pub gatebench: String,
-    /// Blocks of which every trial is on disk.
+    /// Blocks whose trials are all on disk.
     pub blocks: u32,
 }
 
@@ -95,9 +95,9 @@ pub enum Control {
     Direct,
 }
 
-/// A metric of a gateway in a scenario, from both sides.
+/// A metric of a gateway in a scenario.
 #[derive(Clone, Debug, Serialize)]
-pub struct CellFindings {
+pub struct Place {
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
@@ -115,6 +115,13 @@ pub struct CellFindings {
     pub direction: Direction,
     /// True for the metric that decides.
     pub primary: bool,
+}
+
+/// A metric of a gateway in a scenario, from both sides.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellFindings {
+    #[serde(flatten)]
+    pub place: Place,
     /// The smallest effect that matters: 0.02 is two per cent in either direction.
     pub smallest_effect: f64,
     /// Blocks of the candidate.

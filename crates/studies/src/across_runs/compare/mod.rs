@@ -26,20 +26,17 @@ pub fn compare(
     metric: DecisiveMetric,
 ) -> CompareFindings {
     let differences = between(candidate, baseline);
-    let found = if forbidden(&differences) {
-        Vec::new()
-    } else {
-        cells::of(candidate, baseline, metric)
+    let found = match forbidden(&differences) {
+        true => Vec::new(),
+        false => cells::of(candidate, baseline, metric),
     };
     let cpu = cpu_time(candidate, baseline);
     let may_be_compared = |own: &Candidate| cpu.allows(own.place.metric);
     let both = found.into_iter().filter(may_be_compared).filter_map(|own| {
-        let other = cells::side(baseline, &own.place)?;
-        let run_error = 0.0;
         Some(Both {
+            other: cells::side(baseline, &own.place)?,
             own,
-            other,
-            run_error,
+            run_error: 0.0,
         })
     });
     let judged = judge(both.collect(), CompareMode::Blocks);
@@ -63,28 +60,14 @@ pub fn compare_with_baseline(
     if !runs.is_empty() && runs.len() < MIN_RUNS {
         notes.push(caution(&text::too_few_runs(runs.len())));
     }
-    notes.extend(
-        text::unlike_in_blocks(candidate, &runs)
-            .as_deref()
-            .map(caution),
-    );
+    let unlike = text::unlike_in_blocks(candidate, &runs);
+    notes.extend(unlike.as_deref().map(caution));
     // The latest run is closest to the present state.
-    let differences = usable
-        .into_iter()
-        .chain(other)
-        .map(|(_, differences)| differences);
-    let mut all: Vec<Vec<RunDifference>> = differences.collect();
-    let differences = match runs.len() {
-        0 => all.pop().unwrap_or_default(),
-        count => all.swap_remove(count - 1),
-    };
-    let found = match runs.last() {
-        Some(latest) => cells::of(candidate, latest, metric),
-        None => Vec::new(),
-    };
-    let both = found
-        .into_iter()
-        .filter_map(|own| among(own, &runs, candidate));
+    let latest = usable.last().or(other.last());
+    let differences = latest.map_or_else(Vec::new, |(_, differences)| differences.clone());
+    let found = runs.last().map(|run| cells::of(candidate, run, metric));
+    let both = found.into_iter().flatten();
+    let both = both.filter_map(|own| among(own, &runs, candidate));
     let judged = judge(both.collect(), CompareMode::Runs);
     let shown: Vec<&RunSummary> = match runs.is_empty() {
         true => baseline.iter().collect(),
@@ -112,23 +95,16 @@ fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Op
             && is_same_phase(candidate, run, &place.scenario, &place.phase)
             && cpu_time(candidate, run).allows(place.metric)
     };
-    let sides: Vec<Side> = runs
-        .iter()
-        .filter(same)
-        .filter_map(|run| cells::side(run, &own.place))
-        .collect();
-    let values: Vec<f64> = sides
-        .iter()
-        .map(|side| geometric_mean(&side.values))
-        .collect();
-    let validity = sides.iter().map(|side| side.validity).max()?;
-    let estimate = Estimate::of_blocks(&values)?;
+    let same = runs.iter().filter(same);
+    let sides: Vec<Side> = same.filter_map(|run| cells::side(run, place)).collect();
+    let values = sides.iter().map(|side| geometric_mean(&side.values));
+    let values: Vec<f64> = values.collect();
     let run_error = run_error(sides.iter().chain([&own.side]));
     own.side.values = vec![geometric_mean(&own.side.values)];
     let other = Side {
+        estimate: Estimate::of_blocks(&values)?,
         values,
-        estimate,
-        validity,
+        validity: sides.iter().map(|side| side.validity).max()?,
         spoiled: sides.iter().map(|side| side.spoiled).sum(),
     };
     Some(Both {
@@ -199,16 +175,7 @@ fn cell(both: Both, mut result: Comparison, mode: CompareMode) -> CellFindings {
     result.verdict = spoiled.weigh(result.verdict, side.values.len(), 0.0);
     let text = text::cell(&place, &result, mode, &side, &both.other);
     CellFindings {
-        scenario: place.scenario,
-        gateway: place.gateway,
-        control: place.control,
-        phase: place.phase,
-        load: place.load,
-        kind: place.kind,
-        metric: place.metric,
-        unit: place.unit,
-        direction: place.direction,
-        primary: place.primary,
+        place,
         smallest_effect: SMALLEST_EFFECT,
         validity: side.validity.max(both.other.validity),
         candidate: side.estimate,
@@ -285,18 +252,22 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     if forbidden(differences) {
         return (Decision::Open, text::cannot_be_compared(differences));
     }
-    let primary = || cells.iter().filter(|it| it.primary);
-    let mut controls = primary().filter(|it| it.control.is_some());
+    let primary = cells.iter().filter(|it| it.place.primary);
+    let of_kind = |control: Option<Control>| {
+        let cells = primary
+            .clone()
+            .filter(move |it| it.place.control == control);
+        cells.collect::<Vec<_>>()
+    };
+    let mut controls = primary.clone().filter(|it| it.place.control.is_some());
     if let Some(noise) = controls.find(|it| differs(it.result.verdict)) {
         return (Decision::Open, text::machine_changed(noise));
     }
-    let judged: Vec<&CellFindings> = match primary().any(|it| it.control.is_none()) {
-        true => primary().filter(|it| it.control.is_none()).collect(),
-        // If nothing was changed, the comparison is of the machine with itself.
-        false => primary()
-            .filter(|it| it.control == Some(Control::SameGateway))
-            .collect(),
-    };
+    let mut judged = of_kind(None);
+    if judged.is_empty() {
+        // Nothing was changed, so the comparison is of the machine with itself.
+        judged = of_kind(Some(Control::SameGateway));
+    }
     let decision = if judged.iter().any(|it| it.result.verdict == Verdict::Worse) {
         Decision::Worse
     } else if judged.is_empty() || judged.iter().any(|it| is_open(it.result.verdict)) {

@@ -29,9 +29,9 @@ pub struct HistoryRun {
     pub suite: String,
     /// The version of gatebench that measured.
     pub gatebench: String,
-    /// Blocks of which every trial is on disk.
+    /// Blocks whose trials are all on disk.
     pub blocks: u32,
-    /// Why the run is in no series; none if it may be in one.
+    /// The reason why the run is in no series; none if it may be in one.
     pub left_out: Option<String>,
 }
 

@@ -5,23 +5,28 @@ mod chapters;
 pub mod facts;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use gatebench_model::DecisiveMetric;
+use gatebench_model::{DecisiveMetric, Variant};
 use gatebench_report::format::{counted, quantity};
 use gatebench_report::{Tone, Unit, Validity};
 use gatebench_stats::Direction;
 use gatebench_stats::change_points::{Alarm, LOOKS, WATCHED_MIN, watch};
-use gatebench_store::Status;
-use gatebench_store::history::{CellEntry, RunEntry};
+use gatebench_store::history::{CellEntry, Found, HistoryIndex, RunEntry};
+use gatebench_store::{FileDigest, Run, Status, StoreError, Timestamp};
 
-use super::cells::{Place, geometric_mean};
-use super::compare::facts::Control;
-use super::{RunSummary, cells, conditions};
+use super::cells::geometric_mean;
+use super::compare::facts::{Control, Place};
+use super::differences::{json, machine_of, measured, unusual_accounting};
+use super::{RunSummary, cells, summarise};
 use crate::common::facts::{Metric, Sentence};
 use facts::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 
-/// Share of histories without a change that ever report one, over all series and looks.
+/// The share of histories without a change in which any series reports one at any look.
 const FALSE_ALARMS: f64 = 0.05;
+
+/// Digits of the digest of conditions; enough to distinguish series.
+const DIGITS: usize = 12;
 
 /// The smallest number of runs with which a change can be reported.
 pub const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
@@ -79,7 +84,7 @@ fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellE
     let mut versions = run.findings.run.gateways.iter();
     let version = versions.find(|line| line.variant == place.gateway);
     Some(CellEntry {
-        conditions: conditions::digest(run, &place.scenario, &place.gateway, &place.phase),
+        conditions: conditions(run, &place.scenario, &place.gateway, &place.phase),
         scenario: place.scenario,
         gateway: place.gateway,
         version: version.map(|line| line.version.clone()).unwrap_or_default(),
@@ -97,6 +102,31 @@ fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellE
     })
 }
 
+/// A digest of the machine, load generator, scenario, load and size of the gateway. It does not
+/// depend on the gateway's version or the length of the measurement.
+fn conditions(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
+    let plan = &run.manifest.plan;
+    let engine = run.manifest.external_generator.as_ref().map(|it| &it.name);
+    let load = plan.load_of(scenario);
+    let phase = load.phases.iter().find(|it| it.name == phase);
+    let setup = plan.variant(label).and_then(Variant::setup);
+    let size = setup.map(|setup| (setup.limits, setup.gateway_cores(&plan.placement).len()));
+    let all = (
+        machine_of(run),
+        engine,
+        plan.scenario(scenario).map(measured),
+        phase.map(|it| (&it.shape, &it.change)),
+        size,
+    );
+    // Appended only if present, so that series of loads without these properties keep their digest.
+    let failure = phase.and_then(|it| it.failure.as_ref()).map(json);
+    let cold = if load.cold { "cold" } else { "" };
+    let accounting = unusual_accounting(run).concat();
+    let text = json(&all) + &failure.unwrap_or_default() + cold + &accounting;
+    let digest = FileDigest::of("", text.as_bytes());
+    digest.sha256.chars().take(DIGITS).collect()
+}
+
 /// The JSON name of a metric or unit.
 fn word(value: impl serde::Serialize) -> Option<String> {
     let json = serde_json::to_value(value).ok()?;
@@ -105,6 +135,45 @@ fn word(value: impl serde::Serialize) -> Option<String> {
 
 fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(word.into()).ok()
+}
+
+/// Reads the new and changed runs of a folder into its index, and returns the entries of all runs,
+/// the oldest first. `on_read` is called before each run is read, with its name, its number from 1
+/// and the number of runs.
+///
+/// # Errors
+/// [`StoreError::Io`] where the folder cannot be read, [`StoreError::Index`].
+pub fn updated(
+    index: &mut HistoryIndex,
+    folder: &Path,
+    mut on_read: impl FnMut(&str, usize, usize),
+) -> Result<Vec<RunEntry>, StoreError> {
+    let stale = index.stale()?;
+    for (number, found) in (1..).zip(&stale) {
+        on_read(&found.dir, number, stale.len());
+        index.put(&read(folder, found))?;
+    }
+    index.entries()
+}
+
+/// The index entry of a run. A run that cannot be read is kept with the reason, and is not read
+/// again before it changes.
+fn read(folder: &Path, found: &Found) -> RunEntry {
+    let dir = folder.join(&found.dir);
+    let summary = Run::open(&dir).and_then(|run| summarise(found.dir.as_str(), &run));
+    match summary {
+        Ok(summary) => entry(&summary, found.stamp.clone()),
+        Err(error) => RunEntry {
+            dir: found.dir.clone(),
+            stamp: found.stamp.clone(),
+            created: Timestamp::UNIX_EPOCH,
+            suite: String::new(),
+            gatebench: String::new(),
+            blocks: 0,
+            left_out: Some(error.to_string()),
+            cells: Vec::new(),
+        },
+    }
 }
 
 /// Returns the history of a folder of runs; `entries` begin with the oldest.
@@ -179,8 +248,8 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     found.into_values().collect()
 }
 
-/// Indexes of the points that are searched. If a gateway spoiled blocks, its other blocks must not
-/// pass for an improvement.
+/// The indexes of the points that are searched. If a gateway spoiled blocks, its other blocks must
+/// not look like an improvement.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
     points
@@ -194,7 +263,7 @@ struct Searched<'a> {
     series: &'a SeriesFindings,
     places: Vec<usize>,
     values: Vec<f64>,
-    /// Values of the direct variant; none if any run has none.
+    /// Values of the direct variant; none if a run lacks one.
     control: Option<Vec<f64>>,
 }
 
@@ -203,13 +272,15 @@ struct Searched<'a> {
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
+    let values: Vec<f64> = points().map(|it| it.value).collect();
     let control = points().map(|it| it.control.filter(|value| *value > 0.0));
+    let control = control.collect();
     let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
     let of = Searched {
         series,
-        values: points().map(|it| it.value).collect(),
-        control: control.collect(),
-        places: places.clone(),
+        values,
+        control,
+        places,
     };
     let control = of.control.as_deref().map(logs);
     let share = FALSE_ALARMS / searched as f64;

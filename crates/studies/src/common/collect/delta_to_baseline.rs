@@ -28,7 +28,7 @@ fn relate_all(
     relations: fn(PhaseKind) -> &'static [Relation],
 ) {
     for scenario in &context.plan.scenarios {
-        // Removed while the others are changed, and inserted again below.
+        // The base is removed while the other cells are changed, and is inserted again below.
         let cell = (scenario.scenario.clone(), base.to_owned());
         let Some(bases) = values.remove(&cell) else {
             continue;

@@ -16,7 +16,7 @@ use super::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use super::groups::Groups;
 use super::metrics::of_phase;
 use super::shares::OfShare;
-use super::{changes, spoiled, timeline, trials};
+use super::{changes, spoiled, trials};
 use delta_to_baseline::relate_to_bases;
 
 /// Scenario and variant.
@@ -60,6 +60,12 @@ impl<'a> Collected<'a> {
         Ok(collected)
     }
 
+    /// The reasons against the trial with this number.
+    pub(crate) fn reasons_of(&self, trial: u32) -> &[Reason] {
+        let found = self.trials.iter().find(|it| it.number == trial);
+        found.map_or(&[], |it| &it.reasons)
+    }
+
     fn add_trial(
         &mut self,
         context: &Context<'a>,
@@ -85,8 +91,6 @@ impl<'a> Collected<'a> {
                 let found = judge_phase(&view);
                 spoiled.extend(spoiled::of(&record.trial, &found, is_disturbed(&view)));
                 reasons.extend(found);
-            }
-            for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
                 self.add_phase(trial, phase, &digest, &reasons);
             }
             let offered = |phase: &&'a PhaseRecord| phase.saturation_percent.is_some();
@@ -126,10 +130,9 @@ impl<'a> Collected<'a> {
             .chain(changed)
         {
             let validity = metric.aspect().map_or(Validity::Valid, validity);
-            let (block, trial) = (trial.block, trial.number);
             let value = BlockValue {
-                block,
-                trial,
+                block: trial.block,
+                trial: trial.number,
                 value,
                 validity,
             };
@@ -145,24 +148,24 @@ impl<'a> Collected<'a> {
 
     fn phase_values(&mut self, cell: Cell, phase: &PhaseRecord) -> &mut PhaseValues {
         let phases = self.values.entry(cell).or_default();
-        let index = phases
-            .iter()
-            .position(|known| known.phase == phase.name)
-            .unwrap_or_else(|| {
-                let metrics = BTreeMap::new();
-                phases.push(PhaseValues {
-                    phase: phase.name.clone(),
-                    kind: kind(phase),
-                    metrics,
-                });
-                phases.len() - 1
+        let known = phases.iter().position(|known| known.phase == phase.name);
+        let index = known.unwrap_or(phases.len());
+        if index == phases.len() {
+            phases.push(PhaseValues {
+                phase: phase.name.clone(),
+                kind: kind(phase),
+                metrics: BTreeMap::new(),
             });
+        }
         &mut phases[index]
     }
 }
 
 /// The reasons that concern a phase, including those of the whole trial.
-fn concerning<'a>(reasons: &'a [Reason], phase: &'a str) -> impl Iterator<Item = &'a Reason> {
+pub(crate) fn concerning<'a>(
+    reasons: &'a [Reason],
+    phase: &'a str,
+) -> impl Iterator<Item = &'a Reason> {
     reasons
         .iter()
         .filter(move |reason| reason.phase.as_deref().is_none_or(|name| name == phase))
@@ -182,6 +185,6 @@ fn findings(trial: &StoredTrial, reasons: Vec<Reason>, series: &[SeriesRow]) -> 
         validity: worst(&reasons, None),
         reasons,
         warnings: record.warnings.clone(),
-        timeline: timeline::of(record, series),
+        timeline: trials::timeline(record, series),
     }
 }

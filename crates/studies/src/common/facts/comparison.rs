@@ -9,7 +9,7 @@ use super::{Metric, PhaseKind, ScenarioFindings, SpoiledBlocks};
 /// Two gateways on one metric, block by block.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonFindings {
-    /// Label of the judged variant: the one that the plan names first.
+    /// Label of the judged variant, which is the first of the two in the plan.
     pub candidate: String,
     /// Label of the variant that it is compared with.
     pub baseline: String,
@@ -27,7 +27,7 @@ pub struct ComparisonFindings {
     pub blocks: Vec<u32>,
     /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Missing blocks that count against the side that spoiled them.
+    /// Blocks without a value that count against the side that spoiled them.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Ratio, interval and verdict.

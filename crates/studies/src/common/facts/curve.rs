@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::PhaseKind;
 
-/// A percentile curve, up to the last percentile beyond which at least 10 values lie.
+/// A percentile curve, up to the highest percentile with at least ten values beyond it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PercentileCurve {
     /// Label of the variant.
@@ -42,6 +42,20 @@ pub enum CurveMetric {
     Service,
     /// Actual minus intended send.
     Lateness,
+}
+
+impl CurveMetric {
+    pub(crate) const ALL: [Self; 4] = [Self::Added, Self::Response, Self::Service, Self::Lateness];
+
+    /// The name in tags and in the keys of sums.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::Lateness => "lateness",
+        }
+    }
 }
 
 /// A point of a percentile curve.

@@ -2,6 +2,7 @@
 //! external load generator.
 
 use gatebench_report::Validity;
+use gatebench_report::format::distinct;
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ pub struct GroupFindings {
     pub variant: String,
     /// Its share of the phase's load as text: `16 connections`.
     pub load: String,
-    /// The number of completed trials that have it.
+    /// The number of completed trials that have the group.
     pub trials: u32,
     /// The figures of its requests.
     pub figures: PartFigures,
@@ -30,13 +31,13 @@ pub struct GroupFindings {
 
 /// The figures of a part of a load. Counts are sums over all completed trials, including invalid
 /// ones.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PartFigures {
     /// Requests with a whole response.
     pub requests: u64,
     /// Requests without a response.
     pub errors: u64,
-    /// Responses of which at least one check failed.
+    /// Responses that failed at least one check.
     pub checks_failed: u64,
     /// Mean response time, in nanoseconds.
     pub response_mean_ns: PartEstimate,
@@ -55,15 +56,6 @@ pub struct PartEstimate {
     pub validity: Validity,
 }
 
-impl Default for PartEstimate {
-    fn default() -> Self {
-        Self {
-            estimate: None,
-            validity: Validity::Valid,
-        }
-    }
-}
-
 /// The slowest routes of a variant in a phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct SlowestRoutes {
@@ -79,7 +71,7 @@ pub struct SlowestRoutes {
     pub routes: Vec<RouteFindings>,
 }
 
-/// The figure that ranks routes: the first of these that all routes have.
+/// The figure by which routes are ranked: the first one in this list that all routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slowness {
@@ -112,7 +104,7 @@ pub struct ExternalResults {
     pub variant: String,
     /// Name of the load generator.
     pub engine: String,
-    /// Trials in which it reported such results.
+    /// Trials in which it reported results of this kind.
     pub trials: u32,
     /// Its checks, by name.
     pub checks: Vec<ExternalCheckResult>,
@@ -142,7 +134,7 @@ pub struct ExternalThresholdResult {
     pub name: String,
     /// Trials in which it held.
     pub held: u32,
-    /// Trials in which it did not.
+    /// Trials in which it did not hold.
     pub crossed: u32,
 }
 
@@ -161,21 +153,14 @@ impl ScenarioFindings {
     /// with failures come first, then those with the highest 99th percentile in any variant and
     /// phase (or the highest mean, if a group has no percentile).
     pub fn foremost_groups(&self, most: usize) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for found in &self.groups {
-            if !names.contains(&found.group.as_str()) {
-                names.push(&found.group);
-            }
-        }
+        let groups = || self.groups.iter();
+        let mut names = distinct(groups().map(|found| &*found.group));
         if names.len() <= most {
             return names;
         }
-        let by_p99 = self
-            .groups
-            .iter()
-            .all(|found| found.figures.response_p99_ns.estimate.is_some());
+        let by_p99 = groups().all(|found| found.figures.response_p99_ns.estimate.is_some());
         let score = |name: &str| {
-            let own = self.groups.iter().filter(|found| found.group == name);
+            let own = groups().filter(|found| found.group == name);
             own.fold((0, 0.0), |(failures, slowest), found| {
                 let figures = &found.figures;
                 let time = if by_p99 {

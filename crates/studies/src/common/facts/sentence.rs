@@ -1,8 +1,10 @@
-//! Sentences, and the decisions that some of them state.
+//! Sentences, the decisions that some of them state, and the first screen of a scenario.
 
 use gatebench_report::Tone;
 use gatebench_report::chapter::Fact;
 use serde::Serialize;
+
+use super::Metric;
 
 /// A statement about a variant, a scenario or the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,4 +71,31 @@ impl Decision {
             Self::Open => "❔",
         }
     }
+}
+
+/// The first screen: a few figures, a sentence on their meaning, and a sentence on how far to trust
+/// them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScenarioSummary {
+    /// The figures, in the order of the columns.
+    pub columns: Vec<SummaryColumn>,
+    /// Labels of the variants, the gateway that costs least first.
+    pub order: Vec<String>,
+    /// States which gateway costs least and by how much, or why this is undecided.
+    pub meaning: String,
+    /// A caution if it is undecided which gateway costs least.
+    pub tone: Tone,
+    /// The basis of that statement, and the limits of the figures.
+    pub trust: String,
+}
+
+/// A figure of the summary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SummaryColumn {
+    pub metric: Metric,
+    /// Name of the phase in which it was measured.
+    pub phase: String,
+    /// The gateway that is better than every other one by verdicts; none if there is no such
+    /// gateway.
+    pub best: Option<String>,
 }

@@ -20,9 +20,9 @@ pub struct ScenarioFindings {
     pub summary: Option<ScenarioSummary>,
     /// The loads, in order.
     pub phases: Vec<PhaseLine>,
-    /// One row per variant, in the plan's order, which includes the direct variant.
+    /// One row per variant, including the direct variant, in the plan's order.
     pub rows: Vec<VariantRow>,
-    /// The row of the null gateway, if it was measured.
+    /// The row of the null gateway; none if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null: Option<VariantRow>,
     /// The groups by phase and variant, in the scenario's order; empty if there is only one.
@@ -55,18 +55,19 @@ pub struct PhaseLine {
     pub label: String,
 }
 
-/// The trigger of a request, on which the kind of a phase depends.
+/// The kind of a load, by the event that triggers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
-    /// The response to the previous request; such a load measures capacity.
+    /// The response to the previous request. This load measures capacity.
     Closed,
-    /// The users, who think after each response; such a load measures the work for that many users.
+    /// A user who has thought about the previous response. This load measures the work for that
+    /// many users.
     Paced,
-    /// The clock; such a load measures latency.
+    /// The clock. This load measures latency.
     Open,
-    /// Either of these, while the other gateways of the block have the same load; such a load
-    /// measures CPU time in the same seconds.
+    /// Any of these, while the other gateways of the block have the same load. This load measures
+    /// CPU time in the same seconds.
     SideBySide,
 }
 
@@ -79,9 +80,9 @@ pub struct VariantRow {
     pub kind: Variant,
     /// The status of its trials.
     pub status: RowStatus,
-    /// Worst validity of its completed trials; none without one.
+    /// Worst validity of its completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
-    /// Why it is not valid: each reason once, the worst first.
+    /// The reasons why it is not valid, each once, the worst first.
     pub reasons: Vec<Reason>,
     /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
     /// comparisons.
@@ -92,7 +93,7 @@ pub struct VariantRow {
 }
 
 impl VariantRow {
-    /// A metric in the first phase of this kind that has it.
+    /// A metric in the first phase of this kind that has the metric.
     pub fn metric(&self, kind: PhaseKind, metric: Metric) -> Option<&MetricFindings> {
         self.metrics
             .iter()
@@ -120,7 +121,7 @@ impl PhaseLine {
 }
 
 impl ScenarioFindings {
-    /// The rows, and that of the null gateway after them.
+    /// The rows, followed by that of the null gateway.
     pub fn rows_and_null(&self) -> impl Iterator<Item = &VariantRow> {
         self.rows.iter().chain(&self.null)
     }
@@ -175,7 +176,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// Why nothing was measured, in place of the cells; none if something was measured.
+    /// The text that replaces the cells if nothing was measured; none if something was.
     pub(crate) fn absence(&self) -> Option<String> {
         match self {
             Self::Measured => None,
@@ -277,7 +278,7 @@ pub enum Metric {
     LatenessP99,
     /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
-    /// From the start of the gateway to readiness.
+    /// The time from the start of the gateway to readiness.
     GatewayStart,
     /// Requests without a correct response, from the second of a change on.
     ChangeErrors,
@@ -285,11 +286,12 @@ pub enum Metric {
     ChangeAffected,
     /// The longest response time, from the second of a change on.
     ChangeWorst,
-    /// From a change, or the end of a failure, to the first second that is like those before it:
-    /// without failed requests, and with a 99th percentile not above the highest of the seconds
-    /// before. None if there is no such second.
+    /// The time from a change, or from the end of a failure, to the first second that is like those
+    /// before the change: without failed requests, and with a 99th percentile no higher than the
+    /// highest of those seconds. None if no second is like them.
     ChangeRecovery,
-    /// From a change of the configuration until the gateway applies it to a new connection.
+    /// The time from a change of the configuration until the gateway applies it to a new
+    /// connection.
     ChangeEffective,
     /// The share of requests that went to the failing target, of all requests that targets received
     /// during the failure.

@@ -71,7 +71,7 @@ pub enum Gate {
     Steal,
     /// Another process used the pinned cores.
     ForeignProcess,
-    /// Engine or upstream ran on another thread of the gateway's physical core.
+    /// The load generator or the upstream ran on another thread of the gateway's physical core.
     SharedCore,
     /// The clock source changed during the trial.
     ClockSourceChanged,
@@ -85,11 +85,11 @@ pub enum Gate {
     SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
-    /// The figures are impossible by the rules of `gatebench audit`.
+    /// Figures that must agree with each other do not.
     Inconsistent,
-    /// The upstream received requests more than once.
+    /// The figures are impossible by the rules of `gatebench audit`.
     CannotBeTrue,
-    /// The upstream saw requests more than once.
+    /// The upstream received requests more than once.
     Retries,
     /// The other side closes the connections of clients.
     UpstreamConnections,
@@ -99,7 +99,7 @@ pub enum Gate {
     UpstreamVersion,
     /// The gateway writes a log that the scenario does not require, or lacks one that it requires.
     AccessLog,
-    /// Some of the gateway's workers did hardly any work.
+    /// Some of the gateway's workers did almost no work.
     Workers,
     /// Responses did not come from the upstream.
     NeverReachedUpstream,
@@ -114,11 +114,11 @@ pub enum Gate {
 /// The cause of an unusable block.
 #[derive(Clone, Copy)]
 pub(crate) enum Blame {
-    /// The gateway, whatever the machine did: it sent wrong responses, or ended.
+    /// The gateway, because it sent wrong responses or ended; the machine cannot cause this.
     Gateway,
-    /// The gateway, unless something else kept requests waiting at the same time.
+    /// The gateway, unless something else delayed requests at the same time.
     GatewayAlone,
-    /// The machine, the load generator or upstream, or whoever interrupted the run. The outcome of
+    /// The machine, the load generator, the upstream, or an interruption of the run. The outcome of
     /// a trial that was not completed names its own culprit.
     Other,
 }
@@ -177,7 +177,7 @@ impl Gate {
     }
 }
 
-/// A block, or a phase of it, that is unusable because the gateway itself spoiled it.
+/// A block, or one of its phases, that the gateway itself made unusable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpoiledBlock {
     /// Number of the block, from 1.
@@ -199,9 +199,9 @@ pub struct SpoiledBlock {
 pub struct SpoiledSide {
     /// Blocks that it spoiled or may have spoiled.
     pub blocks: Vec<u32>,
-    /// The blocks that it certainly spoiled and in which the other side has a value.
+    /// The blocks that it certainly spoiled, and in which the other side has a value.
     pub alone: Vec<u32>,
-    /// The blocks in which machine or load generator were also disturbed.
+    /// The blocks in which the machine or the load generator was also disturbed.
     pub uncertain: Vec<u32>,
     /// The gates that tripped.
     pub gates: Vec<Gate>,

@@ -1,4 +1,5 @@
-//! The facts on the wire that are equal between gateways, and those that differ, as counted.
+//! The traffic on the wire, as counted and tested: the facts that are equal for all gateways, and
+//! those that differ.
 
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ pub struct WireFindings {
     /// True for the direct variant.
     #[serde(rename = "is_floor")]
     pub is_direct: bool,
-    /// The facts that were counted or tested, in the order of [`WireName::ALL`].
+    /// The facts that were counted or tested, in the order of [`WireName`].
     pub facts: Vec<WireFact>,
 }
 
@@ -25,8 +26,8 @@ pub struct WireFact {
     pub differs: bool,
 }
 
-/// A fact that is counted or tested on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+/// A fact that is counted or tested on the wire; reports show the facts in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireName {
     /// The version of HTTP that the gateway sends to the upstream.
@@ -41,9 +42,11 @@ pub enum WireName {
     BodyBytes,
     /// Requests that the upstream received more than once.
     Retries,
-    /// The upstream receives the first part of a request before its last byte is sent.
+    /// Whether the upstream receives the first part of a request before the client sends the last
+    /// byte.
     PassesRequests,
-    /// The client receives the first part of a response before its last byte is sent.
+    /// Whether the client receives the first part of a response before the upstream sends the last
+    /// byte.
     #[serde(rename = "passes_answers")]
     PassesResponses,
     /// Bytes that the gateway writes to files, for each request.
@@ -55,22 +58,6 @@ pub enum WireName {
 }
 
 impl WireName {
-    /// All facts, in the order of the report.
-    pub const ALL: [Self; 12] = [
-        Self::UpstreamVersion,
-        Self::RequestsPerUpstreamConnection,
-        Self::RequestsPerClientConnection,
-        Self::Fields,
-        Self::HeadBytes,
-        Self::BodyBytes,
-        Self::Retries,
-        Self::PassesRequests,
-        Self::PassesResponses,
-        Self::WrittenBytes,
-        Self::Workers,
-        Self::Routes,
-    ];
-
     /// The name in tables.
     pub fn title(self) -> &'static str {
         match self {

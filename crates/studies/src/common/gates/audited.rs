@@ -1,18 +1,17 @@
 //! Judges gatebench's own figures by the rules of `gatebench audit`.
 //!
 //! Each phase is written as the rows that a report would print, with more digits, and judged by the
-//! same rules. Only impossible figures count here; the reports label merely misleading ones, such
-//! as the mean of a closed loop.
+//! same rules. Only impossible figures count here. The reports label figures that are merely
+//! misleading, such as the mean of a closed loop.
 
 use gatebench_audit::{Finding, Severity, audit_rows};
-use gatebench_model::{Shape, Variant};
+use gatebench_model::Variant;
 use gatebench_store::PhaseRecord;
 
-use super::consistency::{DEFECT, METRICS, exact, percentiles_and_sums};
+use super::consistency::{DEFECT, exact, over_groups, percentiles_and_sums};
 use super::wire::streams_per_connection;
 use super::{EVERYTHING, View};
 use crate::common::cpu::{cores_busy, cpu_ns_per_request};
-use crate::common::digest::metric_word;
 use crate::common::facts::{CurveMetric, Gate, Reason};
 use crate::common::loads;
 
@@ -25,19 +24,15 @@ const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 
 /// Finds a figure that cannot be true.
 pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
-    let phase = view.phase;
     // If sums and histograms disagree, another gate reports that.
     let agreeing = percentiles_and_sums(view).is_none();
-    let metrics = METRICS.iter().filter(|_| agreeing);
-    let mut tables: Vec<Sheet> = metrics.filter_map(|it| times(view, *it)).collect();
-    tables.extend(external_figures(phase));
-    tables.extend(
-        ["gateway", "upstream"]
-            .map(|it| cpu(view, it))
-            .into_iter()
-            .flatten(),
-    );
-    let found = tables.into_iter().find_map(Sheet::impossible)?;
+    let metrics = CurveMetric::ALL.into_iter().filter(|_| agreeing);
+    let sheets = metrics.filter_map(|it| times(view, it));
+    let components = ["gateway", "upstream"].into_iter();
+    let mut sheets = sheets
+        .chain(external_figures(view.phase))
+        .chain(components.filter_map(|it| cpu(view, it)));
+    let found = sheets.find_map(Sheet::impossible)?;
     let message = format!(
         "{} cannot be true: {}.",
         found.row.as_deref().unwrap_or(&found.table),
@@ -46,34 +41,30 @@ pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::CannotBeTrue, &EVERYTHING, message, DEFECT))
 }
 
-/// A table of one row.
+/// A table of one row, whose first cell is its name.
 struct Sheet {
-    name: String,
-    cells: Vec<(String, String)>,
+    headings: Vec<String>,
+    row: Vec<String>,
 }
 
 impl Sheet {
-    fn new(name: &str) -> Self {
+    fn new(name: String) -> Self {
         Self {
-            name: name.into(),
-            cells: Vec::new(),
+            headings: vec!["figures".into()],
+            row: vec![name],
         }
     }
 
     fn with(mut self, heading: impl Into<String>, value: impl ToString) -> Self {
-        self.cells.push((heading.into(), value.to_string()));
+        self.headings.push(heading.into());
+        self.row.push(value.to_string());
         self
     }
 
     fn impossible(self) -> Option<Finding> {
-        let (mut headings, mut row) = (vec!["figures".to_owned()], vec![self.name.clone()]);
-        for (heading, value) in self.cells {
-            headings.push(heading);
-            row.push(value);
-        }
-        audit_rows(&self.name, &headings, vec![row])
-            .into_iter()
-            .find(|it| it.severity == Severity::Impossible)
+        let name = self.row[0].clone();
+        let mut found = audit_rows(&name, &self.headings, vec![self.row]).into_iter();
+        found.find(|it| it.severity == Severity::Impossible)
     }
 }
 
@@ -83,19 +74,19 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let phase = view.phase;
     let sum = exact(view, metric).filter(|sum| sum.count > 0 && sum.clamped == 0)?;
     let histogram = view.digest.get(&phase.name, metric)?;
-    let mut sheet = Sheet::new(&format!("{} of {}", metric_word(metric), phase.name)).with(
-        "mean ns",
-        format!("{:.1}", sum.sum_ns as f64 / sum.count as f64),
-    );
-    // Values are known only to the width of their bucket: all are taken at its upper end, including
-    // the longest.
+    let mean = format!("{:.1}", sum.sum_ns as f64 / sum.count as f64);
+    let name = format!("{} of {}", metric.word(), phase.name);
+    let mut sheet = Sheet::new(name).with("mean ns", mean);
+    // Values are known only to the width of their bucket, so all of them, including the longest,
+    // are taken at its upper end.
     for quantile in QUANTILES {
         let heading = format!("p{} ns", quantile * 100.0);
         sheet = sheet.with(heading, histogram.value_at_quantile(quantile));
     }
     sheet = sheet.with("max ns", histogram.highest_equivalent(sum.max_ns));
-    if let (CurveMetric::Response, Some(connections)) = (metric, connections_max(phase)) {
-        // Every request of the measurement ended at most the longest response time after the
+    let connections = over_groups(phase, |closed| Some(loads::connections_max(closed)));
+    if let (CurveMetric::Response, Some(connections)) = (metric, connections) {
+        // Every request of the measurement ended within the longest response time after the
         // measurement.
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet
@@ -108,10 +99,8 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
 /// The figures of an external load generator.
 fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
     let external = phase.external.as_ref()?;
-    let mut sheet = Sheet::new(&format!(
-        "the figures of {} for {}",
-        external.engine, phase.name
-    ));
+    let name = format!("the figures of {} for {}", external.engine, phase.name);
+    let mut sheet = Sheet::new(name);
     let extremes = [
         ("min ns", external.min_ns),
         ("mean ns", external.mean_ns),
@@ -145,25 +134,11 @@ fn cpu(view: &View, component: &str) -> Option<Sheet> {
     }
     let cpu_ns = cpu_ns_per_request(phase, component)?;
     let rate = cores_busy(phase, component)? * 1e9 / cpu_ns;
+    let name = format!("the CPU time of the {component} in {}", phase.name);
     rate.is_finite().then(|| {
-        Sheet::new(&format!(
-            "the CPU time of the {component} in {}",
-            phase.name
-        ))
-        .with("requests/s", format!("{rate:.3}"))
-        .with("cpu per request ns", format!("{cpu_ns:.3}"))
-        .with("cores", cores)
+        Sheet::new(name)
+            .with("requests/s", format!("{rate:.3}"))
+            .with("cpu per request ns", format!("{cpu_ns:.3}"))
+            .with("cores", cores)
     })
-}
-
-/// The largest number of simultaneous connections of a closed load; none for an open load.
-fn connections_max(phase: &PhaseRecord) -> Option<u64> {
-    let of = |shape: &Shape| match shape {
-        Shape::Closed(closed) => Some(u64::from(loads::connections_max(closed))),
-        Shape::Open(_) => None,
-    };
-    if phase.groups.is_empty() {
-        return of(&phase.shape);
-    }
-    phase.groups.iter().map(|group| of(&group.shape)).sum()
 }

@@ -36,7 +36,7 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::ClockSourceSlow, &[Aspect::Latency], message, remedy))
 }
 
-/// At another frequency, the same work takes a different CPU time.
+/// At a different frequency, the same work takes a different CPU time.
 pub(super) fn frequency(view: &View) -> Option<Reason> {
     // Gateways side by side have the same frequency in the same seconds.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;

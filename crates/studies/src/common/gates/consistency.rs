@@ -10,18 +10,11 @@ use super::thresholds::{LITTLE_RANGE, MEAN_ERROR_MAX, RESPONSE_BYTES_ERROR_MAX};
 use super::wire::streams_per_connection;
 use super::{EVERYTHING, View};
 use crate::common::context::{bytes_per_response, throughput_per_second};
-use crate::common::digest::{answered_sums, metric_word};
+use crate::common::digest::answered_sums;
 use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 
 pub(super) const DEFECT: &str =
     "Report this with the run directory: the instrument contradicts itself.";
-
-pub(super) const METRICS: [CurveMetric; 4] = [
-    CurveMetric::Added,
-    CurveMetric::Response,
-    CurveMetric::Service,
-    CurveMetric::Lateness,
-];
 
 /// The exact sums of a metric over all classes of responses; none if the phase has none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
@@ -50,14 +43,13 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
 /// Each histogram must contain as many values as the exact sum counts, with the same mean, and its
 /// percentiles must be in order between the exact extremes.
 pub(super) fn percentiles_and_sums(view: &View) -> Option<Reason> {
-    let problem = METRICS
-        .iter()
-        .find_map(|metric| disagreement(view, *metric))?;
+    let mut metrics = CurveMetric::ALL.into_iter();
+    let problem = metrics.find_map(|metric| disagreement(view, metric))?;
     Some(view.invalid(Gate::Inconsistent, &[Aspect::Latency], problem, DEFECT))
 }
 
 fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
-    let word = metric_word(metric);
+    let word = metric.word();
     let exact = exact(view, metric)?;
     let Some(histogram) = view.digest.get(&view.phase.name, metric) else {
         return Some(format!(
@@ -88,27 +80,34 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
 }
 
-/// The number of connections that always have a request in flight, over all groups; none if some
-/// users pause, come and go, or send by the clock.
-fn always_busy(phase: &PhaseRecord) -> Option<u64> {
-    let busy = |shape: &Shape| match shape {
-        Shape::Closed(closed) => {
-            let plain = Closed::new(closed.connections);
-            (*closed == plain).then_some(u64::from(closed.connections))
-        }
+/// A number of connections, added up over all groups of a phase; none if it is not known for a
+/// group, or if a group is an open load.
+pub(super) fn over_groups(
+    phase: &PhaseRecord,
+    connections: fn(&Closed) -> Option<u32>,
+) -> Option<u64> {
+    let of = |shape: &Shape| match shape {
+        Shape::Closed(closed) => connections(closed).map(u64::from),
         Shape::Open(_) => None,
     };
     if phase.groups.is_empty() {
-        return busy(&phase.shape);
+        return of(&phase.shape);
     }
-    phase.groups.iter().map(|group| busy(&group.shape)).sum()
+    phase.groups.iter().map(|group| of(&group.shape)).sum()
 }
 
-/// In a closed load, throughput × mean response time must equal the connections. Requests without a
-/// response occupy a connection but have no response time, so a phase with such requests is not
-/// tested.
+/// The number of connections of a closed load, if each always has a request in flight: users who
+/// pause, come and go have none at times.
+fn always_busy(closed: &Closed) -> Option<u32> {
+    let connections = closed.connections;
+    (*closed == Closed::new(connections)).then_some(connections)
+}
+
+/// In a closed load, throughput × mean response time must equal the connections. A phase that has
+/// requests without a response is not tested, because they occupy a connection but have no response
+/// time.
 pub(super) fn littles_law(view: &View) -> Option<Reason> {
-    let connections = always_busy(view.phase)? * streams_per_connection(view);
+    let connections = over_groups(view.phase, always_busy)? * streams_per_connection(view);
     if view.phase.counts.errors.values().any(|count| *count > 0) {
         return None;
     }

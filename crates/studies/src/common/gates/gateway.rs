@@ -11,11 +11,10 @@ use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 pub(super) const RESTARTED_REMEDY: &str =
     "Read the gateway's log for the crash or the limit that recycles its workers.";
 
-/// The unit of replication is a process, so a process that replaces another one would be another
-/// trial.
+/// A trial measures one process, so a process that replaces another one would be another trial.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
-    // A reload replaces workers, which is what such a phase measures.
+    // A reload replaces workers, and a phase with a change measures this.
     (ended > 0 && view.phase.change.is_none()).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");

@@ -6,7 +6,7 @@ use gatebench_report::format::{percent, quantity};
 use super::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 use super::{View, gateway};
 use crate::common::context::throughput_per_second;
-use crate::common::cpu::cores_busy;
+use crate::common::cpu::{cores_busy, shared_busy};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
 /// The aspect that load generator or upstream at its limit spoils in a phase of this kind. CPU per
@@ -25,23 +25,16 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
         return None;
     }
     let engine = engine_cores_busy(view)?;
-    let alone = |cores| (engine, cores, "The load generator kept its");
-    let (busy, cores, whose) = match view.run {
-        Some((context, _)) if context.engine_shares_core() => {
-            let placement = &context.plan.placement;
-            let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
-            let others = placement.upstream.iter();
-            let others = others.filter(|core| !placement.engine.contains(core));
-            (
-                engine + upstream,
-                placement.engine.len() + others.count(),
-                "Load generator and upstream kept their",
-            )
+    let placement = view.run.map(|(context, _)| &context.plan.placement);
+    let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
+    let (share, whose) = match placement.and_then(|it| shared_busy(it, engine, upstream)) {
+        Some(share) => (share, "Load generator and upstream kept their"),
+        None => {
+            let workers = view.phase.engine.workers as usize;
+            let cores = placement.map_or(workers, |it| it.engine.len()).max(1);
+            (engine / cores as f64, "The load generator kept its")
         }
-        Some((context, _)) => alone(context.plan.placement.engine.len()),
-        None => alone(view.phase.engine.workers as usize),
     };
-    let share = busy / cores.max(1) as f64;
     let gateway_is_busier = gateway::busy_share(view).is_some_and(|own| own > share);
     (share >= ENGINE_BUSY_MAX && !gateway_is_busier).then_some(())?;
     let meaning = match (view.run, view.kind()) {
@@ -55,7 +48,8 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
 }
 
-/// The cores in the probe's samples, or otherwise those in the load generator's own count.
+/// The cores that the load generator kept busy, by the probe's samples or otherwise by its own
+/// count.
 fn engine_cores_busy(view: &View) -> Option<f64> {
     let own = &view.phase.engine;
     let measure_ns = view.phase.measure_ns;

@@ -60,8 +60,8 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
     (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;
-    let message = "Engine or upstream ran on a thread of the gateway's physical core, because no other layout \
-                   exists.";
+    let message = "The load generator or the upstream ran on a thread of the gateway's physical core, because \
+                   no other layout exists.";
     let remedy =
         "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
     Some(view.limited(Gate::SharedCore, &SPEED, message, remedy))

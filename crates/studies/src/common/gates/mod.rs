@@ -44,12 +44,12 @@ impl<'a> View<'a> {
 
     fn variant(&self) -> Option<&'a Variant> {
         let (context, record) = self.run?;
-        context.variant(&record.trial.variant)
+        context.plan.variant(&record.trial.variant)
     }
 
     fn scenario(&self) -> Option<&'a Scenario> {
         let (context, record) = self.run?;
-        context.scenario(&record.trial.scenario)
+        context.plan.scenario(&record.trial.scenario)
     }
 
     fn kind(&self) -> PhaseKind {
@@ -172,8 +172,8 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         .collect()
 }
 
-/// The gates for a load outside a run. Failing requests are its result, and gatebench does not know
-/// the gateway.
+/// The gates for a load outside a run. Failing requests are a result of the load, and its target is
+/// not a gateway that gatebench started.
 const LOAD_GATES: [PhaseGate; 11] = [
     schedule::dropped,
     schedule::rate_not_achieved,
@@ -248,7 +248,7 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
 ];
 
 /// The gates for effects that a phase with a change or failure measures on purpose. For the time
-/// before, only failures are known second by second.
+/// before the change, only failures are known second by second.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,

@@ -8,7 +8,7 @@ use super::{EVERYTHING, SPEED, View};
 use crate::common::changes::{Beforehand, is_called};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A wrong response took another path through the gateway, so no figure of it is valid.
+/// A wrong response took a different path through the gateway, so no figure of the phase is valid.
 pub(super) fn checks_failed(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total = counts.responses_failing_checks();
@@ -34,8 +34,7 @@ fn lost(view: &View, gate: Gate, message: String) -> Reason {
 }
 
 fn wrong(view: &View, message: String) -> Reason {
-    let remedy =
-        "Compare the response with the scenario's checks; the gateway's log says what it did.";
+    let remedy = "Compare the response with the scenario's checks, and read the gateway's log for the cause.";
     view.invalid(Gate::ChecksFailed, &EVERYTHING, message, remedy)
 }
 
@@ -68,8 +67,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase that measures failures, those before its change are reasons against it, because the
-/// change did not cause them.
+/// In a phase with a change or failure, the requests that failed before it are reasons against the
+/// phase, because the change did not cause them.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);
@@ -101,8 +100,7 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     reasons
 }
 
-/// Without any response there is no figure. A load generator that never gets its core sends
-/// nothing.
+/// Without a response, there is no figure. A load generator that never gets its core sends nothing.
 pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;
@@ -128,16 +126,14 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
 /// requires are part of that work.
 pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let trace = &view.phase.trace;
-    let unmeant = trace
-        .never_reached_upstream
-        .saturating_sub(trace.meant_for_gateway);
     // Wrong responses during changes through the admin interface are reported as lost to the
     // changes.
     let lost = match is_called(view.phase) {
         true => view.phase.counts.responses_failing_checks(),
         false => 0,
     };
-    let missing = unmeant.saturating_sub(lost) + trace.foreign;
+    let expected = trace.meant_for_gateway + lost;
+    let missing = trace.never_reached_upstream.saturating_sub(expected) + trace.foreign;
     let (context, record) = view.run?;
     if missing == 0 || context.is_mocked(&record.trial.scenario) {
         return None;
@@ -165,11 +161,8 @@ pub(super) fn header_stripped(view: &View) -> Option<Reason> {
 
 /// A retry makes one request cost as much as two, and hides a failure.
 pub(super) fn retries(view: &View) -> Option<Reason> {
-    let repeated = view
-        .phase
-        .trace
-        .repeated_at_upstream
-        .max(view.phase.ledger.repeated);
+    let phase = view.phase;
+    let repeated = phase.trace.repeated_at_upstream.max(phase.ledger.repeated);
     (repeated > 0).then_some(())?;
     let message = format!("The gateway retried {}.", counted(repeated, "request"));
     let remedy = "Turn off retries in the gateway, or find out why it loses upstream connections.";

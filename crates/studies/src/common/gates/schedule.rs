@@ -11,7 +11,7 @@ use crate::common::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 /// The aspects that depend on the rate. CPU per request is also compared at an equal rate.
 const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
 
-/// A request that is never sent has no latency, although it would have had the longest.
+/// A request that is never sent has no latency, although its latency would have been the longest.
 pub(super) fn dropped(view: &View) -> Option<Reason> {
     let dropped = view.phase.counts.dropped;
     (dropped > 0).then_some(())?;
@@ -43,7 +43,8 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::RateNotAchieved, &AT_A_RATE, message, remedy))
 }
 
-/// Response time includes lateness, so nothing is hidden, but not all of it is the gateway's.
+/// The response time includes the lateness, so nothing is hidden, but the gateway does not cause
+/// all of it.
 pub(super) fn late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;
@@ -81,7 +82,7 @@ fn are_held(view: &View, lateness_ns: f64) -> bool {
     has_gateway && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
 }
 
-/// The same gate for the 99.9th percentile; lower percentiles remain valid.
+/// Like [`late`], for the 99.9th percentile; lower percentiles remain valid.
 pub(super) fn tail_late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.9)?;
     let is_reported = late(view).or_else(|| connections_held(view)).is_some();

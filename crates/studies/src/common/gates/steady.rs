@@ -92,7 +92,7 @@ pub(super) fn untested(view: &View) -> Option<Reason> {
                 "Steady state was not tested: {} records no figures over time.",
                 external.engine
             ),
-            "Repeat the run with gatebench's own engine (leave out --engine), whose loads are tested.",
+            "Repeat the run with gatebench's own load generator (omit --engine), whose loads are tested.",
         ),
         None => (
             format!(
@@ -190,7 +190,7 @@ fn measured(view: &View) -> &'static str {
     }
 }
 
-/// At a fixed rate, latency is steady only if CPU time is.
+/// At a fixed rate, latency is steady only if CPU time is steady.
 fn aspects_of_cpu(kind: PhaseKind) -> &'static [Aspect] {
     match kind {
         PhaseKind::Closed | PhaseKind::SideBySide => &[Aspect::CpuPerRequest],

@@ -34,7 +34,7 @@ pub const DIRECT_SHARE_MAX: f64 = 0.70;
 pub const ACHIEVED_MIN: f64 = 0.99;
 
 /// The share of requests without a response above which a phase is invalid. At one in a thousand,
-/// the 99.9th percentile is already such a request.
+/// the 99.9th percentile already belongs to a request without a response.
 pub const ERROR_SHARE_MAX: f64 = 0.001;
 
 /// Reopened connections as a share of the requests. A gateway that replaces each connection after a

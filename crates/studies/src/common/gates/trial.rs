@@ -9,7 +9,7 @@ use super::thresholds::UNLOGGED_SHARE_MAX;
 use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
-/// Judges what belongs to no single phase: how the trial ended, and the parity before and after it.
+/// Judges a trial apart from its phases: its outcome, and the parity before and after the load.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
         Outcome::Completed => parity(context, record)
@@ -45,9 +45,8 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     if context.is_direct(record) {
         return None;
     }
-    let expected = context
-        .scenario(&record.trial.scenario)
-        .is_some_and(|s| !s.parity.is_empty());
+    let scenario = context.plan.scenario(&record.trial.scenario);
+    let expected = scenario.is_some_and(|it| !it.parity.is_empty());
     let gateway = record.gateway.as_ref();
     let was_cold = gateway.is_some_and(|facts| facts.first_correct.is_some());
     let message = match (&record.parity_before, &record.parity_after) {
@@ -62,7 +61,8 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         _ if expected => "Parity was not proven both before and after the load.",
         _ => return None,
     };
-    let remedy = "Compare what was sent, received and expected in the parity section, and read the gateway's log.";
+    let remedy = "Compare the request, the response and the expected response in the parity section, and read \
+                  the gateway's log.";
     Some(invalid(
         Gate::ParityLost,
         message.to_owned(),
@@ -71,7 +71,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     ))
 }
 
-/// Processes that ended outside the measurements; others are a reason of their phase.
+/// Processes that ended outside the measurements; the others are reasons against their phase.
 fn restarted(record: &TrialRecord) -> Option<Reason> {
     // A replaced worker ends when its last connection does.
     let changed = record.phases.iter().any(|phase| phase.change.is_some());
@@ -91,9 +91,9 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
     Some(invalid(Gate::GatewayRestarted, message, remedy, None))
 }
 
-/// A required log that is missing means less work. The last lines may still be in a buffer.
+/// A gateway without a required log does less work. The last lines may still be in a buffer.
 fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
-    let scenario = context.scenario(&record.trial.scenario)?;
+    let scenario = context.plan.scenario(&record.trial.scenario)?;
     let lines = record.gateway.as_ref()?.access_log_lines?;
     let wires = record.phases.iter().filter_map(|it| it.wire.as_ref());
     let responses: u64 = wires.map(|wire| wire.responses).sum();

@@ -55,7 +55,7 @@ fn is_reconnecting(opened: u64, needed: u64, requests: u64) -> bool {
     opened as f64 > needed as f64 + RECONNECT_SHARE_MAX * requests as f64
 }
 
-/// HTTP/1.0 keeps connections and frames responses in another way.
+/// HTTP/1.0 keeps connections open and delimits responses differently.
 pub(super) fn old_version(view: &View) -> Option<Reason> {
     let upstream = view.phase.wire.as_ref()?.upstream?;
     (upstream.http10 > 0).then_some(())?;

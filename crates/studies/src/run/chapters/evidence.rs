@@ -1,6 +1,8 @@
 //! The evidence, only on the page: every trial, the proof of the policies, the machine, the
 //! configurations and the command.
 
+use std::collections::BTreeSet;
+
 use gatebench_report::Unit;
 use gatebench_report::chapter::{Block, Chapter, Entry, Fold, Head, Line, Lines, Part, Text};
 use gatebench_report::format::{counted, distinct, short, three_figures};
@@ -17,8 +19,8 @@ const TRIALS: &str = "Trials in the order in which they ran. A limited trial is 
      named here; an invalid one is not used.";
 
 const PARITY: &str = "Proof that the policies act, before and after the load of every trial: cases passed out of \
-     cases tried. Below it, what was counted on the wire during warm-up and load; facts that differ from those of \
-     the other gateways, or that should not occur, are marked.";
+     cases tried. The rows below them show what was counted on the wire during warm-up and load; facts that differ \
+     from those of the other gateways, or that should not occur, are marked.";
 
 const CONFIGURATION: &str = "The configuration of each gateway, as rendered, and the commands that started it. \
      Ports differ from trial to trial; the rest does not.";
@@ -161,10 +163,8 @@ fn routes(parity: &ParityFindings) -> String {
 /// The facts on the wire that any variant has.
 fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     let fact = |variant: &str, name| -> Option<&WireFact> {
-        let found = scenario
-            .wire
-            .iter()
-            .find(|found| found.variant == variant)?;
+        let mut wire = scenario.wire.iter();
+        let found = wire.find(|found| found.variant == variant)?;
         found.facts.iter().find(|fact| fact.name == name)
     };
     let cell = |fact: Option<&WireFact>| -> Entry {
@@ -174,6 +174,8 @@ fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
             Some(fact) => fact.text.as_str().into(),
         }
     };
+    let facts = scenario.wire.iter().flat_map(|it| &it.facts);
+    let names: BTreeSet<WireName> = facts.map(|it| it.name).collect();
     let line = |name: WireName| {
         let facts = variants.iter().map(|variant| fact(variant, name));
         let facts: Vec<Option<&WireFact>> = facts.collect();
@@ -181,18 +183,15 @@ fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
         let is_known = facts.iter().any(Option::is_some);
         is_known.then(|| Line::new(name, facts.into_iter().map(cell).collect()))
     };
-    WireName::ALL.into_iter().filter_map(line).collect()
+    names.into_iter().filter_map(line).collect()
 }
 
 /// The busy time of the gateway's cores per request, next to the CPU time of its processes, for the
 /// loads in which any gateway had separate cores.
 fn cores(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
-    let of = |variant: &str, phase: &str| {
-        let row = scenario.rows.iter().find(|row| row.variant == variant)?;
-        busy(row, phase)
-    };
     let line = |phase: &PhaseLine| {
-        let cells = variants.iter().map(|variant| of(variant, &phase.name));
+        let rows = variants.iter().map(|variant| scenario.row(variant));
+        let cells = rows.map(|row| busy(row?, &phase.name));
         let cells: Vec<Option<String>> = cells.collect();
         cells.iter().any(Option::is_some).then(|| {
             let cells = cells.iter().map(|it| it.as_deref().unwrap_or("–").into());

@@ -107,24 +107,15 @@ fn forest(
     let effect = all.first()?.smallest_effect;
     let forest = Forest::covering(effect, all.iter().map(|it| &it.result));
     let line = |(number, found): (usize, &ComparisonFindings)| {
-        let is_same =
-            |it: &ComparisonFindings| (it.metric, &it.phase) == (found.metric, &found.phase);
-        let is_first = number == 0 || !is_same(&all[number - 1]);
+        let is_first = number == 0 || !is_same(&all[number - 1], found);
         let noise = noise(ab_test, all, found);
-        let line = line(
-            &format!("v{index}-{number}"),
-            found,
-            noise,
-            &forest,
-            palette,
-        );
+        let id = format!("v{index}-{number}");
         Line {
-            above: if is_first {
-                above(scenario, found)
-            } else {
-                Text::default()
+            above: match is_first {
+                true => above(scenario, found),
+                false => Text::default(),
             },
-            ..line
+            ..line(&id, found, noise, &forest, palette)
         }
     };
     let title = format!("Verdicts: {}", scenario.name);
@@ -141,7 +132,7 @@ fn forest(
     };
     let (noise, method) = match all.iter().any(|found| is_noise(ab_test, found)) {
         true => (
-            " The dashed box is what the baseline differs by from itself: the noise of this \
+            " The dashed box is the difference of the baseline from itself: the noise of this \
              machine.",
             "Comparing two gateways",
         ),
@@ -161,13 +152,12 @@ fn forest(
 }
 
 fn above(scenario: &ScenarioFindings, found: &ComparisonFindings) -> Text {
-    let primary = if found.primary {
-        " · the primary metric"
-    } else {
-        ""
+    let load = found.load(scenario);
+    let load = match found.primary {
+        true => format!(" · {load} · the primary metric"),
+        false => format!(" · {load}"),
     };
-    Text::strong(&capitalised(found.metric.title()))
-        .and(&format!(" · {}{primary}", found.load(scenario)))
+    Text::strong(&capitalised(found.metric.title())).and(&load)
 }
 
 fn line(
@@ -217,10 +207,12 @@ fn noise(
     all: &[ComparisonFindings],
     found: &ComparisonFindings,
 ) -> Option<Interval> {
-    let of_same = |it: &&ComparisonFindings| it.metric == found.metric && it.phase == found.phase;
-    let twice = all
-        .iter()
-        .filter(of_same)
-        .find(|it| is_noise(ab_test, it))?;
+    let mut of_same = all.iter().filter(|it| is_same(it, found));
+    let twice = of_same.find(|it| is_noise(ab_test, it))?;
     (!is_noise(ab_test, found)).then_some(twice.result.interval)?
+}
+
+/// Reports whether two comparisons are on the same metric in the same phase.
+fn is_same(one: &ComparisonFindings, other: &ComparisonFindings) -> bool {
+    (one.metric, &one.phase) == (other.metric, &other.phase)
 }

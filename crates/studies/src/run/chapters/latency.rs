@@ -18,7 +18,7 @@ const LEAD: [&str; 3] = [
     "Each step to the right is ten times rarer. A curve ends at the last percentile with at least \
      ten requests beyond it. ",
     "Added",
-    " is the time between engine and upstream, request by request; grey is the same load \
+    " is the time between load generator and upstream, request by request; grey is the same load \
      straight to the upstream.",
 ];
 
@@ -59,7 +59,7 @@ fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Bl
         let panels = panels(&format!("{anchor}-p{index}"), scenario, phase, palette);
         let note = match phase.kind {
             PhaseKind::Closed => " · latency at saturation, which follows from the throughput",
-            PhaseKind::Open | PhaseKind::Paced | PhaseKind::SideBySide => "",
+            _ => "",
         };
         let blocks = vec![
             Block::heading(&*scenario.name),
@@ -225,10 +225,8 @@ fn rows(
             Chart::new("", svg).aside(verdicts::with_validity(&words, trial.validity))
         });
         let charts: Vec<Chart> = charts.collect();
-        let blocks = vec![
-            Block::coloured_heading(variant),
-            Block::charts("panels small", charts),
-        ];
+        let charts = Block::charts("panels small", charts);
+        let blocks = vec![Block::coloured_heading(variant), charts];
         Block::row(format!("{class} trialrow"), blocks)
     };
     let has_trials = |variant: &&str| own.iter().any(|trial| trial.variant == *variant);

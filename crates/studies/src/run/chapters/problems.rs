@@ -1,61 +1,49 @@
 //! The limits of the results, grouped by remedy, and the failed trials.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use gatebench_report::Validity;
 use gatebench_report::chapter::{Forms, Note, PAGE, Place};
+use gatebench_report::format::distinct;
 use gatebench_report::palette::Palette;
 
-use crate::common::facts::{Failure, Gate, ScenarioFindings};
+use crate::common::by_key;
+use crate::common::facts::{Failure, Gate, Reason, ScenarioFindings};
 
 /// Collects the reasons from all rows, the invalidating ones first. Reasons with the same gate and
 /// remedy become one note.
 pub fn problems(scenarios: &[ScenarioFindings], palette: &Palette) -> Vec<(Validity, Note)> {
-    let mut problems: Vec<(Gate, Validity, Note)> = Vec::new();
-    let rows = scenarios.iter().flat_map(|scenario| {
-        let rows = scenario.rows_and_null();
-        rows.map(move |row| (&scenario.name, row))
-    });
-    for (scenario, row) in rows {
-        for reason in &row.reasons {
-            let place = Place {
+    let mut reasons = Vec::new();
+    for scenario in scenarios {
+        for row in scenario.rows_and_null() {
+            let place = |reason: &Reason| Place {
                 class: palette.class(&row.variant),
                 subject: row.variant.clone(),
                 place: match &reason.phase {
-                    Some(phase) => format!("{scenario}, {phase}"),
-                    None => scenario.clone(),
+                    Some(phase) => format!("{}, {phase}", scenario.name),
+                    None => scenario.name.clone(),
                 },
                 message: reason.message.clone(),
             };
-            let same = |(gate, _, note): &&mut (Gate, Validity, Note)| {
-                *gate == reason.gate && note.remedy == reason.remedy
-            };
-            match problems.iter_mut().find(same) {
-                Some((_, validity, note)) => {
-                    *validity = reason.validity.max(*validity);
-                    if !note.places.contains(&place) {
-                        note.places.push(place);
-                    }
-                }
-                None => problems.push((
-                    reason.gate,
-                    reason.validity,
-                    Note {
-                        word: "",
-                        places: vec![place],
-                        reason: None,
-                        remedy: reason.remedy.clone(),
-                    },
-                )),
-            }
+            let own = row.reasons.iter();
+            reasons.extend(own.map(|it| ((it.gate, &*it.remedy), (it.validity, place(it)))));
         }
     }
-    problems.sort_by_key(|(_, validity, _)| std::cmp::Reverse(*validity));
-    let worded = problems.into_iter().map(|(_, validity, note)| {
-        let word = validity.word();
-        (validity, Note { word, ..note })
-    });
-    worded.collect()
+    let note = |((_, remedy), seen): ((Gate, &str), Vec<(Validity, Place)>)| {
+        let worst = seen.iter().map(|(validity, _)| *validity).max()?;
+        let note = Note {
+            word: worst.word(),
+            places: distinct(seen.into_iter().map(|(_, place)| place)),
+            reason: None,
+            remedy: remedy.to_owned(),
+        };
+        Some((worst, note))
+    };
+    let notes = by_key(reasons).into_iter().filter_map(note);
+    let mut notes: Vec<(Validity, Note)> = notes.collect();
+    notes.sort_by_key(|(validity, _)| Reverse(*validity));
+    notes
 }
 
 /// Returns the failures, grouped over blocks by the first line of their reasons. The other lines
@@ -66,30 +54,28 @@ pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
         let place = (it.scenario.clone(), it.variant.clone(), it.phase.clone());
         (place, it.culprit.clone(), it.remedy.clone(), first)
     };
-    let mut once: Vec<(&Failure, BTreeSet<u32>)> = Vec::new();
-    for failure in failures {
-        let mut known = once.iter_mut();
-        match known.find(|(known, _)| subject(known) == subject(failure)) {
-            Some((_, blocks)) => drop(blocks.insert(failure.block)),
-            None => once.push((failure, BTreeSet::from([failure.block]))),
+    let note = |alike: &[&Failure]| {
+        let failure = alike[0];
+        Note {
+            word: "failed",
+            places: vec![Place {
+                class: String::new(),
+                subject: failure.variant.clone(),
+                place: place(alike, form),
+                message: failure.culprit.clone(),
+            }],
+            reason: Some(failure.reason.clone()),
+            remedy: failure.remedy.clone(),
         }
-    }
-    let note = |(failure, blocks): (&Failure, BTreeSet<u32>)| Note {
-        word: "failed",
-        places: vec![Place {
-            class: String::new(),
-            subject: failure.variant.clone(),
-            place: place(failure, &blocks, form),
-            message: failure.culprit.clone(),
-        }],
-        reason: Some(failure.reason.clone()),
-        remedy: failure.remedy.clone(),
     };
-    once.into_iter().map(note).collect()
+    let groups = by_key(failures.iter().map(|it| (subject(it), it))).into_iter();
+    groups.map(|(_, alike)| note(&alike)).collect()
 }
 
-/// The place of a failure: `api-key, blocks 1, 2, 3`.
-fn place(failure: &Failure, blocks: &BTreeSet<u32>, form: Forms) -> String {
+/// The place of failures in one phase of a scenario: `api-key, blocks 1, 2, 3`.
+fn place(alike: &[&Failure], form: Forms) -> String {
+    let (failure, blocks) = (alike[0], alike.iter().map(|it| it.block));
+    let blocks: BTreeSet<u32> = blocks.collect();
     let all: Vec<String> = blocks.iter().map(u32::to_string).collect();
     let noun = if all.len() == 1 { "block" } else { "blocks" };
     let phase = match &failure.phase {
@@ -104,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_that_are_alike_are_reported_once() {
+    fn equal_failures_are_reported_once() {
         let failure = |block, scenario: &str, reason: &str| Failure {
             trial: block,
             block,

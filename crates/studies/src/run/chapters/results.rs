@@ -151,12 +151,8 @@ fn card(
     if !routes.is_empty() {
         blocks.push(Fold::new("Slowest routes", routes).into());
     }
-    blocks.extend(
-        scenario
-            .external_results
-            .iter()
-            .map(|it| external(it, palette)),
-    );
+    let reported = scenario.external_results.iter();
+    blocks.extend(reported.map(|it| external(it, palette)));
     let charts = charts(&format!("s{index}"), scenario, palette);
     if !charts.is_empty() {
         blocks.push(Block::charts("panels wide dots", charts));
@@ -171,11 +167,9 @@ fn card(
 fn part(part: PartTable, first: &'static str, palette: &Palette) -> Vec<Block> {
     let title = capitalised(&part.title);
     let tables = part.table.by_phase().into_iter();
-    let tables = tables.map(|it| Block::table(it, first, &title, palette));
-    let tables: Vec<Block> = tables.collect();
-    std::iter::once(Block::heading(title))
-        .chain(tables)
-        .collect()
+    let mut blocks = vec![Block::heading(&*title)];
+    blocks.extend(tables.map(|it| Block::table(it, first, &title, palette)));
+    blocks
 }
 
 fn groups(scenario: &str, found: PartTable, palette: &Palette) -> Block {
@@ -258,39 +252,40 @@ fn external_metric(found: &ExternalMetricResult) -> Line {
 }
 
 fn range(estimate: &Estimate) -> String {
-    if estimate.blocks > 1 && estimate.min < estimate.max {
-        format!("{}–{}", number(estimate.min), number(estimate.max))
-    } else {
-        String::new()
+    match estimate.blocks > 1 && estimate.min < estimate.max {
+        true => format!("{}–{}", number(estimate.min), number(estimate.max)),
+        false => String::new(),
     }
 }
 
 /// A count without decimals, any other number with three significant digits. The unit is the
 /// script's own.
 fn number(value: f64) -> String {
-    if value.fract() == 0.0 {
-        grouped(value)
-    } else {
-        three_figures(value)
+    match value.fract() == 0.0 {
+        true => grouped(value),
+        false => three_figures(value),
     }
 }
 
 /// The metrics that are drawn for a phase: throughput if the phase measures it, CPU and latency at
 /// an equal rate.
 fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'static str)] {
-    const THROUGHPUT: (Metric, &str, &str) = (Metric::Throughput, "Throughput", "more is better");
-    const CPU: (Metric, &str, &str) = (
-        Metric::GatewayCpuPerRequest,
-        "Gateway CPU per request",
-        "less is better",
-    );
-    const P50: (Metric, &str, &str) = (Metric::AddedP50, "Added latency, p50", "less is better");
-    const P99: (Metric, &str, &str) = (Metric::AddedP99, "Added latency, p99", "less is better");
+    const LESS: &str = "less is better";
+    static DRAWN: [(Metric, &str, &str); 4] = [
+        (Metric::Throughput, "Throughput", "more is better"),
+        (
+            Metric::GatewayCpuPerRequest,
+            "Gateway CPU per request",
+            LESS,
+        ),
+        (Metric::AddedP50, "Added latency, p50", LESS),
+        (Metric::AddedP99, "Added latency, p99", LESS),
+    ];
     match (kind, has_open) {
-        (PhaseKind::Closed, true) => &[THROUGHPUT],
-        (PhaseKind::Closed, false) => &[THROUGHPUT, CPU],
-        (PhaseKind::Paced | PhaseKind::SideBySide, _) => &[CPU],
-        (PhaseKind::Open, _) => &[CPU, P50, P99],
+        (PhaseKind::Closed, true) => &DRAWN[..1],
+        (PhaseKind::Closed, false) => &DRAWN[..2],
+        (PhaseKind::Paced | PhaseKind::SideBySide, _) => &DRAWN[1..2],
+        (PhaseKind::Open, _) => &DRAWN[1..],
     }
 }
 
@@ -366,9 +361,9 @@ fn dot_row(variant: &str, found: &MetricFindings, scale: UnitScale, palette: &Pa
         span: median.map(|it| (0.0, it)),
         dots: dots.collect(),
         median,
-        value: median.map_or_else(
-            || "invalid".to_owned(),
-            |it| format!("{}{mark}", scale.full(it)),
-        ),
+        value: match median {
+            Some(median) => format!("{}{mark}", scale.full(median)),
+            None => "invalid".to_owned(),
+        },
     }
 }

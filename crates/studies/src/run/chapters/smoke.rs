@@ -11,7 +11,7 @@ pub fn chapter(findings: &Findings) -> Chapter {
     let rows = findings.scenarios.iter().flat_map(|it| &it.rows);
     let variants = distinct(rows.map(|row| &*row.variant));
     let cell = |scenario: &ScenarioFindings, variant: &str| {
-        let row = scenario.rows.iter().find(|row| row.variant == variant)?;
+        let row = scenario.row(variant)?;
         let is_planned = row.status != RowStatus::Missing
             || (findings.missing.iter())
                 .any(|it| it.scenario == scenario.name && it.variant == variant);

@@ -107,7 +107,7 @@ fn table(scenario: &ScenarioFindings, summary: &ScenarioSummary) -> Table {
     Table::of_lanes(rows.iter().map(row).collect(), all)
 }
 
-/// The estimate of a cell with its validity; none if there is no such metric.
+/// The estimate of a cell with its validity; none if the metric was not measured.
 type Shown<'f> = Option<(Option<&'f Estimate>, Validity)>;
 
 fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
@@ -125,7 +125,7 @@ fn lane(column: &SummaryColumn, rows: &[&VariantRow]) -> Lane {
     let has_ranges = found.iter().filter_map(blocks).any(|it| it > 1);
     let mut lane = Lane::in_scale([head(column.metric), ""], scale, found.clone());
     for ((row, shown), cell) in rows.iter().zip(&found).zip(&mut lane.cells) {
-        // Without the number, a missing range next to other ranges is a riddle.
+        // Next to cells with ranges, the number of blocks explains why this cell has no range.
         if let Some((Some(estimate), validity)) = shown
             && has_ranges
             && estimate.blocks == 1

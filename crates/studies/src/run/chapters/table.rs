@@ -60,7 +60,7 @@ static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::ChangeRecovery, ["recovered", "after"]),
     (Metric::ChangeEffective, ["in effect", "after"]),
     // For phases with a failing target.
-    (Metric::FailureShare, ["to the", "ill one"]),
+    (Metric::FailureShare, ["to failing", "target"]),
     (Metric::FailureSentAgain, ["sent", "again"]),
     (Metric::FailureAdded, ["added p99", "meanwhile"]),
 ];

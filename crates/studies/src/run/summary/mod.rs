@@ -7,6 +7,7 @@ use gatebench_report::Validity;
 use gatebench_report::format::{counted, listed};
 use gatebench_stats::{Estimate, MIN_BLOCKS};
 
+use crate::common::by_key;
 use crate::common::context::Context;
 use crate::common::facts::{
     Metric, PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings, ScenarioSummary,
@@ -52,8 +53,8 @@ pub(crate) fn of_scenario(
     })
 }
 
-/// The gateways with their estimates in the cost column, the best first: the one that the verdicts
-/// name, if any, and then by median.
+/// The gateways with their estimates in the cost column: first the best gateway by verdicts, if
+/// there is one, and then the others by median.
 fn ranked<'f>(
     scenario: &'f ScenarioFindings,
     column: &SummaryColumn,
@@ -207,21 +208,15 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
 
 /// The reasons that limit figures of the columns; reasons that affect most gateways come first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
-    let mut found: Vec<(&'static str, usize)> = Vec::new();
-    for row in gateways(scenario) {
-        let limits_a_column = |reason: &&Reason| {
+    let reasons = gateways(scenario).flat_map(|row| {
+        let limits_a_column = move |reason: &&Reason| {
             reason.validity == Validity::Limited
                 && columns.iter().any(|it| does_limit(reason, row, it))
         };
-        for reason in row.reasons.iter().filter(limits_a_column) {
-            let why = reason.gate.in_short();
-            match found.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, count)) => *count += 1,
-                None => found.push((why, 1)),
-            }
-        }
-    }
+        row.reasons.iter().filter(limits_a_column)
+    });
+    let mut found = by_key(reasons.map(|reason| (reason.gate.in_short(), ())));
     // The sort is stable, so equal counts keep the order of the gateways.
-    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    found.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.len()));
     found.into_iter().map(|(why, _)| why).collect()
 }

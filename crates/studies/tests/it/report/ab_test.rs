@@ -52,7 +52,7 @@ fn junit_has_a_suite_for_each_scenario_and_a_case_for_each_metric() {
     assert_eq!(
         text.matches("<failure ").count(),
         0,
-        "what does not decide fails nothing"
+        "a metric that does not decide cannot fail"
     );
 
     let cells = findings.scenarios[0].comparisons.iter_mut();
@@ -76,7 +76,10 @@ fn a_comment_begins_with_the_verdict_and_has_the_noise_next_to_it() {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     assert_eq!(cells[2], "0.88× (0.86–0.89)");
     assert_eq!(cells[3], "better");
-    assert_eq!(cells[4], "0.60× (0.59–0.61)", "the baseline against itself");
+    assert_eq!(
+        cells[4], "0.60× (0.59–0.61)",
+        "the baseline is compared with itself"
+    );
     assert!(comment(&judged(Decision::Open, None)).starts_with("### ❔ "));
     assert!(comment(&judged(Decision::Fine, None)).starts_with("### ✅ "));
 }
@@ -89,7 +92,7 @@ fn a_comment_has_the_caution_below_the_response() {
 }
 
 #[test]
-fn a_run_made_to_measure_has_neither() {
+fn a_run_that_only_measures_has_neither() {
     let findings = findings();
     assert_eq!(comment(&findings), "");
     assert!(!junit::render(&findings).contains("<testsuite "));

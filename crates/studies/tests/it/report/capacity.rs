@@ -120,7 +120,7 @@ pub fn with_capacity() -> Findings {
 }
 
 #[test]
-fn the_terminal_has_the_responses_and_the_curves() {
+fn the_terminal_has_capacities_and_curves() {
     let text = terminal::render(&with_capacity(), TerminalOptions::default());
     for wanted in [
         "Capacity · p99<10ms, errors<0.1%",
@@ -157,11 +157,8 @@ fn the_page_draws_a_curve_for_each_gateway() {
     assert_eq!(
         page.matches("44.0k/s offered").count(),
         1,
-        "rates far beyond the result are only in the table"
+        "rates far above the result are only in the table"
     );
     let none = html::render(&findings());
-    assert!(
-        !none.contains("capacity-h"),
-        "nothing where nothing was searched"
-    );
+    assert!(!none.contains("capacity-h"), "no curve without a search");
 }

@@ -5,8 +5,8 @@ use gatebench_stats::Estimate;
 use gatebench_stats::doubling::Doubling;
 use gatebench_studies::marginal_cost::facts::MarginalUnit;
 use gatebench_studies::versions::facts::{
-    CombinedFigures, CombinedFindings, ErrorLogFindings, RunFigures, SettledFindings, TrendPoint,
-    VersionFindings, VersionTrend,
+    CombinedFigures, CombinedFindings, RunFigures, SettledFindings, TrendPoint, VersionFindings,
+    VersionTrend,
 };
 use gatebench_studies::{Findings, StudyResult};
 
@@ -66,7 +66,7 @@ fn version(variant: &str, scenario: &str, count: u32, rate: f64) -> VersionFindi
             mean_ns: Some(1.2e6),
             max_ns: Some(31_000_000),
         }),
-        error_logs: vec![ErrorLogFindings {
+        error_logs: vec![gatebench_store::ErrorLog {
             file: "trials/0001/gateway/gateway.stderr.log".into(),
             lines: 1,
         }],
@@ -109,7 +109,7 @@ pub fn combined() -> CombinedFindings {
 }
 
 #[test]
-fn a_version_without_a_valid_run_says_so() {
+fn a_version_without_a_valid_run_is_reported() {
     let mut found = combined();
     found.versions[0].combined = None;
     let findings = Findings {
@@ -122,7 +122,7 @@ fn a_version_without_a_valid_run_says_so() {
 }
 
 #[test]
-fn versions_stand_side_by_side_in_every_form() {
+fn every_form_has_versions_side_by_side() {
     let findings = Findings {
         study: StudyResult::new(combined()),
         ..findings()
@@ -156,12 +156,12 @@ fn versions_stand_side_by_side_in_every_form() {
     }
     assert!(
         !page.contains("combined-trend-2"),
-        "what counts the same is in one plot"
+        "families with the same unit share a plot"
     );
     assert!(!page.contains("nginx<b>"));
     assert!(
         page.contains("upstreams-50, p90: 4.15 ms, 4.20 ms."),
-        "the third run is invalid, and not drawn"
+        "the third run is invalid and is not drawn"
     );
     // The file can be viewed in a browser.
     std::fs::write(

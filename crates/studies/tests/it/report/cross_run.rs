@@ -34,16 +34,18 @@ fn cell(gateway: &str, control: Option<Control>, verdict: Verdict, settled: bool
         confidence: 0.95,
     };
     CellFindings {
-        scenario: "proxy-json".into(),
-        gateway: gateway.into(),
-        control,
-        phase: "steady".into(),
-        load: "5,000 requests/s".into(),
-        kind: PhaseKind::Open,
-        metric: Metric::GatewayCpuPerRequest,
-        unit: Unit::CpuNanosecondsPerRequest,
-        direction: Direction::LowerIsBetter,
-        primary: true,
+        place: Place {
+            scenario: "proxy-json".into(),
+            gateway: gateway.into(),
+            control,
+            phase: "steady".into(),
+            load: "5,000 requests/s".into(),
+            kind: PhaseKind::Open,
+            metric: Metric::GatewayCpuPerRequest,
+            unit: Unit::CpuNanosecondsPerRequest,
+            direction: Direction::LowerIsBetter,
+            primary: true,
+        },
         smallest_effect: 0.02,
         candidate: estimate(26_100.0),
         baseline: estimate(24_000.0),
@@ -162,7 +164,7 @@ fn assert_plain(text: &str) {
 }
 
 #[test]
-fn a_comparison_says_the_response_first_in_every_form() {
+fn a_comparison_begins_with_the_decision_in_every_form() {
     let found = compared();
     let text = terminal::render(&found, TerminalOptions::default());
     assert_plain(&text);

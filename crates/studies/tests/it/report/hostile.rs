@@ -75,7 +75,7 @@ fn findings() -> Findings {
 }
 
 #[test]
-fn no_line_on_the_terminal_is_too_wide() {
+fn terminal_lines_fit_the_width() {
     for columns in [0, 60, 80, 100, 400] {
         let options = TerminalOptions {
             colour: false,

@@ -67,7 +67,7 @@ fn difference(each: f64) -> Difference {
 }
 
 #[test]
-fn each_number_and_the_cost_of_one_are_shown() {
+fn each_number_and_the_marginal_cost_are_shown() {
     let findings = Findings {
         marginal_costs: vec![found()],
         ..findings()
@@ -89,7 +89,7 @@ fn each_number_and_the_cost_of_one_are_shown() {
 }
 
 #[test]
-fn idle_connections_are_described_by_their_memory_alone() {
+fn idle_connections_have_only_a_cost_in_memory() {
     let mut costs = found();
     costs.name = "proxy-json".into();
     costs.what = MarginalUnit::Connections;

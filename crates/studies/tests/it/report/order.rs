@@ -136,7 +136,7 @@ fn has_all_in_order(findings: &Findings, heading: &str, id: &str) {
 }
 
 #[test]
-fn a_graph_is_named_with_its_file() {
+fn a_graph_is_shown_with_its_file_name() {
     let mut findings = everything(StudyResult::default());
     findings.sections[0].graphs.push(graph());
     let text = terminal::render(&findings, TerminalOptions::default());

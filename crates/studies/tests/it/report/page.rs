@@ -30,7 +30,7 @@ pub fn check(text: &str) {
     let count = ids.len();
     ids.sort();
     ids.dedup();
-    assert_eq!(ids.len(), count, "an id is given twice");
+    assert_eq!(ids.len(), count, "an id occurs twice");
     for target in targets {
         assert!(ids.contains(&target), "#{target} leads nowhere");
     }
@@ -73,7 +73,7 @@ fn the_page_is_well_formed_and_fetches_nothing() {
 }
 
 #[test]
-fn verdicts_are_shown_where_there_are_some() {
+fn verdicts_are_shown_if_there_are_any() {
     let text = html::render(&verdicts::with_verdicts());
     check(&text);
     for chip in [
@@ -95,7 +95,7 @@ fn verdicts_are_shown_where_there_are_some() {
 }
 
 #[test]
-fn memory_and_start_stand_in_the_table() {
+fn the_table_shows_memory_and_start() {
     let text = html::render(&fixture::findings());
     assert!(text.contains(">memory<span class=\"unit\">MiB<"));
     assert!(text.contains(">start<span class=\"unit\">ms<"));

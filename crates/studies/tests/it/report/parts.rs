@@ -137,7 +137,7 @@ fn with_everything() -> Findings {
 }
 
 #[test]
-fn groups_and_routes_stand_below_the_table_on_a_terminal() {
+fn a_terminal_shows_groups_and_routes_below_the_table() {
     let text = terminal::render(&with_everything(), TerminalOptions::default());
     golden("groups.txt", &text);
 }
@@ -148,7 +148,7 @@ fn markdown_has_the_groups() {
 }
 
 #[test]
-fn the_page_shows_groups_routes_and_what_was_reported() {
+fn the_page_shows_groups_routes_and_external_results() {
     let text = html::render(&with_everything());
     page::check(&text);
     for words in [
@@ -166,13 +166,13 @@ fn the_page_shows_groups_routes_and_what_was_reported() {
     assert_eq!(
         text.matches(" open=\"open\"").count(),
         1,
-        "what is crossed is seen"
+        "a crossed threshold is marked"
     );
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/groups.html"), &text).unwrap();
 }
 
 #[test]
-fn of_a_hundred_groups_the_slowest_are_shown() {
+fn only_the_slowest_of_a_hundred_groups_are_shown() {
     let names: Vec<String> = (1..=100).map(|place| format!("team-{place}")).collect();
     let names: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 0.01)).collect();
     let findings = with_groups(&names);
@@ -189,10 +189,10 @@ fn of_a_hundred_groups_the_slowest_are_shown() {
 }
 
 #[test]
-fn a_percentile_that_no_group_has_is_no_column() {
+fn a_percentile_that_no_group_has_gets_no_column() {
     let mut findings = with_everything();
     for found in &mut findings.scenarios[0].groups {
-        found.figures.response_p99_ns = PartEstimate::default();
+        found.figures.response_p99_ns.estimate = None;
     }
     findings.scenarios[0].routes.clear();
     let text = terminal::render(&findings, TerminalOptions::default());
@@ -205,7 +205,7 @@ fn a_percentile_that_no_group_has_is_no_column() {
 }
 
 #[test]
-fn hostile_names_of_groups_stay_in_their_place() {
+fn hostile_names_of_groups_are_escaped() {
     const NAME: &str = "<script>|`x`\u{1b}[31m\u{202e}網關網關網關網關網關網關網關\"'&";
     let mut findings = with_everything();
     let scenario = &mut findings.scenarios[0];

@@ -52,7 +52,7 @@ fn the_terminal_shows_medians_ranges_sentences_and_limits() {
 }
 
 #[test]
-fn a_smoke_run_says_what_works_and_no_speed() {
+fn a_smoke_run_shows_no_speed() {
     let mut findings = fixture::findings();
     findings.run.is_smoke = true;
     // Such a run has no findings about speed.
@@ -106,7 +106,7 @@ fn markdown_is_ready_for_a_pull_request() {
 }
 
 #[test]
-fn markdown_has_a_table_of_verdicts_where_there_are_some() {
+fn markdown_has_a_table_of_verdicts_if_there_are_any() {
     let text = markdown::render(&verdicts::with_verdicts());
     golden("verdicts.md", &text);
     assert!(!markdown::render(&fixture::findings()).contains("| verdict |"));
@@ -118,7 +118,7 @@ fn csv_has_a_row_per_block() {
 }
 
 #[test]
-fn json_carries_the_findings_and_a_schema() {
+fn json_contains_the_findings_and_a_schema() {
     let text = json::render(&fixture::findings());
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["schema"], json::SCHEMA);
@@ -181,7 +181,7 @@ fn the_columns_over_the_null_gateway_are_next_to_the_others() {
 }
 
 #[test]
-fn a_load_is_named_in_full_over_few_columns() {
+fn a_load_is_named_in_full_above_few_columns() {
     let options = TerminalOptions {
         columns: 60,
         ..TerminalOptions::default()

@@ -109,7 +109,7 @@ fn found() -> DocumentFindings {
 }
 
 #[test]
-fn a_document_is_a_table_and_what_was_corrected_in_every_form() {
+fn every_form_shows_a_documents_table_and_corrections() {
     let found = found();
     let text = terminal::render(&found, TerminalOptions::default());
     let hostile = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';

@@ -140,7 +140,7 @@ pub fn isolation() -> IsolationFindings {
 }
 
 #[test]
-fn envelopes_and_pairs_stand_in_every_form() {
+fn every_form_has_envelopes_and_pairs() {
     let of = |study| Findings {
         study,
         ..findings()

@@ -65,7 +65,7 @@ fn forms(findings: &Findings) -> [String; 6] {
 }
 
 #[test]
-fn a_secret_and_an_own_configuration_are_in_no_form() {
+fn no_form_contains_secrets_or_own_configurations() {
     let mut findings = findings();
     let shown = forms(&findings);
     for form in &shown[..3] {
@@ -81,7 +81,7 @@ fn a_secret_and_an_own_configuration_are_in_no_form() {
 }
 
 #[test]
-fn what_only_the_machine_has_is_left_out() {
+fn details_of_the_machine_are_left_out() {
     let mut findings = findings();
     findings.run.gateways[0]
         .notes

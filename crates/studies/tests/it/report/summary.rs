@@ -55,7 +55,7 @@ fn a_few_blocks_have_a_summary_without_a_verdict() {
 }
 
 #[test]
-fn a_narrow_terminal_has_ranges_below_medians_and_cuts_none() {
+fn a_narrow_terminal_shows_whole_ranges_below_medians() {
     let text = brief(&ten_blocks(1.1), 60);
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(60) && !text.contains('…'), "{text}");
@@ -65,7 +65,7 @@ fn a_narrow_terminal_has_ranges_below_medians_and_cuts_none() {
 }
 
 #[test]
-fn a_brief_terminal_shows_what_failed() {
+fn a_brief_terminal_shows_failures() {
     let mut findings = ten_blocks(1.1);
     findings.headlines.push(Sentence {
         text: "haproxy failed.".into(),

@@ -32,7 +32,7 @@ pub fn found(variant: &str) -> WireFindings {
 }
 
 #[test]
-fn what_differs_on_the_wire_is_marked() {
+fn differences_on_the_wire_are_marked() {
     let text = html::render(&findings());
     let title = WireName::PassesResponses.title();
     let row = text.split(title).nth(1).unwrap();
@@ -42,7 +42,7 @@ fn what_differs_on_the_wire_is_marked() {
 }
 
 #[test]
-fn the_busy_time_of_cores_stands_next_to_that_of_processes() {
+fn busy_time_of_cores_is_shown_next_to_cpu_time_of_processes() {
     let mut findings = findings();
     let has_none = html::render(&findings);
     assert!(!has_none.contains("busy time of the gateway&#x27;s cores"));
