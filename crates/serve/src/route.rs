@@ -1,4 +1,4 @@
-//! The paths.
+//! Maps URL paths to pages.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::problem::Problem;
 use crate::query::{Pairs, Place};
 use crate::{files, view};
 
-/// The header by which a browser that connects again names the last change that it has.
+/// The header in which a browser that reconnects sends the id of the last event that it received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// All paths, behind the guard.
+/// All paths, protected by the guard.
 pub(crate) fn router(app: Shared, own: Arc<Guard>) -> Router {
     let mut router = Router::new()
         .route("/", get(of_list))

@@ -54,7 +54,7 @@ fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
         failed: 0,
     })
     .unwrap();
-    changes.until("load saturate warms up");
+    changes.until("warming up load saturate");
     changes.until("12.3k requests/s");
     live.write(&second(0, 43_210)).unwrap();
     live.write(&second(1, 54_321)).unwrap();
@@ -119,7 +119,7 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
     assert!(!listening(run.id()), "the measuring process opens no port");
 
     let mut changes = site.changes("/run/mine/events");
-    changes.until("load latency is measured");
+    changes.until("measuring load latency");
     changes.until(" responses in ");
     changes.until("event: over");
     // The server ends seconds after the run, so the report is the first thing to ask for.
