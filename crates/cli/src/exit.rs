@@ -48,7 +48,6 @@ impl Exit {
         ),
     ];
 
-    /// The number of the exit code.
     pub fn code(self) -> u8 {
         self as u8
     }

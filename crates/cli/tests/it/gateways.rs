@@ -172,7 +172,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
             "would install mine 1.2.3 from its makers, by their steps for",
             "(https://makers.example/install) (as root)",
             "echo Python 1.2.3 && true 1.2.3",
-            "none of these steps was taken; `--yes` takes them",
+            "none of these steps was run; `--yes` runs them",
         ]);
     assert!(!bench.path("packaged").exists());
     let taken = bench.gatebench("install ./mine --yes");

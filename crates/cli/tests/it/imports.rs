@@ -58,7 +58,7 @@ fn a_folder_is_imported_and_runs() {
         .gatebench("import kong kong.yml --dir shop")
         .assert_code(0)
         .assert_prints(&[
-            "shop/ has kong.yml, scenario.yaml, suite.yaml",
+            "shop/ contains kong.yml, scenario.yaml, suite.yaml",
             "gatebench run ./shop --smoke",
         ]);
     bench

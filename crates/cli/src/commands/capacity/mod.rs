@@ -6,12 +6,13 @@ mod values;
 use std::path::PathBuf;
 
 use clap::Args;
+use gatebench_model::load::Spread;
 use gatebench_model::{Capacity as Search, HumanDuration, Objective};
 use gatebench_runner::Selection;
 use gatebench_stats::capacity::REPEATS;
 
 use super::run::measuring::Measuring;
-use super::values::SpreadWord;
+use super::values::{SPREADS, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -47,7 +48,7 @@ pub struct Capacity {
     /// Measure this scenario, a name or file (repeatable) [default: proxy-json]
     #[arg(long = "scenario", value_name = "NAME|FILE", conflicts_with = "resume")]
     scenarios: Vec<String>,
-    /// Require these bounds: percentiles of the response time, and the share of errors
+    /// Require these bounds on percentiles of the response time and on the share of errors
     #[arg(
         long,
         visible_alias = "threshold",
@@ -58,9 +59,9 @@ pub struct Capacity {
     /// Try at most this rate, in requests/s [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     max_rate: Option<f64>,
-    /// Space the arrivals in this way
-    #[arg(long, value_name = "SPACING", value_enum, default_value = "poisson")]
-    arrivals: SpreadWord,
+    /// How to space the arrivals
+    #[arg(long, value_name = "SPACING", default_value = "poisson", value_parser = one_of(&SPREADS))]
+    arrivals: Spread,
     /// Measure each step for this time; the result holds for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = values::step)]
     step: HumanDuration,
@@ -116,7 +117,7 @@ impl Capacity {
                 objective: self.slo.clone(),
                 step: self.step,
                 connections: self.connections,
-                arrivals: self.arrivals.into(),
+                arrivals: self.arrivals,
                 rate_max_per_second: self.max_rate,
                 size_for_per_second: self.size_for,
             }),

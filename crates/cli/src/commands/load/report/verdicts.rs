@@ -10,18 +10,16 @@ use crate::commands::load::results::Results;
 
 /// The thresholds, and, for a CI system, all verdicts as test results.
 pub fn chapter(results: &Results<'_>) -> Chapter {
-    let facts: Vec<Fact> = results.judged.iter().map(fact).collect();
+    let judged = || results.judged.iter();
     let mut blocks = Vec::new();
-    if !facts.is_empty() {
-        blocks.push(Block::facts("sentences", facts));
+    if !results.judged.is_empty() {
+        blocks.push(Block::facts("sentences", judged().map(fact)));
     }
     let mut chapter = headed("Thresholds", "thresholds", blocks);
-    let cases = std::iter::once(response(results));
-    let cases = cases.chain(results.judged.iter().map(threshold));
-    let cases = cases.chain(checks(results));
+    let cases = std::iter::once(response(results)).chain(judged().map(threshold));
     let cases = Cases {
         suite: results.target.clone(),
-        cases: cases.collect(),
+        cases: cases.chain(checks(results)).collect(),
     };
     chapter.blocks.push(Part::Cases(cases).into());
     chapter
@@ -40,7 +38,7 @@ fn fact(judged: &Judged) -> Fact {
     Fact::of(in_words(judged), tone)
 }
 
-/// A load without a response is no success, whatever else holds.
+/// A case that fails if no response arrived, because such a load is not a success.
 fn response(results: &Results<'_>) -> Case {
     let completed = results.figures.counts().completed;
     Case {
