@@ -16,11 +16,11 @@ pub struct Svg {
 /// The point of a text that lies at its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// The beginning.
+    /// The text begins there.
     Start,
-    /// The centre.
+    /// The text is centred there.
     Middle,
-    /// The end.
+    /// The text ends there.
     End,
 }
 

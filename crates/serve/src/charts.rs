@@ -8,8 +8,8 @@ use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
 use serde::Serialize;
 
-/// The largest number of points in a line. If there are more seconds, the line shows the minimum and
-/// the maximum of each stretch of seconds.
+/// The largest number of points in a line. If there are more seconds, the line shows the minimum
+/// and the maximum of each stretch of seconds.
 const POINTS_MAX: usize = 2_000;
 const HEIGHT: f64 = 110.0;
 
@@ -30,8 +30,8 @@ pub(crate) struct PhaseChart {
 type Points = Vec<(f64, f64)>;
 
 impl PhaseChart {
-    /// Draws the seconds of a load; none if there are no seconds. `number` makes the id of the chart
-    /// unique in the page.
+    /// Draws the seconds of a load; none if there are no seconds. `number` makes the id of the
+    /// chart unique in the page.
     pub(crate) fn of(number: usize, phase: &str, seconds: &[LiveSecond]) -> Option<Self> {
         let last = seconds.iter().map(|it| it.second).max()?;
         let completed: u64 = seconds.iter().map(|it| it.completed).sum();

@@ -67,8 +67,8 @@ impl Guard {
         format!("gatebench_{}", self.address.port())
     }
 
-    /// Reports whether the request names this server in a single Host header, and in the URI if that
-    /// contains a host.
+    /// Reports whether the request names this server in a single Host header, and in the URI if
+    /// that contains a host.
     fn is_named(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -107,8 +107,8 @@ impl Guard {
         })
     }
 
-    /// Returns the response that exchanges the token in a URL for the cookie; none if the URL has no
-    /// token.
+    /// Returns the response that exchanges the token in a URL for the cookie; none if the URL has
+    /// no token.
     fn exchanged(&self, uri: &Uri) -> Option<Result<Response, Problem>> {
         let query = uri.query()?;
         let token = query.split('&').find_map(|it| it.strip_prefix("token="))?;
@@ -164,8 +164,8 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Refuses requests from other origins in the user's browser, except links to a page. Other ports of
-/// this machine count as the same site, so the browser sends the cookie with their requests.
+/// Refuses requests from other origins in the user's browser, except links to a page. Other ports
+/// of this machine count as the same site, so the browser sends the cookie with their requests.
 fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     let fetch = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let is_own = matches!(

@@ -1,5 +1,5 @@
-//! Web pages for the runs of a folder, in a process that measures nothing. It reads the files of run
-//! directories, also while another process writes them.
+//! Web pages for the runs of a folder, in a process that measures nothing. It reads the files of
+//! run directories, also while another process writes them.
 //!
 //! [`Server::bind`] opens the port, [`Server::url`] returns the URL with its token, and
 //! [`Server::run`] serves until the server is stopped. All figures come from `studies`, and all

@@ -89,7 +89,7 @@ impl Chip {
     }
 }
 
-/// A link.
+/// A link with its text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Link {
     pub(crate) href: String,

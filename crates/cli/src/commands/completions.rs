@@ -15,7 +15,7 @@ use crate::terminal;
     gatebench completions zsh > \"${fpath[1]}/_gatebench\"\n  \
     gatebench completions fish > ~/.config/fish/completions/gatebench.fish")]
 pub struct Completions {
-    /// The shell
+    /// The shell that reads the script
     shell: Shell,
 }
 

@@ -57,8 +57,8 @@ pub struct Ab {
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
           conflicts_with_all = ["baseline", "candidate"])]
     git: Option<Vec<String>>,
-    /// With --git, the gateway's folder in your repository; with --config, the gateway that uses the
-    /// files [default: the one that reads files of this kind]
+    /// With --git, the gateway's folder in your repository; with --config, the gateway that uses
+    /// the files [default: the one that reads files of this kind]
     #[arg(long, value_name = "DIR|NAME", conflicts_with_all = ["baseline", "candidate"])]
     gateway: Option<PathBuf>,
     /// Build each commit with this shell command, in the root of its clone

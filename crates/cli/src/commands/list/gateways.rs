@@ -101,7 +101,8 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// States the versions that the project has tested, unless the installed version is one of them.
+    /// States the versions that the project has tested, unless the installed version is one of
+    /// them.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
@@ -112,7 +113,8 @@ impl Listed {
         }
     }
 
-    /// Reports whether the project has run this gateway. The reference gateway always counts as run.
+    /// Reports whether the project has run this gateway. The reference gateway always counts as
+    /// run.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();

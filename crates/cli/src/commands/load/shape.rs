@@ -13,8 +13,8 @@ use crate::failure::Failure;
 
 /// Connections of a closed load, as in hey and oha.
 const CONNECTIONS: u32 = 50;
-/// The minimum and the maximum number of connections of an open load. They suffice for a target that
-/// stalls for a second, and stay below the usual limits on connections.
+/// The minimum and the maximum number of connections of an open load. They suffice for a target
+/// that stalls for a second, and stay below the usual limits on connections.
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
 const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
 const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);

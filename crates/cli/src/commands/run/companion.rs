@@ -20,8 +20,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The options of the page that all measuring commands have.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ServeArgs {
-    /// Show the run in the browser while it runs. The URL is printed before the first trial, and the
-    /// page ends soon after the run
+    /// Show the run in the browser while it runs. The URL is printed before the first trial, and
+    /// the page ends soon after the run
     #[arg(long)]
     serve: bool,
     /// Like --serve, and keep the page until Ctrl-C
@@ -29,8 +29,8 @@ pub struct ServeArgs {
     serve_keep: bool,
 }
 
-/// The process that serves the page. It ends when its standard input is closed, however this process
-/// ends.
+/// The process that serves the page. It ends when its standard input is closed, however this
+/// process ends.
 pub struct Companion {
     child: Child,
     url: String,

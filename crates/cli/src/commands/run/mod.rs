@@ -112,8 +112,8 @@ pub struct Run {
     /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
-    /// Run the gateways on this host over ssh, which also copies gatebench there; the load generator
-    /// and the upstream run on this machine
+    /// Run the gateways on this host over ssh, which also copies gatebench there; the load
+    /// generator and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
     /// The address of this machine at which the gateways' host reaches the upstream [default: the
@@ -121,9 +121,9 @@ pub struct Run {
     #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
     upstream_address: Option<IpAddr>,
     /// Measure your own configuration: nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml,
-    /// or a template of the gateway's folder. Ports, addresses and file paths are replaced in a copy
-    /// of the file (repeatable; each file is a variant) [default gateway: the one that reads the
-    /// file; default scenario: the routes in the file]
+    /// or a template of the gateway's folder. Ports, addresses and file paths are replaced in a
+    /// copy of the file (repeatable; each file is a variant) [default gateway: the one that reads
+    /// the file; default scenario: the routes in the file]
     #[arg(long = "config", value_name = "FILE", conflicts_with = "attach")]
     configs: Vec<String>,
     /// Send the load with this generator; external generators measure less, and the report states

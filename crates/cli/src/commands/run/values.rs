@@ -26,7 +26,7 @@ fn free(dir: &Path) -> PathBuf {
         .unwrap_or_else(|| dir.to_owned())
 }
 
-/// The help of `--at`.
+/// The description of `--at` with the number of connections.
 pub(super) fn help_of_at() -> String {
     format!(
         "Also measure latency at these shares of each gateway's own saturation, for example \
