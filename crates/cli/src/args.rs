@@ -157,7 +157,7 @@ fn help_template() -> String {
 }
 
 fn exit_codes() -> String {
-    let lines = Exit::ALL.map(|(exit, meaning)| format!("  {:<4}{meaning}\n", exit.code()));
+    let lines = Exit::ALL.map(|exit| format!("  {:<4}{}\n", exit.code(), exit.meaning()));
     format!(
         "Run `gatebench COMMAND --help` for the options and examples of a command.\n\n\
          Exit codes:\n{}",

@@ -71,7 +71,8 @@ impl Failure {
             }
             Self::Mistakes(files) => {
                 for mistakes in files {
-                    complain(mistakes.render(stderr_colors(), stderr_width()).trim_end());
+                    let columns = width(&Term::stderr());
+                    complain(mistakes.render(stderr_colors(), columns).trim_end());
                 }
             }
             Self::PipeClosed => {}
@@ -104,14 +105,9 @@ pub fn stderr_is_terminal() -> bool {
     Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Columns of standard output.
+/// The number of columns of standard output.
 pub fn stdout_width() -> usize {
     width(&Term::stdout())
-}
-
-/// Columns of standard error.
-pub fn stderr_width() -> usize {
-    width(&Term::stderr())
 }
 
 /// A style for standard output that obeys NO_COLOR.

@@ -1,5 +1,7 @@
 //! The common parts of all pages.
 
+use std::sync::LazyLock;
+
 use axum::response::{Html, IntoResponse as _, Response};
 use gatebench_report::html;
 use gatebench_store::RunState;
@@ -31,7 +33,8 @@ const TEMPLATES: [(&str, &str); 15] = templates!(
 );
 
 /// The style sheet of reports, and the additional one of these pages.
-pub(crate) const STYLE: [&str; 2] = [html::STYLE, include_str!("../templates/serve.css")];
+pub(crate) static STYLE: LazyLock<String> =
+    LazyLock::new(|| html::STYLE.to_owned() + include_str!("../templates/serve.css"));
 pub(crate) const ICON: &str = include_str!("../templates/icon.svg");
 pub(crate) const SCRIPT: &str = include_str!("../templates/serve.js");
 

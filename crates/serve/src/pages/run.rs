@@ -25,7 +25,7 @@ use crate::view::{self, Chip, Link, Site, href_of_run, href_of_trial};
 /// The maximum number of runs in the form that compares this run with another one.
 const OTHERS_MAX: usize = 50;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct View {
     site: Site,
     name: String,
@@ -137,13 +137,10 @@ fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response
         state: Chip::of_state(*state),
         facts: facts(manifest),
         hint: hint(*state, &dir),
-        live: None,
-        report: None,
-        broken: None,
-        trials: Vec::new(),
         files: of_folder(&href_of_run(name), files_of_run(&dir)?),
         others: others(app, name)?,
         site: app.site(name, ""),
+        ..View::default()
     };
     if *state == RunState::Running {
         view.site = following(app, name, name);

@@ -184,11 +184,11 @@ impl Run {
     }
 
     fn length(&self) -> Length {
-        match () {
-            () if self.quick => Length::Quick,
-            () if self.smoke => Length::Smoke,
-            () if self.as_published => Length::AsPublished,
-            () => Length::Full,
+        match (self.quick, self.smoke, self.as_published) {
+            (true, ..) => Length::Quick,
+            (_, true, _) => Length::Smoke,
+            (_, _, true) => Length::AsPublished,
+            _ => Length::Full,
         }
     }
 
