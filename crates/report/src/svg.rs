@@ -46,6 +46,14 @@ impl Svg {
         ));
     }
 
+    /// A horizontal interval with a tick at each end, which extends `reach` above and below.
+    pub fn interval(&mut self, class: &str, (low, high): (f64, f64), middle: f64, reach: f64) {
+        self.line(class, (low, middle), (high, middle));
+        for end in [low, high] {
+            self.line(class, (end, middle - reach), (end, middle + reach));
+        }
+    }
+
     /// A rectangle with rounded corners.
     pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), radius: f64) {
         let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));

@@ -69,10 +69,10 @@ fn fixed(type_of: &'static str, text: &'static str) -> MethodRouter<Shared> {
     get(move || async move { ([(CONTENT_TYPE, type_of)], text) })
 }
 
+type Drawn = Result<Response, Problem>;
+
 /// A page that depends on the query.
-fn of_query(
-    page: fn(&App, &[(String, String)]) -> Result<Response, Problem>,
-) -> MethodRouter<Shared> {
+fn of_query(page: fn(&App, &[(String, String)]) -> Drawn) -> MethodRouter<Shared> {
     get(
         move |State(app): State<Shared>, Query(query): Query<Pairs>| {
             drawn(app, move |app| page(app, &query))
@@ -81,7 +81,7 @@ fn of_query(
 }
 
 /// A page that depends on the path.
-fn of_place(page: fn(&App, &Place) -> Result<Response, Problem>) -> MethodRouter<Shared> {
+fn of_place(page: fn(&App, &Place) -> Drawn) -> MethodRouter<Shared> {
     get(move |State(app): State<Shared>, Path(place): Path<Place>| {
         drawn(app, move |app| page(app, &place))
     })

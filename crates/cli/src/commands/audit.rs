@@ -74,10 +74,7 @@ impl Audit {
             return Err(nothing_to_judge(&name, &audited));
         }
         if self.json {
-            let text = serde_json::to_string_pretty(&audited).map_err(|error| {
-                Failure::environment(error.to_string(), "see `gatebench doctor`")
-            })?;
-            terminal::say_data(&text)?;
+            terminal::say_json(&serde_json::json!(audited))?;
         } else {
             terminal::say(&summary(&audited))?;
         }

@@ -100,10 +100,12 @@ impl Folder {
 
     fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
         // Every run is opened before a baseline is written.
-        let runs = runs.iter().map(|run| opened(run));
-        let runs = runs.collect::<Result<Vec<_>, _>>()?;
+        for run in runs {
+            Run::open(run)?;
+        }
+        let runs: Vec<PathBuf> = runs.iter().map(|run| absolute(run)).collect();
         let mut known = Baselines::read(&self.dir)?;
-        let folder = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        let folder = absolute(&self.dir);
         known.set(&folder, name, &runs);
         known.write(&self.dir)?;
         let few = match runs.len() {
@@ -149,8 +151,7 @@ impl Folder {
     }
 }
 
-/// Returns the absolute path of a run, after opening the run.
-fn opened(dir: &Path) -> Result<PathBuf, Failure> {
-    Run::open(dir)?;
-    Ok(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
+/// Returns the absolute path without links, or the path itself if there is none.
+pub fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -78,17 +78,13 @@ impl Compare {
             }
             (Some(name), [candidate]) => {
                 let runs = self.folder.runs_of(name)?;
-                let candidate_dir = candidate
-                    .canonicalize()
-                    .unwrap_or_else(|_| candidate.clone());
+                let own = baseline::absolute(candidate);
                 // A run that is part of the baseline must not be compared with itself.
-                let others = runs
-                    .iter()
-                    .filter(|run| run.canonicalize().ok().as_ref() != Some(&candidate_dir));
-                let runs = others
+                let others = runs.iter().filter(|run| baseline::absolute(run) != own);
+                let others = others
                     .map(|run| summary(run))
                     .collect::<Result<Vec<_>, _>>()?;
-                Ok(compare_with_baseline(&runs, &summary(candidate)?, metric))
+                Ok(compare_with_baseline(&others, &summary(candidate)?, metric))
             }
             (Some(_), _) => Err(Failure::words(
                 "RUN",

@@ -118,8 +118,7 @@ impl Import {
             Kind::Har(of) => return of.import_har(),
             Kind::AccessLog(of) => return of.import_log(),
         };
-        let dir = of.made.dir(&of.file)?;
-        let mut options = options(&of.file, &dir);
+        let (dir, mut options) = of.made.options(&of.file)?;
         options.each_route = of.each_route;
         let folder = import(kind, &text_of(&of.file)?, &options)?;
         finish(&folder, &dir)
@@ -127,13 +126,16 @@ impl Import {
 }
 
 impl OfTraffic {
-    fn replay(&self) -> Replay {
-        Replay {
+    /// The folder and the options of an import of these files.
+    fn options(&self) -> Result<(PathBuf, Options), Failure> {
+        let (dir, mut options) = self.made.options(&self.files[0])?;
+        options.replay = Replay {
             times: self.times,
             over: self.over,
             hour: self.hour,
             query_values: self.query_values,
-        }
+        };
+        Ok((dir, options))
     }
 
     fn import_har(&self) -> Result<(), Failure> {
@@ -144,18 +146,13 @@ impl OfTraffic {
                 "import each file by itself",
             ));
         };
-        let dir = self.made.dir(file)?;
-        let mut options = options(file, &dir);
-        options.replay = self.replay();
+        let (dir, options) = self.options()?;
         let folder = import(TextKind::Har, &text_of(file)?, &options)?;
         finish(&folder, &dir)
     }
 
     fn import_log(&self) -> Result<(), Failure> {
-        let first = &self.files[0];
-        let dir = self.made.dir(first)?;
-        let mut options = options(first, &dir);
-        options.replay = self.replay();
+        let (dir, options) = self.options()?;
         let mut log = AccessLog::new(&options);
         let bar = progress_bar();
         let mut show = |progress: Progress| {
@@ -175,16 +172,13 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// The folder for the result; its default is the input's name without extensions.
-    fn dir(&self, file: &Path) -> Result<PathBuf, Failure> {
-        let name = file.file_name().map(|it| it.to_string_lossy().into_owned());
-        let name = name
-            .filter(|it| it != STDIN)
-            .unwrap_or_else(|| "imported".into());
-        let stem = name
-            .split('.')
-            .find(|part| !part.is_empty())
-            .unwrap_or("imported");
+    /// The folder for the result, and the default options. The default folder is the input's name
+    /// without extensions.
+    fn options(&self, file: &Path) -> Result<(PathBuf, Options), Failure> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let mut parts = name.split('.');
+        let stem = parts.find(|part| !part.is_empty() && *part != STDIN);
+        let stem = stem.unwrap_or("imported");
         let dir = self.dir.clone().unwrap_or_else(|| PathBuf::from(stem));
         if dir.exists() {
             return Err(Failure::words(
@@ -193,17 +187,14 @@ impl Made {
                 "choose another folder with --dir, or remove it",
             ));
         }
-        Ok(dir)
+        let source = match file == Path::new(STDIN) {
+            true => "standard input".to_owned(),
+            false => file.display().to_string(),
+        };
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let options = Options::new(source, name);
+        Ok((dir, options))
     }
-}
-
-fn options(file: &Path, dir: &Path) -> Options {
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let file = match file == Path::new(STDIN) {
-        true => "standard input".to_owned(),
-        false => file.display().to_string(),
-    };
-    Options::new(file, name)
 }
 
 /// A progress bar without a total, because the number of lines is not known; hidden if there is no

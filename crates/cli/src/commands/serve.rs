@@ -11,7 +11,7 @@ use clap::Args;
 use gatebench_serve::{Choice, Folder, Launch, ServeError, Server, Settings, Stop};
 
 use super::list::gateways;
-use super::values::Overlay;
+use super::values::{Overlay, no_program};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
@@ -121,12 +121,8 @@ impl Serve {
             name: name.to_owned(),
             title: version.to_owned(),
         };
-        let program = std::env::current_exe().map_err(|error| {
-            let what = format!("cannot read the path of the running program: {error}");
-            Failure::environment(what, "mount /proc")
-        })?;
         Ok(Launch {
-            program,
+            program: std::env::current_exe().map_err(no_program)?,
             suites: suites.collect(),
             gateways: installed.map(choice).collect(),
             further: self.overlay.words(),

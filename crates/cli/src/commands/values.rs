@@ -1,5 +1,6 @@
 //! Option values that several commands accept.
 
+use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -113,10 +114,13 @@ impl Overlay {
 
 /// Returns the launcher that starts processes under the supervision of this program.
 pub fn launcher() -> Result<Launcher, Failure> {
-    Launcher::own().map_err(|error| {
-        let what = format!("cannot read the path of the running program: {error}");
-        Failure::environment(what, "mount /proc")
-    })
+    Launcher::own().map_err(no_program)
+}
+
+/// The failure to read the path of the running program.
+pub fn no_program(error: io::Error) -> Failure {
+    let what = format!("cannot read the path of the running program: {error}");
+    Failure::environment(what, "mount /proc")
 }
 
 pub const BACKENDS: [Named<Backend>; 2] = [

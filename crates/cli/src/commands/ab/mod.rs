@@ -102,6 +102,8 @@ pub struct Ab {
 impl Ab {
     /// Runs the comparison and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
+        let measuring = &self.measuring;
+        measuring.check_outputs()?;
         let selection = match &self.configs[..] {
             [] => self.selection(&self.sides()?),
             [baseline, candidate] => self.of_configs(baseline, candidate)?,
@@ -114,8 +116,6 @@ impl Ab {
                 ));
             }
         };
-        let measuring = &self.measuring;
-        measuring.check_outputs()?;
         let Some(conducted) = measuring.conducted(&selection, None, Some(self.budget))? else {
             return Ok(Exit::Fine);
         };

@@ -14,9 +14,9 @@ use gatebench_net::tls::Version;
 use super::results::NO_PROTOCOL;
 use super::values::check;
 use super::values::data::PICKS;
-use super::values::number::whole;
 use super::values::resolve::Resolve;
 use super::values::stage::{self, Stage};
+use super::values::whole;
 use crate::commands::values::{BACKENDS, Cores, Named, SPREADS, one_of, rate};
 use crate::reports::ReportFile;
 

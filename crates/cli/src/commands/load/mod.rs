@@ -143,7 +143,7 @@ impl Load {
             // Every request either gets a response or times out.
             drain: self.shape.timeout.0,
             cores: self.engine.cores.clone().unwrap_or_default().0,
-            backend: self.engine.backend.map(Into::into),
+            backend: self.engine.backend,
             trace_tag: None,
             spin: machine::has_cores_to_spare(self.engine.workers() as usize),
             seed: self.engine.seed,
@@ -151,7 +151,7 @@ impl Load {
     }
 
     fn data(&self) -> Result<DataSet, Failure> {
-        let sources = values::data::sources(&self.request.data_files, self.request.pick.into())?;
+        let sources = values::data::sources(&self.request.data_files, self.request.pick)?;
         DataSet::new(&sources).map_err(|error| unable_to_fill(&error))
     }
 

@@ -22,7 +22,7 @@ pub fn print(prepared: &Prepared, outputs: &[Target], json: bool) -> Result<(), 
         terminal::complain(&format!("warning: {warning}"));
     }
     if json {
-        return terminal::say_json(&serde_json::to_value(&prepared.plan).unwrap_or_default());
+        return terminal::say_json(&serde_json::json!(prepared.plan));
     }
     terminal::say(&in_words(prepared, outputs))?;
     differences(prepared)
