@@ -8,8 +8,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     ab, audit, baseline, capacity, check, compare, completions, doctor, export, flame, gateway,
-    history, import, install, isolation, list, load, new, remote_end, report, run, schema, serve,
-    soak, spec, splice, supervise, upstream,
+    history, import, install, internal, isolation, list, load, new, report, run, schema, serve,
+    soak, spec, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Parts", &["upstream", "gateway"]),
 ];
 
-/// A laboratory for API gateways: start a gateway, verify its policies, measure what it adds
+/// A laboratory for API gateways: starts a gateway, verifies its policies and measures what it adds
 #[derive(Debug, Parser)]
 #[command(version = crate::VERSION, styles = STYLES, max_term_width = 100, help_template = help_template(),
           after_help = exit_codes())]
@@ -85,16 +85,17 @@ pub enum Command {
     #[command(hide = true)]
     Manual(completions::Manual),
     #[command(hide = true)]
-    Splice(splice::Splice),
+    Splice(internal::Splice),
     #[command(hide = true)]
-    Supervise(supervise::Supervise),
+    Supervise(internal::Supervise),
     #[command(hide = true)]
-    RemoteEnd(remote_end::RemoteEnd),
+    RemoteEnd(internal::RemoteEnd),
 }
 
 impl Command {
     /// Runs the command.
     pub fn run(self) -> Result<ExitCode, Failure> {
+        let success = |()| Exit::Fine;
         let exit = match self {
             Self::Run(command) => command.run(),
             Self::Load(command) => command.run(),
@@ -104,26 +105,26 @@ impl Command {
             Self::Isolation(command) => command.run(),
             Self::Flame(command) => command.run(),
             Self::Spec(command) => command.run(),
-            Self::Report(command) => command.run(),
-            Self::Serve(command) => command.run(),
+            Self::Report(command) => command.run().map(success),
+            Self::Serve(command) => command.run().map(success),
             Self::Compare(command) => command.run(),
-            Self::History(command) => command.run(),
-            Self::Baseline(command) => command.run(),
-            Self::List(command) => command.run(),
-            Self::Import(command) => command.run(),
+            Self::History(command) => command.run().map(success),
+            Self::Baseline(command) => command.run().map(success),
+            Self::List(command) => command.run().map(success),
+            Self::Import(command) => command.run().map(success),
             Self::Install(command) => command.run(),
             Self::Check(command) => command.run(),
-            Self::New(command) => command.run(),
-            Self::Export(command) => command.run(),
+            Self::New(command) => command.run().map(success),
+            Self::Export(command) => command.run().map(success),
             Self::Audit(command) => command.run(),
             Self::Doctor(command) => command.run(),
-            Self::Schema(command) => command.run(),
-            Self::Upstream(command) => command.run(),
-            Self::Gateway(command) => command.run(),
-            Self::Completions(command) => command.run(&Cli::command()),
-            Self::Manual(command) => command.run(&Cli::command()),
-            Self::Splice(command) => command.run(),
-            Self::RemoteEnd(command) => command.run(),
+            Self::Schema(command) => command.run().map(success),
+            Self::Upstream(command) => command.run().map(success),
+            Self::Gateway(command) => command.run().map(success),
+            Self::Completions(command) => command.run(&Cli::command()).map(success),
+            Self::Manual(command) => command.run(&Cli::command()).map(success),
+            Self::Splice(command) => command.run().map(success),
+            Self::RemoteEnd(command) => command.run().map(success),
             Self::Supervise(command) => return Ok(command.run()),
         };
         exit.map(Into::into)
@@ -156,7 +157,7 @@ fn help_template() -> String {
 }
 
 fn exit_codes() -> String {
-    let lines = Exit::ALL.map(|(exit, meaning)| format!("  {:<4}{meaning}\n", exit.code()));
+    let lines = Exit::ALL.map(|exit| format!("  {:<4}{}\n", exit.code(), exit.meaning()));
     format!(
         "Run `gatebench COMMAND --help` for the options and examples of a command.\n\n\
          Exit codes:\n{}",
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_fit_together() {
+    fn the_definitions_of_all_commands_are_consistent() {
         Cli::command().debug_assert();
     }
 

@@ -23,32 +23,28 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// All exit codes in ascending order, each with its meaning for `--help`.
-    pub const ALL: [(Self, &'static str); 6] = [
-        (Self::Fine, "success"),
-        (
-            Self::CheckFailed,
-            "a verdict is worse, or a check, a parity case or a trial failed",
-        ),
-        (
-            Self::WrongWords,
-            "the command line or an input file is invalid",
-        ),
-        (
-            Self::Environment,
-            "the environment lacks something that the command needs",
-        ),
-        (
-            Self::Inconclusive,
-            "a verdict is inconclusive, or nothing valid was measured",
-        ),
-        (
-            Self::Interrupted,
-            "interrupted; finished trials are kept and reported",
-        ),
+    /// All exit codes in ascending order.
+    pub const ALL: [Self; 6] = [
+        Self::Fine,
+        Self::CheckFailed,
+        Self::WrongWords,
+        Self::Environment,
+        Self::Inconclusive,
+        Self::Interrupted,
     ];
 
-    /// The number of the exit code.
+    /// The meaning, for `--help`.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Fine => "success",
+            Self::CheckFailed => "a verdict is worse, or a check, a parity case or a trial failed",
+            Self::WrongWords => "the command line or an input file is invalid",
+            Self::Environment => "the environment lacks something that the command needs",
+            Self::Inconclusive => "a verdict is inconclusive, or nothing valid was measured",
+            Self::Interrupted => "interrupted; finished trials are kept and reported",
+        }
+    }
+
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -103,10 +103,12 @@ impl From<DriverError> for Failure {
             DriverError::UnknownGateway { .. } | DriverError::NoFolder { .. } => {
                 Self::words("--gateway", error.to_string(), error.remedy())
             }
-            DriverError::Attach { .. } => {
-                let (what, remedy) = (error.to_string(), error.remedy());
-                Self::said(Exit::Environment, "--attach", what, remedy)
-            }
+            DriverError::Attach { .. } => Self::said(
+                Exit::Environment,
+                "--attach",
+                error.to_string(),
+                error.remedy(),
+            ),
             error => Self::blamed(&error),
         }
     }
@@ -115,18 +117,15 @@ impl From<DriverError> for Failure {
 impl From<RunnerError> for Failure {
     fn from(error: RunnerError) -> Self {
         let (what, remedy) = (error.to_string(), error.remedy());
-        match (error, what) {
-            (RunnerError::Mistakes(files), _) => Self::Mistakes(files),
-            (RunnerError::Driver(error), _) => error.into(),
-            (RunnerError::Store(error), _) => error.into(),
-            (RunnerError::Words { .. } | RunnerError::Study(_), what) => {
+        let culprit = error.culprit().unwrap_or(Culprit::Environment);
+        match error {
+            RunnerError::Mistakes(files) => Self::Mistakes(files),
+            RunnerError::Driver(error) => error.into(),
+            RunnerError::Store(error) => error.into(),
+            RunnerError::Words { .. } | RunnerError::Study(_) => {
                 Self::words("the command line", what, remedy)
             }
-            (error, what) => Self::of(
-                &error.culprit().unwrap_or(Culprit::Environment),
-                what,
-                remedy,
-            ),
+            _ => Self::of(&culprit, what, remedy),
         }
     }
 }

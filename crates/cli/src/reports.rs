@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatebench_report::{Report, TerminalOptions, csv, html, json, junit, markdown, terminal};
 use gatebench_store::Run;
 use gatebench_studies::policy_cost::records::CostRecords;
@@ -34,13 +35,13 @@ const FILES: [Form; 5] = [
 pub enum Format {
     /// Tables for the terminal
     Terminal,
-    /// Markdown, for an issue or a wiki
+    /// Markdown, for a pull request, an issue or a wiki
     Markdown,
     /// One self-contained HTML page
     Html,
     /// All findings as JSON
     Json,
-    /// The figures as CSV; of a run, every block of every metric
+    /// The figures as CSV; for a run, each block of each metric
     Csv,
     /// Verdicts of an A/B test or a load as JUnit XML, for a CI system
     Junit,
@@ -69,6 +70,12 @@ impl Format {
     }
 }
 
+/// Returns a parser that accepts one of these formats.
+pub fn one_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let names = formats.iter().filter_map(ValueEnum::to_possible_value);
+    PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
+}
+
 /// A file for a report, in the format of its extension.
 #[derive(Clone, Debug)]
 pub struct ReportFile {
@@ -94,38 +101,22 @@ impl ReportFile {
     }
 }
 
-/// The permissions of the files of a report, before the umask applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readers {
-    /// Everyone: secrets are masked.
-    All,
-    /// The user alone: the report contains secrets.
-    User,
-}
-
-impl Readers {
-    fn mode(self) -> u32 {
-        match self {
-            Self::All => 0o666,
-            Self::User => 0o600,
-        }
-    }
-}
-
 /// Returns the findings of the run in `dir`, finished or not, without the secrets of its scenarios.
 pub fn findings(dir: &Path) -> Result<Findings, Failure> {
     Ok(analyse_masked(&Run::open(dir)?)?)
 }
 
-/// Writes every file of the report into the run directory. Returns the path of the page.
-pub fn write(dir: &Path, findings: &Findings, readers: Readers) -> Result<PathBuf, Failure> {
+/// Writes all files of the report to the run directory. Returns the path of the page. If the
+/// findings contain secrets, only the user can read the files.
+pub fn write(dir: &Path, findings: &Findings, has_secrets: bool) -> Result<PathBuf, Failure> {
+    let mode = if has_secrets { 0o600 } else { 0o666 };
     for (name, render) in FILES {
-        replace(&dir.join(name), &render(findings), readers)?;
+        replace(&dir.join(name), &render(findings), mode)?;
     }
     for graph in findings.sections.iter().flat_map(|it| &it.graphs) {
         // A profile without a single stack has no graph.
         if let Ok(drawn) = graph.svg() {
-            replace(&dir.join(&graph.file), &drawn, readers)?;
+            replace(&dir.join(&graph.file), &drawn, mode)?;
         }
     }
     Ok(dir.join(PAGE))
@@ -149,9 +140,9 @@ pub fn terminal_options() -> TerminalOptions {
     }
 }
 
-/// Writes a temporary file and renames it, so that a browser never reads a partly written page. It
-/// follows no link, because the directory may come from another user.
-fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
+/// Writes a temporary file and renames it, so that a browser never reads a partly written page.
+/// Links are not followed, because the directory may come from another user.
+fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let temporary = path.with_extension("tmp");
     // A killed process may have left a temporary file. If it cannot be removed, creating the new
     // one fails below.
@@ -160,7 +151,7 @@ fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
     let written = options
         .write(true)
         .create_new(true)
-        .mode(readers.mode())
+        .mode(mode)
         .open(&temporary)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&temporary, path));

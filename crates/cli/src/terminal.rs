@@ -1,12 +1,13 @@
 //! Prints to the terminal. A closed standard output (`| head`) is neither an error nor a panic. All
-//! text for a terminal passes through here, which removes escape sequences that gateways, upstreams
-//! and files may contain.
+//! text for a terminal is printed by this module, which removes escape sequences that gateways,
+//! upstreams and files may contain.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
 
 use console::{Style, Term, measure_text_width};
 use gatebench_report::text::{clean_lines, for_terminal};
+use serde_json::Value;
 
 use crate::failure::{Failure, indented_reason};
 
@@ -26,6 +27,11 @@ pub fn say_data(text: &str) -> Result<(), Failure> {
         false => Cow::Borrowed(text),
     };
     write_out(&text)
+}
+
+/// Prints indented JSON and a newline on standard output.
+pub fn say_json(value: &Value) -> Result<(), Failure> {
+    say_data(&format!("{value:#}"))
 }
 
 fn write_out(text: &str) -> Result<(), Failure> {
@@ -65,7 +71,8 @@ impl Failure {
             }
             Self::Mistakes(files) => {
                 for mistakes in files {
-                    complain(mistakes.render(stderr_colors(), stderr_width()).trim_end());
+                    let columns = width(&Term::stderr());
+                    complain(mistakes.render(stderr_colors(), columns).trim_end());
                 }
             }
             Self::PipeClosed => {}
@@ -78,7 +85,7 @@ pub fn in_progress(text: &str) -> String {
     for_terminal(text, stderr_colors())
 }
 
-/// Reports whether standard output shows colours: it is a terminal and NO_COLOR is not set.
+/// Reports whether standard output shows colours: it is a terminal, and NO_COLOR is not set.
 pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
@@ -98,14 +105,14 @@ pub fn stderr_is_terminal() -> bool {
     Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Columns of standard output.
+/// The number of columns of standard output.
 pub fn stdout_width() -> usize {
     width(&Term::stdout())
 }
 
-/// Columns of standard error.
-pub fn stderr_width() -> usize {
-    width(&Term::stderr())
+/// A style for standard output that obeys NO_COLOR.
+pub fn stdout_style() -> Style {
+    Style::new().force_styling(stdout_colors())
 }
 
 /// A style for standard error that obeys NO_COLOR.

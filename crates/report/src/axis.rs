@@ -74,11 +74,7 @@ impl Axis {
     /// A logarithmic axis that covers the values, out to the next of 1, 2, 5 on both sides.
     /// Values that are not positive are left out.
     pub fn covering_log(values: impl IntoIterator<Item = f64>) -> Self {
-        let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
-        let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
+        let (low, high) = extremes(values).unwrap_or((1.0, 10.0));
         let (low, mut top) = (step_down(low), step_up(high));
         if top <= low {
             top = low * 10.0;
@@ -89,16 +85,10 @@ impl Axis {
     /// A logarithmic axis that fits the values closely: like [`Axis::covering_log`], but with ticks
     /// at round steps if the values are close together.
     pub fn covering_log_closely(values: impl IntoIterator<Item = f64>) -> Self {
-        let values: Vec<f64> = values
-            .into_iter()
-            .filter(|v| v.is_finite() && *v > 0.0)
-            .collect();
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = values.iter().copied().fold(0.0, f64::max);
-        // Without values, `low` is infinite.
-        if low > high || high >= NARROW * low {
-            return Self::covering_log(values);
-        }
+        let (low, high) = match extremes(values) {
+            Some((low, high)) if high < NARROW * low => (low, high),
+            found => return Self::covering_log(found.into_iter().flat_map(<[f64; 2]>::from)),
+        };
         let spread = (NARROW_SHARE_MIN * high - (high - low)).max(0.0);
         let (from, to) = (low - spread / 2.0, high + spread / 2.0);
         let step = round_step(to - from, STEPS);
@@ -113,21 +103,17 @@ impl Axis {
     pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));
-        let ticks = RATIOS
-            .iter()
-            .find(covers)
-            .unwrap_or(&RATIOS[RATIOS.len() - 1]);
+        let widest = &RATIOS[RATIOS.len() - 1];
+        let ticks = RATIOS.iter().find(covers).unwrap_or(widest);
         (Self::new(Kind::Logarithmic, (ticks[0], ticks[4])), ticks)
     }
 
     /// The pixel of a value; a value outside the domain is drawn at the nearer end.
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = (self.project(self.domain.0), self.project(self.domain.1));
-        let span = high - low;
-        let share = if span == 0.0 {
-            0.0
-        } else {
-            (self.project(value) - low) / span
+        let share = match high - low {
+            0.0 => 0.0,
+            span => (self.project(value) - low) / span,
         };
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
@@ -153,11 +139,8 @@ impl Axis {
         let (low, high) = self.domain;
         let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
         let within = |value: &f64| *value >= low * 0.999 && *value <= high * 1.001;
-        let steps: &[f64] = &[1.0, 2.0, 5.0];
-        let mut ticks: Vec<f64> = decades
-            .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
-            .filter(within)
-            .collect();
+        let steps = |decade: i32| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade));
+        let mut ticks: Vec<f64> = decades.flat_map(steps).filter(within).collect();
         if ticks.len() > 8 {
             ticks.retain(|tick| (tick.log10() - tick.log10().round()).abs() < 1e-9);
         }
@@ -170,6 +153,13 @@ impl Axis {
             Kind::Logarithmic | Kind::Narrow { .. } => value.max(f64::MIN_POSITIVE).log10(),
         }
     }
+}
+
+/// The smallest and the largest positive value.
+fn extremes(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+    let pairs = positive.map(|value| (value, value));
+    pairs.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// The position of a percentile on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and 99.9
@@ -228,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_axis_is_as_wide_as_it_must_be() {
+    fn a_close_axis_is_hardly_wider_than_its_values() {
         let close = |values: &[f64]| {
             let axis = Axis::covering_log_closely(values.iter().copied());
             let (low, high) = axis.domain();
@@ -239,7 +229,7 @@ mod tests {
             assert!((3..=8).contains(&axis.ticks().len()), "{axis:?}");
             high / low
         };
-        // For values that hardly grow, ticks at 1, 2 and 5 would have spanned 5 to 20.
+        // For values that hardly grow, an axis with ticks at 1, 2 and 5 would span 5 to 20.
         assert!(close(&[9.9, 10.1]) < 1.5);
         assert!(close(&[31.0]) < 1.5);
         assert!(close(&[6.1, 14.0]) < 3.5);
@@ -257,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_show_is_still_an_axis() {
+    fn an_axis_without_values_is_valid() {
         assert_eq!(Axis::from_zero(0.0).domain(), (0.0, 1.0));
         assert_eq!(Axis::covering_log([]).domain(), (1.0, 10.0));
         assert!(Axis::covering_log([10.0]).at(10.0).is_finite());
     }
 
     #[test]
-    fn an_axis_of_ratios_is_as_wide_as_it_must_be() {
+    fn an_axis_of_ratios_is_the_narrowest_that_fits() {
         let (axis, ticks) = Axis::of_ratios([0.97, 1.02]);
         let axis = axis.on((0.0, 100.0));
         assert_eq!((axis.domain(), ticks.len()), ((0.9, 1.1), 5));

@@ -11,40 +11,25 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(CSV);
     let blocks = document.chapters.iter().flat_map(|it| &it.blocks);
     let tables = blocks.filter_map(|block| match &block.part {
-        Part::Records { head, records } => {
-            let mut sheet = Sheet::new(head.split(','));
-            records.iter().for_each(|record| sheet.push(record));
-            Some(sheet.into_text())
-        }
+        Part::Records { head, records } => Some(table(head, records)),
         _ => None,
     });
     tables.collect()
 }
 
-/// Comma-separated values under a header.
-struct Sheet(csv::Writer<Vec<u8>>);
-
-impl Sheet {
-    fn new<T: AsRef<[u8]>>(head: impl IntoIterator<Item = T>) -> Self {
-        let mut sheet = Self(csv::Writer::from_writer(Vec::new()));
-        sheet.push(head);
-        sheet
+/// Writes records under a header. Fields are quoted if necessary.
+fn table(head: &str, records: &[Vec<String>]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut written = writer.write_record(head.split(','));
+    for record in records {
+        written = written.and_then(|()| writer.write_record(record));
     }
-
-    /// Writes a record, quoting fields if necessary.
-    fn push<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
-        self.0
-            .write_record(fields)
-            .expect("records of one table are of one length, and memory takes them all");
-    }
-
-    fn into_text(self) -> String {
-        let bytes = self.0.into_inner().expect("memory takes every record");
-        String::from_utf8(bytes).expect("every field is text")
-    }
+    written.expect("the records of a table have the same length, and memory accepts all bytes");
+    let bytes = writer.into_inner().expect("memory accepts all bytes");
+    String::from_utf8(bytes).expect("every field is text")
 }
 
-/// The name that the value has in JSON.
+/// Returns the name of a value in JSON.
 pub fn name_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
@@ -52,7 +37,7 @@ pub fn name_of(value: &impl Serialize) -> String {
     }
 }
 
-/// The suffix that denotes the unit.
+/// The unit as the last part of a column name.
 pub fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",
@@ -80,12 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
-        let written = |text: &str| {
-            let mut sheet = Sheet::new(["a", "b"]);
-            sheet.push([&*field(text), ""]);
-            sheet.into_text()
-        };
+    fn fields_are_quoted_if_necessary() {
+        let written = |text: &str| table("a,b", &[vec![field(text), String::new()]]);
         assert_eq!(written("nginx"), "a,b\nnginx,\n");
         assert_eq!(written("a,\"b\""), "a,b\n\"a,\"\"b\"\"\",\n");
         assert_eq!(written("=1+1"), "a,b\n'=1+1,\n");

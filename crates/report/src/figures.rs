@@ -1,8 +1,6 @@
 //! Tables of figures, in which every cell is a number with its unit and range. JSON contains the
 //! numbers; the other forms lay them out like all tables.
 
-use std::borrow::Cow;
-
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
@@ -151,8 +149,7 @@ impl FigureTable {
             let mut of_group = Vec::new();
             for column in &group.columns {
                 let cells: Vec<&FigureCell> = self.rows.iter().map(|it| &it.cells[place]).collect();
-                let head = column.head.clone().map(Cow::Owned);
-                of_group.push(lane(head, column.unit, &cells));
+                of_group.push(lane(column, &cells));
                 place += 1;
             }
             lanes.push(Lanes::new(&group.title, &group.label, of_group));
@@ -161,13 +158,13 @@ impl FigureTable {
     }
 }
 
-fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&FigureCell]) -> Lane {
+fn lane(column: &FigureColumn, cells: &[&FigureCell]) -> Lane {
     let medians = cells.iter().filter_map(|cell| cell.median());
-    let scale = UnitScale::of_all(medians, unit);
-    let column = Column { head, scale };
+    let scale = UnitScale::of_all(medians, column.unit);
+    let head = column.head.clone();
     Lane {
         cells: cells.iter().map(|it| cell(it, scale)).collect(),
-        column,
+        column: Column { head, scale },
     }
 }
 
@@ -179,7 +176,7 @@ fn cell(found: &FigureCell, scale: UnitScale) -> Cell {
         return Cell::Empty;
     };
     let estimate = found.estimate.as_ref();
-    // An interval takes the place of the range.
+    // An interval replaces the range.
     match estimate.and_then(|it| Some((it.median, it.interval?))) {
         Some((median, interval)) => {
             let (low, high) = (scale.number(interval.low), scale.number(interval.high));

@@ -1,7 +1,7 @@
 //! A report in Markdown, for a pull request or a wiki.
 
 use crate::chapter::{
-    Block, Chapter, Entry, Fact, Lines, MARKDOWN, Note, Part, Report, Span, TableBlock, Text,
+    Block, Chapter, Entry, Fact, Lines, MARKDOWN, Note, Part, Place, Report, Span, TableBlock, Text,
 };
 use crate::table::{Cell, Column, Group, Row, Table};
 use crate::text;
@@ -10,8 +10,8 @@ use crate::text;
 pub fn render<R: Report + ?Sized>(report: &R) -> String {
     let document = report.document(MARKDOWN);
     let chapters = &document.chapters;
-    let (shown, folded) =
-        chapters.split_at(document.unfolded.unwrap_or(usize::MAX).min(chapters.len()));
+    let shown = document.unfolded.unwrap_or(usize::MAX);
+    let (shown, folded) = chapters.split_at(shown.min(chapters.len()));
     let mut out: String = shown.iter().map(chapter).collect();
     let folded: String = folded.iter().map(chapter).collect();
     if !folded.is_empty() {
@@ -105,11 +105,11 @@ fn note(note: &Note) -> String {
         return format!("- **{}**: {remedy}\n{places}", note.word);
     };
     let reason = escape(reason);
-    let places = places.map(|it| [&it.subject, &it.place, &it.message].map(|it| escape(it)));
-    let places = places.map(|[subject, place, message]| {
+    let place = |it: &Place| {
+        let [subject, place, message] = [&it.subject, &it.place, &it.message].map(|it| escape(it));
         format!("- **{subject}**, {place}: {message}: {reason} *{remedy}*\n")
-    });
-    places.collect()
+    };
+    places.map(place).collect()
 }
 
 fn table_of_words(table: &Lines) -> String {
@@ -146,16 +146,17 @@ fn whole(block: &TableBlock) -> String {
 
 fn head(table: &Table, first: &str) -> String {
     let cell = |group: &Group, column: &Column| {
-        let name = column.head.join(" ");
-        let unit = match column.scale.unit {
-            "" => String::new(),
-            unit => format!(", {unit}"),
-        };
+        let name = escape(column.head.join(" ").trim());
         let phase = match group.phase.as_str() {
             "" => String::new(),
             phase => format!(" ({})", escape(phase)),
         };
-        format!(" {}{phase}{unit} |", escape(name.trim()))
+        let comma = if column.scale.unit.is_empty() {
+            ""
+        } else {
+            ", "
+        };
+        format!(" {name}{phase}{comma}{} |", column.scale.unit)
     };
     let mut names = format!("| {first} |");
     let mut rule = String::from("|:--|");

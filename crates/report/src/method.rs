@@ -21,12 +21,10 @@ pub struct Section {
 /// The sections with these headings, in the given order.
 pub fn sections(titles: &[&str]) -> Vec<Section> {
     let named = |title: &&str| {
-        let body = body(title)?;
-        let (title, anchor) = ((*title).to_owned(), anchor(title));
         Some(Section {
-            title,
-            anchor,
-            html: html(body),
+            title: (*title).to_owned(),
+            anchor: anchor(title),
+            html: html(body(title)?),
         })
     };
     titles.iter().filter_map(named).collect()
@@ -56,11 +54,10 @@ fn html(markdown: &str) -> String {
         if block.starts_with('|') {
             out.push_str(&table(block));
         } else if let Some(list) = block.strip_prefix("- ") {
-            let items = list.split("\n- ");
-            let items: String = items
-                .map(|it| format!("<li>{}</li>\n", inline(it)))
-                .collect();
-            out.push_str(&format!("<ul>\n{items}</ul>\n"));
+            let items = list
+                .split("\n- ")
+                .map(|it| format!("<li>{}</li>\n", inline(it)));
+            out.push_str(&format!("<ul>\n{}</ul>\n", items.collect::<String>()));
         } else {
             out.push_str(&format!("<p>{}</p>\n", inline(block)));
         }
@@ -69,17 +66,13 @@ fn html(markdown: &str) -> String {
 }
 
 fn table(block: &str) -> String {
-    let rows = block
-        .lines()
-        .filter(|line| !line.trim_matches(['|', '-', ':', ' ']).is_empty());
+    let is_rule = |line: &&str| line.trim_matches(['|', '-', ':', ' ']).is_empty();
     let row = |line: &str| {
         let cells = line.trim().trim_matches('|').split('|');
-        let cells: String = cells
-            .map(|cell| format!("<td>{}</td>", inline(cell.trim())))
-            .collect();
-        format!("<tr>{cells}</tr>\n")
+        let cells = cells.map(|cell| format!("<td>{}</td>", inline(cell.trim())));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
-    let rows: String = rows.map(row).collect();
+    let rows: String = block.lines().filter(|it| !is_rule(it)).map(row).collect();
     format!("<div class=\"scroll\"><table class=\"method\"><tbody>\n{rows}</tbody></table></div>\n")
 }
 
@@ -137,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markdown_becomes_elements_that_are_closed() {
+    fn markdown_becomes_well_formed_html() {
         let text = "A **strong** and *soft* word, `a < b`,\n[a page](X.md) & 2 * 3.\n\n- one\n- two\n\n| a | b |\n|--|--:|\n| 1 | 2 |";
         assert_eq!(
             html(text),

@@ -26,14 +26,7 @@ impl Section {
     pub fn chapter(&self, palette: &Palette) -> Chapter {
         let title = format!("{} · {}", self.heading, self.table.title);
         let table = Block::table(self.table.laid_out(), self.table.first, &title, palette);
-        // The file contains the stacks.
-        let file = |it: &FlameGraph| FlameGraph {
-            file: it.file.clone(),
-            title: it.title.clone(),
-            text: it.text.clone(),
-            stacks: Vec::new(),
-        };
-        let files = self.graphs.iter().map(file).collect();
+        let files = self.graphs.clone();
         let card = vec![
             Block::heading(&*title).on(PAGE),
             table,

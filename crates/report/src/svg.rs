@@ -13,7 +13,7 @@ pub struct Svg {
     body: String,
 }
 
-/// Which point of a text is at its coordinate.
+/// The point of a text that lies at its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The text begins there.
@@ -25,8 +25,8 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// An empty drawing. `id` must be unique in the page; a screen reader
-    /// reads `title` and `description`.
+    /// An empty drawing. `id` must be unique in the page; screen readers read `title` and
+    /// `description`.
     pub fn new(id: &str, size: (f64, f64), title: &str, description: &str) -> Self {
         Self {
             id: id.into(),
@@ -44,6 +44,14 @@ impl Svg {
         self.push(&format!(
             r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#
         ));
+    }
+
+    /// A horizontal interval with a tick at each end, which extends `reach` above and below.
+    pub fn interval(&mut self, class: &str, (low, high): (f64, f64), middle: f64, reach: f64) {
+        self.line(class, (low, middle), (high, middle));
+        for end in [low, high] {
+            self.line(class, (end, middle - reach), (end, middle + reach));
+        }
     }
 
     /// A rectangle with rounded corners.
@@ -102,17 +110,16 @@ impl Svg {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let class = if class.is_empty() {
-            String::new()
-        } else {
-            format!(r#" class="{class}""#)
+        let class = match class {
+            "" => String::new(),
+            class => format!(r#" class="{class}""#),
         };
         self.push(&format!(
             r#"<text{class} x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>"#
         ));
     }
 
-    /// Begins a group; its elements take their colour from the class.
+    /// Begins a group, whose elements have the colour of the class.
     pub fn begin_group(&mut self, class: &str) {
         self.push(&format!(r#"<g class="{class}">"#));
     }
@@ -125,11 +132,8 @@ impl Svg {
     /// The finished element.
     pub fn finish(self) -> String {
         let (width, height) = (px(self.width), px(self.height));
-        let (id, title, description) = (
-            escape(&self.id),
-            escape(&self.title),
-            escape(&self.description),
-        );
+        let [id, title, description] =
+            [self.id, self.title, self.description].map(|it| escape(&it));
         format!(
             "<svg role=\"img\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
              aria-labelledby=\"{id}-t {id}-d\">\n<title id=\"{id}-t\">{title}</title>\

@@ -1,8 +1,6 @@
 //! A table, laid out once for the terminal, Markdown and HTML: the columns, their units, and the
 //! content of each cell.
 
-use std::borrow::Cow;
-
 use gatebench_stats::Estimate;
 
 use crate::format::{Unit, UnitScale, grouped};
@@ -20,7 +18,7 @@ pub struct Table {
 /// Columns that belong together.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Name of the phase, or of what else the columns share.
+    /// The name of the phase, or of another property that the columns share.
     pub phase: String,
     /// The load as text.
     pub label: String,
@@ -31,8 +29,8 @@ pub struct Group {
 /// A quantity that each row shows, with its unit.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The header: the name and, if there are several of that name, which one.
-    pub head: [Cow<'static, str>; 2],
+    /// The header: the name, and a second line that distinguishes columns of the same name.
+    pub head: [String; 2],
     /// The scale of its values.
     pub scale: UnitScale,
 }
@@ -46,7 +44,7 @@ pub struct Lane {
 
 /// Columns that belong together.
 pub struct Lanes {
-    /// Name of the phase, or of what else the columns share.
+    /// The name of the phase, or of another property that the columns share.
     pub phase: String,
     /// The load as text.
     pub label: String,
@@ -71,11 +69,11 @@ pub struct Row {
 /// The content of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// The variant cannot have such a value, as the direct variant has no gateway CPU.
+    /// The variant cannot have this value; the direct variant has no gateway CPU, for example.
     Empty,
-    /// No block in which it was measured is usable.
+    /// The value was measured, but no block is usable.
     Invalid,
-    /// The reason for an empty cell, in short.
+    /// The reason for an empty cell.
     Absent(&'static str),
     /// Median and range of the blocks.
     Value {
@@ -84,7 +82,7 @@ pub enum Cell {
         range: String,
         /// True if a limit that the row's reasons name applies to this value.
         limited: bool,
-        /// True if, by the verdicts, it is better than every other value in its column.
+        /// True if, according to the verdicts, it is better than all other values in its column.
         best: bool,
     },
 }
@@ -94,10 +92,9 @@ impl Cell {
     /// invalid or empty.
     pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: UnitScale) -> Self {
         let Some(estimate) = estimate else {
-            return if validity == Validity::Invalid {
-                Self::Invalid
-            } else {
-                Self::Empty
+            return match validity {
+                Validity::Invalid => Self::Invalid,
+                _ => Self::Empty,
             };
         };
         let range = match estimate.blocks {
@@ -147,14 +144,14 @@ impl Cell {
 
     /// An asterisk after a limited median, and a tick after the best one.
     pub fn signs(&self) -> &'static str {
-        match self {
-            Self::Value { limited, best, .. } => match (limited, best) {
-                (true, true) => "*✓",
-                (true, false) => "*",
-                (false, true) => "✓",
-                (false, false) => "",
-            },
-            Self::Empty | Self::Invalid | Self::Absent(_) => "",
+        let Self::Value { limited, best, .. } = self else {
+            return "";
+        };
+        match (limited, best) {
+            (true, true) => "*✓",
+            (true, false) => "*",
+            (false, true) => "✓",
+            (false, false) => "",
         }
     }
 
@@ -181,19 +178,18 @@ impl Row {
 }
 
 impl Column {
-    /// A column whose header has one line and is computed.
+    /// A column whose header has one line.
     pub fn named(head: &str, scale: UnitScale) -> Self {
-        let head = [Cow::Owned(head.to_owned()), Cow::Borrowed("")];
+        Self::new([head, ""], scale)
+    }
+
+    /// A column whose header has up to two lines.
+    pub fn new(head: [&str; 2], scale: UnitScale) -> Self {
+        let head = head.map(str::to_owned);
         Self { head, scale }
     }
 
-    /// A column whose header is fixed.
-    pub fn new(head: [&'static str; 2], scale: UnitScale) -> Self {
-        let head = head.map(Cow::Borrowed);
-        Self { head, scale }
-    }
-
-    /// The header in one line: the name, which one of several, and the unit.
+    /// The header and the unit, in one line.
     pub fn title(&self) -> String {
         let name = self.head.join(" ");
         let unit = match self.scale.unit {
@@ -203,10 +199,9 @@ impl Column {
         format!("{}{unit}", name.trim())
     }
 
-    /// The second line of the header: which one of several, and the unit.
+    /// The second line of the header, and the unit.
     pub fn subhead(&self) -> String {
-        [self.head[1].as_ref(), self.scale.unit]
-            .join(" ")
+        format!("{} {}", self.head[1], self.scale.unit)
             .trim()
             .into()
     }
@@ -244,11 +239,9 @@ impl Lane {
         found: Vec<Option<(Option<&Estimate>, Validity)>>,
     ) -> Self {
         let cell = |(estimate, validity)| Cell::of(estimate, validity, scale);
+        let cells = found.into_iter().map(|it| it.map_or(Cell::Empty, cell));
         Self {
-            cells: found
-                .into_iter()
-                .map(|it| it.map_or(Cell::Empty, cell))
-                .collect(),
+            cells: cells.collect(),
             column: Column::new(head, scale),
         }
     }
@@ -268,26 +261,22 @@ impl Table {
     /// Distributes the cells of the columns over rows, which are still empty. Groups without
     /// columns are left out.
     pub fn of_lanes(mut rows: Vec<Row>, lanes: Vec<Lanes>) -> Self {
-        let filled = lanes.into_iter().filter(|lanes| !lanes.lanes.is_empty());
-        let mut groups = Vec::new();
-        for Lanes {
-            phase,
-            label,
-            lanes,
-        } in filled
-        {
+        let filled = lanes.into_iter().filter(|it| !it.lanes.is_empty());
+        let group = |group: Lanes| {
             for (index, row) in rows.iter_mut().enumerate() {
-                let cells = lanes.iter().map(|lane| lane.cells[index].clone());
+                let cells = group.lanes.iter().map(|lane| lane.cells[index].clone());
                 row.cells.push(cells.collect());
             }
-            let columns = lanes.into_iter().map(|lane| lane.column).collect();
-            groups.push(Group {
-                phase,
-                label,
-                columns,
-            });
+            Group {
+                phase: group.phase,
+                label: group.label,
+                columns: group.lanes.into_iter().map(|lane| lane.column).collect(),
+            }
+        };
+        Self {
+            groups: filled.map(group).collect(),
+            rows,
         }
-        Self { groups, rows }
     }
 
     /// Returns a table for each phase, because two phases next to each other would be too wide.
@@ -308,9 +297,7 @@ impl Table {
 
     /// Reports whether a cell is limited, so that the mark needs an explanation.
     pub fn has_limits(&self) -> bool {
-        let limited = |cell: &Cell| matches!(cell, Cell::Value { limited: true, .. });
-        self.rows
-            .iter()
-            .any(|row| row.cells.iter().flatten().any(limited))
+        let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        cells.any(|cell| matches!(cell, Cell::Value { limited: true, .. }))
     }
 }

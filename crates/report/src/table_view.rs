@@ -1,10 +1,10 @@
-//! Tables in the form that the page's templates need: finished text and CSS classes.
+//! Tables in the form that the templates of the page need: finished text and CSS classes.
 
 use serde::Serialize;
 
 use crate::Validity;
 use crate::palette::Palette;
-use crate::table::{Cell, Row, Table};
+use crate::table::{Cell, Column, Group, Row, Table};
 
 /// A table in which every cell is finished text.
 #[derive(Serialize)]
@@ -49,47 +49,35 @@ struct CellView {
 
 /// Prepares a table for the page's templates.
 pub fn table_view(table: &Table, palette: &Palette) -> TableView {
-    let groups: Vec<GroupView> = table
-        .groups
-        .iter()
-        .map(|group| GroupView {
-            phase: group.phase.clone(),
-            // The name is printed before the label.
-            label: group.label.replace(&format!(" ({})", group.phase), ""),
-            columns: group
-                .columns
-                .iter()
-                .map(|column| ColumnView {
-                    head: column.head.join(" ").trim().into(),
-                    unit: column.scale.unit,
-                })
-                .collect(),
-        })
-        .collect();
+    let column = |column: &Column| ColumnView {
+        head: column.head.join(" ").trim().into(),
+        unit: column.scale.unit,
+    };
+    let group = |group: &Group| GroupView {
+        phase: group.phase.clone(),
+        // The name is printed before the label.
+        label: group.label.replace(&format!(" ({})", group.phase), ""),
+        columns: group.columns.iter().map(column).collect(),
+    };
+    let rows = table.rows.iter().map(|row| row_view(row, palette));
     TableView {
-        columns: groups.iter().map(|group| group.columns.len()).sum(),
-        groups,
-        rows: table
-            .rows
-            .iter()
-            .map(|row| row_view(row, palette))
-            .collect(),
+        columns: table.groups.iter().map(|group| group.columns.len()).sum(),
+        groups: table.groups.iter().map(group).collect(),
+        rows: rows.collect(),
         has_limits: table.has_limits(),
     }
 }
 
 fn row_view(row: &Row, palette: &Palette) -> RowView {
     let not_valid = row.validity.filter(|validity| *validity != Validity::Valid);
+    let groups = row.cells.iter();
+    let groups = groups.map(|cells| cells.iter().map(cell_view).collect());
     RowView {
         name: row.name.clone(),
         class: palette.class(&row.variant),
         validity: not_valid.map(Validity::word),
         absence: row.absence.clone(),
-        groups: row
-            .cells
-            .iter()
-            .map(|cells| cells.iter().map(cell_view).collect())
-            .collect(),
+        groups: groups.collect(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Plain text within a fixed number of columns. Names come from files and gateways, so nothing here
-//! trusts them: control characters never reach the terminal, and no line is wider than requested.
+//! Plain text within a fixed number of columns. Names come from files and gateways and are not
+//! trusted: control characters never reach the terminal, and no line is wider than requested.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -14,23 +14,19 @@ const TAB: &str = "    ";
 
 /// The text cleaned as by [`clean_lines`], in one line: newlines become spaces.
 pub fn clean(text: &str) -> String {
-    filtered(text, false).replace(['\n', '\t'], " ")
+    for_terminal(text, false).replace(['\n', '\t'], " ")
 }
 
 /// The text without everything that controls a terminal: escape sequences with their parameters
 /// (ECMA-48), other control characters, and characters that change the writing direction. Newlines
 /// stay, and tabs become spaces.
 pub fn clean_lines(text: &str) -> String {
-    filtered(text, false).replace('\t', TAB)
+    for_terminal(text, false).replace('\t', TAB)
 }
 
 /// The text in a form that is safe on a terminal: like [`clean_lines`], but with tabs, and with
 /// colours if the terminal shows them.
 pub fn for_terminal(text: &str, has_colours: bool) -> String {
-    filtered(text, has_colours)
-}
-
-fn filtered(text: &str, keeps_colours: bool) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
@@ -41,7 +37,7 @@ fn filtered(text: &str, keeps_colours: bool) -> String {
             '\u{1b}' => match rest.next_if(|next| matches!(next, ' '..='~')) {
                 Some('[') => {
                     let parameters = skip_control_sequence(&mut rest);
-                    if keeps_colours && let Some(parameters) = parameters {
+                    if has_colours && let Some(parameters) = parameters {
                         kept.push_str(&format!("\u{1b}[{parameters}m"));
                     }
                 }
@@ -147,10 +143,8 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
     let room = columns.saturating_sub(width(first)).max(8);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in words(&clean(text))
-        .iter()
-        .flat_map(|word| pieces(word, room))
-    {
+    let words = words(&clean(text));
+    for word in words.iter().flat_map(|word| pieces(word, room)) {
         if !line.is_empty() && width(&line) + 1 + width(&word) > room {
             lines.push(std::mem::take(&mut line));
         }
@@ -160,12 +154,9 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> Vec<String> {
         line.push_str(&word);
     }
     lines.push(line);
-    let lead = |index: usize| if index == 0 { first } else { &indent };
-    lines
-        .iter()
-        .enumerate()
-        .map(|(index, line)| format!("{}{line}", lead(index)))
-        .collect()
+    let leads = std::iter::once(first).chain(std::iter::repeat(&*indent));
+    let lines = leads.zip(lines);
+    lines.map(|(lead, line)| format!("{lead}{line}")).collect()
 }
 
 /// Splits text into words; a unit stays with its number.
@@ -211,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_gives_way() {
+    fn the_middle_is_cut() {
         assert_eq!(without_middle("GET /orders/17", 14), "GET /orders/17");
         assert_eq!(without_middle("GET /orders/17", 10), "GET …rs/17");
         assert_eq!(without_middle("日本語日本語", 7), "日…本語");

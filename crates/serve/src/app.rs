@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use axum::response::{IntoResponse as _, Response};
@@ -21,7 +21,7 @@ use crate::rows::Row;
 use crate::shared::locked;
 use crate::view::{Chip, Site};
 
-/// Runs whose findings are kept.
+/// The maximum number of runs whose findings are kept in memory.
 const FINDINGS_MAX: usize = 8;
 
 pub(crate) type Shared = Arc<App>;
@@ -36,11 +36,13 @@ pub(crate) struct App {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) frames: Frames,
     pub(crate) live: Mutex<LiveTrials>,
-    /// The outcomes of trials that will not be measured again, by the names of run and folder.
+    /// The outcomes of trials that will not be measured again, by the names of the run and of the
+    /// trial's folder.
     pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
-    /// The rows of runs that do not run, each with the stamp of its run.
+    /// The rows of runs that are not in progress, each with the stamp of its run.
     rows: Mutex<HashMap<String, (String, Row)>>,
-    /// The findings of runs, the latest last, each with name and stamp of its run.
+    /// The findings of the last analysed runs, the latest last, each with the name and the stamp of
+    /// its run.
     findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
 }
 
@@ -64,7 +66,7 @@ impl App {
         }
     }
 
-    /// The frame of a page.
+    /// The common parts of a page.
     pub(crate) fn site(&self, title: impl Into<String>, open: &'static str) -> Site {
         Site {
             allows_run: self.launcher.is_some(),
@@ -72,11 +74,15 @@ impl App {
         }
     }
 
+    /// Returns the directory of a run.
+    pub(crate) fn dir(&self, name: &str) -> Result<PathBuf, Problem> {
+        let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
+        self.folder.dir(name).ok_or_else(missing)
+    }
+
     /// Returns the overview of a run.
     pub(crate) fn overview(&self, name: &str) -> Result<RunOverview, Problem> {
-        let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
-        let dir = self.folder.dir(name).ok_or_else(missing)?;
-        Ok(RunOverview::read(&dir)?)
+        Ok(RunOverview::read(&self.dir(name)?)?)
     }
 
     /// Returns a row for each run, the newest first. Rows are read again when their runs change.
@@ -114,15 +120,14 @@ impl App {
         Ok(rows)
     }
 
-    /// Reports whether a run of the folder is under way.
+    /// Reports whether a run of the folder is in progress.
     pub(crate) fn is_measuring(&self) -> Result<bool, Problem> {
         Ok(self.rows()?.iter().any(|row| row.is_running))
     }
 
     /// Returns the findings of a run, without the secrets of its scenarios.
     pub(crate) fn findings(&self, name: &str) -> Result<Arc<Findings>, Problem> {
-        let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
-        let dir = self.folder.dir(name).ok_or_else(missing)?;
+        let dir = self.dir(name)?;
         let trials = fs::read_dir(dir.join("trials")).map_or(0, Iterator::count);
         let stamp = RunOverview::stamp(&dir).unwrap_or_default();
         let stamp = format!("{stamp} {trials}");
@@ -141,7 +146,7 @@ impl App {
     }
 }
 
-/// Draws a response on a thread that may block.
+/// Renders a response on a thread that may block.
 pub(crate) async fn drawn(
     app: Shared,
     draw: impl FnOnce(&App) -> Result<Response, Problem> + Send + 'static,

@@ -1,20 +1,20 @@
-//! The limits of what clients may use.
+//! Limits on the resources that clients use.
 
 use std::time::Duration;
 
-/// Connections that are served at once; further ones wait.
+/// The maximum number of connections that are served at the same time; further ones wait.
 pub(crate) const CONNECTIONS_MAX: usize = 64;
-/// Pages that receive changes at once.
+/// The maximum number of pages that receive changes at the same time.
 pub(crate) const STREAMS_MAX: usize = 16;
-/// Bytes of a request's head.
+/// The maximum size of a request's head, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
-/// Bytes of the body of a POST request.
+/// The maximum size of the body of a POST request, in bytes.
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
-/// The longest time until a request's head is complete.
+/// The time within which a client must send the head of its request.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
-/// The longest time of a connection. A page that receives changes connects again.
+/// The maximum duration of a connection. A page that receives changes reconnects afterwards.
 pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
-/// Threads that read files and draw pages.
+/// The maximum number of threads that read files and render pages.
 pub(crate) const THREADS_MAX: usize = 4;
-/// Bytes of a report of which its first sentence is shown in the list.
+/// The maximum size of a `report.json`, in bytes. The list shows the first sentence of the report.
 pub(crate) const REPORT_BYTES_MAX: u64 = 8 << 20;

@@ -1,4 +1,4 @@
-//! The seconds of a load as drawings.
+//! Charts of a load, second by second.
 
 use gatebench_report::Unit;
 use gatebench_report::axis::Axis;
@@ -8,8 +8,8 @@ use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
 use serde::Serialize;
 
-/// Points of a line. If there are more seconds, the least and the greatest value of each stretch
-/// are drawn.
+/// The largest number of points in a line. If there are more seconds, the line shows the minimum
+/// and the maximum of each stretch of seconds.
 const POINTS_MAX: usize = 2_000;
 const HEIGHT: f64 = 110.0;
 
@@ -18,11 +18,11 @@ const MEDIAN: &str = "v4";
 const HIGH: &str = "v2";
 const FAILED: &str = "v6";
 
-/// A load of a trial, drawn.
+/// The chart of one load of a trial.
 #[derive(Debug, Serialize)]
 pub(crate) struct PhaseChart {
     pub(crate) phase: String,
-    /// The seconds in words.
+    /// The totals as text.
     pub(crate) words: String,
     pub(crate) svg: String,
 }
@@ -30,7 +30,8 @@ pub(crate) struct PhaseChart {
 type Points = Vec<(f64, f64)>;
 
 impl PhaseChart {
-    /// Draws the seconds of a load; none without a second. `number` makes its name unique.
+    /// Draws the seconds of a load; none if there are no seconds. `number` makes the id of the
+    /// chart unique in the page.
     pub(crate) fn of(number: usize, phase: &str, seconds: &[LiveSecond]) -> Option<Self> {
         let last = seconds.iter().map(|it| it.second).max()?;
         let completed: u64 = seconds.iter().map(|it| it.completed).sum();
@@ -109,14 +110,14 @@ fn counts(title: &'static str, lines: Vec<Points>, class: &'static str) -> Panel
     }
 }
 
-/// A series for each unbroken line, the last of them with the label.
+/// A series for each unbroken line. Only the last one has the label.
 fn series(lines: Vec<Points>, class: &str, label: &str) -> Vec<Series> {
     let last = lines.len().saturating_sub(1);
     let one = |(index, line): (usize, Points)| Series {
         class: class.to_owned(),
         label: if index == last { label } else { "" }.to_owned(),
         style: "curve thin",
-        // A line of one point cannot be seen.
+        // A line through a single point is invisible.
         dots: match line[..] {
             [only] => vec![Dot::new(only, "dot", String::new())],
             _ => Vec::new(),
@@ -131,7 +132,7 @@ fn place(second: &LiveSecond) -> f64 {
     f64::from(second.second)
 }
 
-/// Lines through the points; a second without a value breaks them.
+/// Lines through the points. A second without a value ends a line.
 fn unbroken(points: impl Iterator<Item = Option<(f64, f64)>>) -> Vec<Points> {
     let (mut lines, mut line) = (Vec::new(), Points::new());
     for point in points {
@@ -146,7 +147,7 @@ fn unbroken(points: impl Iterator<Item = Option<(f64, f64)>>) -> Vec<Points> {
     lines.iter().map(|line| thinned(line, all)).collect()
 }
 
-/// The least and the greatest value of each stretch, if all lines together have too many points.
+/// Keeps the minimum and the maximum of each stretch if all lines together have too many points.
 fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     if all <= POINTS_MAX {
         return line.to_vec();
@@ -164,7 +165,7 @@ fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     ends.collect()
 }
 
-/// The latest second of a load in figures: names and values.
+/// The names and values of the figures of a load's latest second.
 pub(crate) fn latest(seconds: &[LiveSecond]) -> Vec<[String; 2]> {
     let Some(last) = seconds.last() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Server-sent events: what changes on a page that is open.
+//! Server-sent events with the changes of open pages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,14 @@ use crate::frames::{Frame, Watched};
 use crate::pages::{list, run};
 use crate::problem::Problem;
 
-/// The interval between looks at the files.
+/// The interval at which the files are read again.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The changing part of the page of a run that has not begun.
+/// The changing part of the page of a run that has not started.
 const WAITING: &str = "<div id=\"waiting\"></div>";
 
-/// Sends the changes of a page since the one with this id, until it is over.
+/// Sends the changes of a page after the frame with the id `since`, until a different page must
+/// replace it.
 pub(crate) fn stream(app: Shared, watched: Watched, since: String) -> Response {
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {
         return Problem::Busy.into_response();
@@ -38,7 +39,7 @@ pub(crate) fn stream(app: Shared, watched: Watched, since: String) -> Response {
         .into_response()
 }
 
-/// Draws and sends frames. A reader who does not read receives the latest frame later.
+/// Renders and sends frames. A slow client skips frames and then receives the latest one.
 async fn feed(app: Shared, watched: Watched, mut sent: String, sender: Sender<Event>) {
     while !sender.is_closed() {
         app.cores.move_thread();

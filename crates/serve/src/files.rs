@@ -1,4 +1,4 @@
-//! Files: those of run directories as they are, the report and the flame graphs drawn.
+//! Downloads: the files of run directories, reports and flame graphs.
 
 use std::fs::File;
 
@@ -15,15 +15,15 @@ use crate::app::{App, trial_folder};
 use crate::problem::Problem;
 use crate::query::Place;
 
-/// Content of others: it may neither run nor load anything.
+/// For untrusted content, which must neither run nor load anything.
 const SEALED: &str = "default-src 'none'; sandbox";
-/// A report has its style in itself.
+/// For a report, which contains its style sheet.
 const SEALED_REPORT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-/// A flame graph has its script in itself. It runs without access to this site.
+/// For a flame graph, which contains its script. The script has no access to this site.
 const SEALED_GRAPH: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                             script-src 'unsafe-inline'; sandbox allow-scripts";
 
-/// The report of a run, byte for byte that of `gatebench report DIR --format html`, as a download.
+/// The report of a run as a download, with the same bytes as `gatebench report DIR --format html`.
 pub(crate) fn report(app: &App, run: &str) -> Result<Response, Problem> {
     let page = html::render(&*app.findings(run)?);
     let name = format!("{}.html", safe_file_part(run));
@@ -34,7 +34,7 @@ pub(crate) fn report(app: &App, run: &str) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// A flame graph of a run, drawn from its samples.
+/// A flame graph of a run, rendered from its samples.
 pub(crate) fn graph(app: &App, run: &str, file: &str) -> Result<Response, Problem> {
     let findings = app.findings(run)?;
     let mut graphs = findings.sections.iter().flat_map(|it| &it.graphs);
@@ -44,7 +44,7 @@ pub(crate) fn graph(app: &App, run: &str, file: &str) -> Result<Response, Proble
     Ok(with(drawn, "image/svg+xml", SEALED_GRAPH))
 }
 
-/// A file of a run or of one of its trials that its page lists, as plain text whatever it contains.
+/// A file that the page of a run or of a trial lists. It is always sent as plain text.
 pub(crate) fn raw(app: &App, place: &Place) -> Result<Response, Problem> {
     let Place { run, trial, path } = place;
     let missing = || Problem::NotFound(format!("run {run} has no file {path}"));
@@ -66,14 +66,11 @@ pub(crate) fn raw(app: &App, place: &Place) -> Result<Response, Problem> {
     Ok(sent(file.ok_or_else(missing)?))
 }
 
-/// Sends a file piece by piece, as fast as the reader reads. It may grow meanwhile.
+/// Streams a file, which may grow meanwhile, at the speed of the client.
 fn sent(file: File) -> Response {
     let pieces = ReaderStream::new(tokio::fs::File::from_std(file));
-    with(
-        Body::from_stream(pieces),
-        "text/plain; charset=utf-8",
-        SEALED,
-    )
+    let body = Body::from_stream(pieces);
+    with(body, "text/plain; charset=utf-8", SEALED)
 }
 
 fn with(body: impl Into<Body>, type_of: &'static str, policy: &'static str) -> Response {

@@ -1,4 +1,4 @@
-//! The runs that may be read: the directories of one folder that have a manifest.
+//! The runs that clients may read: all directories of a folder that contain a manifest.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 const MANIFEST: &str = "manifest.json";
 
-/// A folder of runs, or one run of it.
+/// A folder of runs, or a single run in it.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -16,10 +16,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// The runs in `path`, or the one in it if it is a run directory itself.
+    /// Opens a folder of runs, or a run directory.
     ///
     /// # Errors
-    /// The path is not a directory that can be read.
+    /// The path is not a readable directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         fs::read_dir(path)?;
         let path = path.canonicalize()?;
@@ -42,8 +42,8 @@ impl Folder {
         self.only.as_deref()
     }
 
-    /// Returns the names of the runs. Links, hidden directories and names that are not UTF-8 are
-    /// left out.
+    /// Returns the names of the runs, without links, hidden directories and names that are not
+    /// UTF-8.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         if let Some(only) = &self.only {
             return Ok(vec![only.clone()]);
@@ -53,7 +53,7 @@ impl Folder {
         Ok(names.filter(|name| self.dir(name).is_some()).collect())
     }
 
-    /// Returns the directory of a run that [`Folder::names`] has.
+    /// Returns the directory of a run; none unless [`Folder::names`] contains its name.
     pub(crate) fn dir(&self, name: &str) -> Option<PathBuf> {
         if self.only().is_some_and(|only| only != name) {
             return None;
@@ -62,8 +62,8 @@ impl Folder {
         is_run(&dir).then_some(dir)
     }
 
-    /// Returns the place in the folder that has this name, which need not exist; none for a name
-    /// that leads elsewhere.
+    /// Returns the path of this name in the folder, which need not exist; none if the name leads
+    /// outside the folder.
     pub(crate) fn place(&self, name: &str) -> Option<PathBuf> {
         let mut parts = Path::new(name).components();
         let first = parts.next();
@@ -72,7 +72,7 @@ impl Folder {
     }
 }
 
-/// Reports whether a directory, and not a link to one, has a manifest.
+/// Reports whether this is a directory, not a link to one, that contains a manifest.
 fn is_run(dir: &Path) -> bool {
     let is_dir = fs::symlink_metadata(dir).is_ok_and(|it| it.is_dir());
     is_dir && fs::symlink_metadata(dir.join(MANIFEST)).is_ok_and(|it| it.is_file())

@@ -1,4 +1,4 @@
-//! The parts of pages that change, drawn at most once a second for all readers together.
+//! The changing parts of pages. All readers share a frame, which is rendered at most once a second.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,13 +9,13 @@ use crate::problem::Problem;
 use crate::shared::locked;
 
 const RUN_EVERY: Duration = Duration::from_millis(900);
-/// A look at all runs reads their directories.
+/// The list is rendered less often, because it reads the directories of all runs.
 const LIST_EVERY: Duration = Duration::from_millis(2_900);
 
 /// A page that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Watched {
-    /// The list of runs that have these words.
+    /// The list of the runs that match the filter.
     List { filter: String },
     /// The run of this name.
     Run(String),
@@ -24,9 +24,9 @@ pub(crate) enum Watched {
 /// The changing part of a page.
 pub(crate) struct Frame {
     pub(crate) html: String,
-    /// Differs when the part does.
+    /// A hash of the content.
     pub(crate) id: String,
-    /// True if the page itself is another one now.
+    /// True if a different page must replace the open one.
     pub(crate) is_over: bool,
 }
 
@@ -42,15 +42,15 @@ impl Frame {
     }
 }
 
-/// The latest frames and when they were drawn.
+/// The latest frames, each with the time when it was rendered.
 #[derive(Default)]
 pub(crate) struct Frames(Mutex<HashMap<Watched, (Instant, Arc<Frame>)>>);
 
 impl Frames {
-    /// Returns the frame of a page, which may be as old as two frames are apart.
+    /// Returns the frame of a page, and renders it only if the last frame is too old.
     ///
     /// # Errors
-    /// Those of the drawing.
+    /// The errors of `draw`.
     pub(crate) fn get(
         &self,
         watched: &Watched,
@@ -60,7 +60,7 @@ impl Frames {
             Watched::List { .. } => LIST_EVERY,
             Watched::Run(_) => RUN_EVERY,
         };
-        // Held while it is drawn, so that others wait for the same frame.
+        // The lock is held during rendering, so that other readers wait for the same frame.
         let mut frames = locked(&self.0);
         frames.retain(|_, (drawn, _)| drawn.elapsed() < LIST_EVERY);
         if let Some((drawn, frame)) = frames.get(watched)

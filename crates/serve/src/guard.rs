@@ -1,6 +1,6 @@
-//! Who may read the pages. A port on the loopback interface is open to every program and user of
-//! this machine, and through DNS rebinding to pages of other sites in the user's browser. Therefore
-//! a request needs our name, our cookie and our origin before it reaches a page.
+//! Access control. Every program and user of this machine can connect to a port on the loopback
+//! interface. So can other sites in the user's browser, by DNS rebinding. Therefore, the guard
+//! checks the host name, the cookie and the origin of each request before a page handles it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use crate::problem::Problem;
 use crate::secret::Secret;
 
-/// The only path that takes POST, and only with `--allow-run`.
+/// The only path that accepts POST requests, and only with `--allow-run`.
 pub(crate) const START: &str = "/start";
 
-/// The policy of every page; responses with content of others have a stricter one.
+/// The policy of every page. Responses with untrusted content have a stricter one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -31,23 +31,23 @@ const HEADERS: [(&str, &str); 7] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
-/// The secrets of this server and the names it has.
+/// The secrets of this server, and its address.
 pub(crate) struct Guard {
-    /// The place where it listens.
+    /// The address that the server listens on.
     address: SocketAddr,
-    /// In the printed URL.
+    /// The secret in the printed URL.
     token: Secret,
-    /// In the cookie.
+    /// The secret in the cookie.
     session: Secret,
-    /// True if [`START`] takes POST.
+    /// True if [`START`] accepts POST requests.
     allows_run: bool,
 }
 
 impl Guard {
-    /// A guard with new secrets.
+    /// Creates a guard with new secrets.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// The system provides no random numbers.
     pub(crate) fn new(address: SocketAddr, allows_run: bool) -> std::io::Result<Self> {
         Ok(Self {
             address,
@@ -61,12 +61,14 @@ impl Guard {
         &self.token
     }
 
-    /// The name of the cookie. Cookies do not know ports, so the name does.
+    /// The name of the cookie. It contains the port, because browsers send a cookie to all ports of
+    /// a host.
     fn cookie_name(&self) -> String {
         format!("gatebench_{}", self.address.port())
     }
 
-    /// Reports whether the request names this server, once and alike wherever it names one.
+    /// Reports whether the request names this server in a single Host header, and in the URI if
+    /// that contains a host.
     fn is_named(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -78,7 +80,8 @@ impl Guard {
         uri.authority().is_none_or(|it| it.as_str() == host) && self.is_own_name(host)
     }
 
-    /// A name other than `localhost` may be another site's that points here; an address cannot be.
+    /// Reports whether a host is `localhost` or an address, with the port of this server. Any other
+    /// name may belong to a site that makes it resolve to this machine.
     fn is_own_name(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !name.is_empty() && !port.ends_with(']') => (name, port),
@@ -104,7 +107,8 @@ impl Guard {
         })
     }
 
-    /// Returns the response that exchanges the token of a URL for the cookie; none without a token.
+    /// Returns the response that exchanges the token in a URL for the cookie; none if the URL has
+    /// no token.
     fn exchanged(&self, uri: &Uri) -> Option<Result<Response, Problem>> {
         let query = uri.query()?;
         let token = query.split('&').find_map(|it| it.strip_prefix("token="))?;
@@ -119,12 +123,12 @@ impl Guard {
             self.session.as_str()
         );
         let mut response = Redirect::to(uri.path()).into_response();
-        let cookie = HeaderValue::from_str(&cookie).expect("it is ASCII");
+        let cookie = HeaderValue::from_str(&cookie).expect("the cookie is ASCII");
         response.headers_mut().insert(SET_COOKIE, cookie);
         Some(Ok(response))
     }
 
-    /// Checks everything that is checked before a page.
+    /// Checks a request. Returns a response if no page is needed.
     fn check(&self, request: &Request) -> Result<Option<Response>, Problem> {
         let (uri, headers) = (request.uri(), request.headers());
         if !self.is_named(uri, headers) {
@@ -149,7 +153,8 @@ impl Guard {
     }
 }
 
-/// A browser sends the origin of the page with each POST.
+/// Refuses POST requests from other pages. A browser sends the origin of the page with each POST
+/// request.
 fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let own = text(HOST).map(|host| format!("http://{host}"));
@@ -159,8 +164,8 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Refuses requests that another site makes in the user's browser. Other ports of this machine are
-/// the same site, and cookies are sent with their requests. A link may lead here.
+/// Refuses requests from other origins in the user's browser, except links to a page. Other ports
+/// of this machine count as the same site, so the browser sends the cookie with their requests.
 fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     let fetch = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let is_own = matches!(
@@ -176,7 +181,7 @@ fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Lets a request pass to its page, and adds the headers of every response.
+/// Passes permitted requests on to their pages, and adds the common headers to every response.
 pub(crate) async fn guard(State(own): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut response = match own.check(&request) {
         Ok(None) => next.run(request).await,

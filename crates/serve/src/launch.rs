@@ -1,4 +1,4 @@
-//! Starts runs for the one page that may, from fixed choices.
+//! Starts runs from fixed choices, for the page with the form.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
@@ -17,42 +17,42 @@ use crate::problem::Problem;
 use crate::secret::Secret;
 use crate::shared::locked;
 
-/// Pages that may start a run: of more open ones, the latest.
+/// The maximum number of open pages that may start a run; the oldest ones lose this right.
 const TOKENS_MAX: usize = 64;
 
-/// Bytes of a run's standard error that are kept: the last.
+/// The number of bytes that are kept from the end of a run's standard error.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
-/// Names of the lengths, their options, and their meaning.
+/// The lengths: name, option and meaning of each.
 const LENGTHS: [[&str; 3]; 3] = [
     ["smoke", "--smoke", "seconds: does everything work?"],
     ["quick", "--quick", "minutes: at most 3 blocks"],
-    ["full", "", "as long as the suite says"],
+    ["full", "", "the length that the suite defines"],
 ];
 
-/// A name that may be chosen.
+/// A choice in the form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     pub name: String,
-    /// An explanation for the reader, or empty.
+    /// An explanation, or empty.
     pub title: String,
 }
 
 /// The runs that a page may start.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The path of gatebench.
+    /// The path of the gatebench program.
     pub program: PathBuf,
     pub suites: Vec<Choice>,
     pub gateways: Vec<Choice>,
-    /// Words that each command has in addition.
+    /// Arguments that are added to each command.
     pub further: Vec<String>,
 }
 
-/// Starts runs and remembers them.
+/// Starts runs and keeps their output.
 pub(crate) struct Launcher {
     pub(crate) launch: Launch,
-    /// The tokens of the pages that are open, each for one run.
+    /// The tokens of open pages. Each token starts one run.
     tokens: Mutex<VecDeque<Secret>>,
     started: Mutex<HashMap<String, Arc<Started>>>,
 }
@@ -64,7 +64,7 @@ struct Started {
     has_ended: AtomicBool,
 }
 
-/// A run that someone wants.
+/// The run that a form describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) suite: String,
@@ -73,11 +73,11 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Reads a choice. An absent suite is the first one, an absent length the shortest; without a
-    /// gateway, the suite's are measured.
+    /// Reads the fields of a form. The defaults are the first suite, the gateways of the suite, and
+    /// the shortest length.
     ///
     /// # Errors
-    /// A value is not among the choices, or a name is not known.
+    /// A value is not among the choices, or a field is unknown.
     pub(crate) fn of(pairs: &[(String, String)], launch: &Launch) -> Result<Self, Problem> {
         let first = launch.suites.first().map(|it| it.name.clone());
         let mut wanted = Self {
@@ -85,22 +85,20 @@ impl Wanted {
             gateways: Vec::new(),
             length: LENGTHS[0],
         };
-        let wrong = |name: &str, value: &str| {
-            Err(Problem::Wrong(format!(
-                "{value:?} is not a choice of {name}"
-            )))
-        };
         let has = |choices: &[Choice], value: &str| choices.iter().any(|it| it.name == *value);
         for (name, value) in pairs {
-            match name.as_str() {
-                "suite" if has(&launch.suites, value) => wanted.suite.clone_from(value),
-                "gateway" if has(&launch.gateways, value) => wanted.gateways.push(value.clone()),
-                "length" => match LENGTHS.iter().find(|it| it[0] == value) {
-                    Some(length) => wanted.length = *length,
-                    None => return wrong(name, value),
-                },
-                "token" => {}
-                _ => return wrong(name, value),
+            let length = LENGTHS.iter().find(|it| it[0] == value);
+            match (name.as_str(), length) {
+                ("suite", _) if has(&launch.suites, value) => wanted.suite.clone_from(value),
+                ("gateway", _) if has(&launch.gateways, value) => {
+                    wanted.gateways.push(value.clone());
+                }
+                ("length", Some(length)) => wanted.length = *length,
+                ("token", _) => {}
+                _ => {
+                    let what = format!("{value:?} is not a choice of {name}");
+                    return Err(Problem::Wrong(what));
+                }
             }
         }
         Ok(wanted)
@@ -110,7 +108,7 @@ impl Wanted {
         self.length[0]
     }
 
-    /// The words of the command after `gatebench`, for a run in this directory.
+    /// The arguments of `gatebench` for a run in this directory.
     fn words(&self, launch: &Launch, dir: &str) -> Vec<String> {
         let mut words = vec!["run".to_owned(), self.suite.clone()];
         for gateway in &self.gateways {
@@ -123,7 +121,7 @@ impl Wanted {
         words
     }
 
-    /// The command for a shell, for a run in this directory.
+    /// The shell command for a run in this directory.
     pub(crate) fn command(&self, launch: &Launch, dir: &Path) -> String {
         let program = "gatebench".to_owned();
         let words = self.words(launch, &dir.to_string_lossy());
@@ -143,7 +141,7 @@ impl Launcher {
         })
     }
 
-    /// Names and meanings of the lengths.
+    /// The lengths as choices.
     pub(crate) fn lengths() -> Vec<Choice> {
         let choice = |it: [&str; 3]| Choice {
             name: it[0].to_owned(),
@@ -152,10 +150,10 @@ impl Launcher {
         LENGTHS.map(choice).into()
     }
 
-    /// Returns the token of a new page, which starts one run.
+    /// Returns a token for a new page, with which the page can start one run.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// The system provides no random numbers.
     pub(crate) fn issue(&self) -> io::Result<Secret> {
         let token = Secret::new()?;
         let mut tokens = locked(&self.tokens);
@@ -166,14 +164,15 @@ impl Launcher {
         Ok(token)
     }
 
-    /// Takes the token of a page back. Returns false if it is not that of an open page.
+    /// Invalidates the token of a page. Returns false if the token was not valid.
     pub(crate) fn redeem(&self, token: &str) -> bool {
         let mut tokens = locked(&self.tokens);
         let place = tokens.iter().position(|it| it.is(token));
         place.and_then(|place| tokens.remove(place)).is_some()
     }
 
-    /// Starts a run in the directory of this name in `folder`. It outlives the server.
+    /// Starts a run, which outlives the server, in a new directory of `folder`. Returns the name of
+    /// the directory.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -197,7 +196,7 @@ impl Launcher {
         Ok(name)
     }
 
-    /// Reports whether a run that was started here has not ended.
+    /// Reports whether a run that this server started has not ended.
     pub(crate) fn is_busy(&self) -> bool {
         let started = locked(&self.started);
         started
@@ -205,7 +204,8 @@ impl Launcher {
             .any(|it| !it.has_ended.load(Ordering::Acquire))
     }
 
-    /// Returns the end of the output of a run that was started here, and whether it has ended.
+    /// Returns the end of the output of a run that this server started, and whether the run has
+    /// ended.
     pub(crate) fn output(&self, name: &str) -> Option<(String, bool)> {
         let started = locked(&self.started).get(name).cloned()?;
         let output = String::from_utf8_lossy(&locked(&started.output)).into_owned();
@@ -214,7 +214,7 @@ impl Launcher {
 }
 
 impl Started {
-    /// Reads the output of the run, and waits for its end.
+    /// Reads the output of the run until the run ends.
     fn watch(&self, mut child: Child) {
         if let Some(output) = child.stderr.take() {
             self.read(output);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_a_command() {
+    fn choices_become_a_command() {
         let pairs = [
             ("suite", "soap"),
             ("gateway", "nginx"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_than_the_choices_is_accepted() {
+    fn only_the_choices_are_accepted() {
         for wrong in [
             ("suite", "--help"),
             ("suite", "../mine.yaml"),

@@ -1,10 +1,10 @@
-//! A page in the browser for the runs of a folder, in a process that measures nothing: it follows
-//! the files of run directories, also while another process writes them.
+//! Web pages for the runs of a folder, in a process that measures nothing. It reads the files of
+//! run directories, also while another process writes them.
 //!
-//! [`Server::bind`] opens the port, [`Server::url`] is the address with its token, and
-//! [`Server::run`] serves until it is stopped. All figures come from `studies`, and all drawings
-//! come from `report`. `pages` has a module for each page, `guard` decides who may read them, and
-//! `events` sends changes to open pages.
+//! [`Server::bind`] opens the port, [`Server::url`] returns the URL with its token, and
+//! [`Server::run`] serves until the server is stopped. All figures come from `studies`, and all
+//! charts come from `report`. `pages` has a module for each page, `guard` controls the access to
+//! them, and `events` sends changes to open pages.
 
 mod app;
 mod bounds;

@@ -1,21 +1,22 @@
-//! Trials that run, as their events describe them.
+//! The state of running trials, from their events.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use gatebench_store::{LiveEvent, LiveReader, LiveSecond, StoreError, Timestamp};
 
-/// The trials that pages follow, by the names of run and folder.
+/// The trials that pages follow, by the names of the run and of the trial's folder.
 pub(crate) type LiveTrials = HashMap<(String, String), LiveTrial>;
 
-/// A trial that runs.
+/// A running trial.
 pub(crate) struct LiveTrial {
     reader: LiveReader,
-    /// When it began, and the expected duration of this and all further trials.
+    /// The time when the trial began, and the expected duration of this and all further trials in
+    /// seconds.
     pub(crate) began: Option<(Timestamp, f64)>,
-    /// The step it has reached, or empty during a load.
+    /// The current step, or empty during a load.
     pub(crate) step: String,
-    /// Responses per second and failures so far of a load that warms up.
+    /// During a warm-up, the responses per second and the failures so far.
     pub(crate) warm_up: Option<(f64, u64)>,
     /// The loads, the current one last.
     pub(crate) phases: Vec<LivePhase>,
@@ -26,6 +27,20 @@ pub(crate) struct LiveTrial {
 pub(crate) struct LivePhase {
     pub(crate) name: String,
     pub(crate) seconds: Vec<LiveSecond>,
+}
+
+impl LivePhase {
+    /// Adds a second to the last load, or to a new one if its phase has another name.
+    pub(crate) fn add(phases: &mut Vec<Self>, mut second: LiveSecond) {
+        let name = std::mem::take(&mut second.phase);
+        match phases.last_mut().filter(|phase| phase.name == name) {
+            Some(phase) => phase.seconds.push(second),
+            None => phases.push(Self {
+                name,
+                seconds: vec![second],
+            }),
+        }
+    }
 }
 
 impl LiveTrial {
@@ -39,7 +54,7 @@ impl LiveTrial {
         }
     }
 
-    /// Takes the events since the last call.
+    /// Processes the events since the last call.
     ///
     /// # Errors
     /// See [`LiveReader::follow`].
@@ -73,34 +88,27 @@ impl LiveTrial {
                 completed_per_second,
                 failed,
             } => self.warm_up = Some((completed_per_second, failed)),
-            LiveEvent::Second(mut second) => {
+            LiveEvent::Second(second) => {
                 self.warm_up = None;
-                let name = std::mem::take(&mut second.phase);
-                match self.phases.last_mut().filter(|phase| phase.name == name) {
-                    Some(phase) => phase.seconds.push(second),
-                    None => self.phases.push(LivePhase {
-                        name,
-                        seconds: vec![second],
-                    }),
-                }
+                LivePhase::add(&mut self.phases, second);
             }
         }
     }
 
-    /// The state in words, without figures.
+    /// The state as text, without figures.
     pub(crate) fn state(&self) -> String {
         let phase = self.phases.last().map_or("", |phase| &phase.name);
         match (&*self.step, phase) {
-            ("upstream_up", _) => "the upstream starts".into(),
-            ("gateway_up", _) => "the gateway starts".into(),
-            ("parity_before", _) => "policies are verified".into(),
-            ("settling", _) => "waits for an idle machine".into(),
-            ("admin", _) => "the admin interface is called".into(),
-            ("parity_after", _) => "policies are verified again".into(),
-            ("down", _) => "gateway and upstream end".into(),
-            ("", "") => "begins".into(),
-            ("", phase) if self.warm_up.is_some() => format!("load {phase} warms up"),
-            ("", phase) => format!("load {phase} is measured"),
+            ("upstream_up", _) => "starting the upstream".into(),
+            ("gateway_up", _) => "starting the gateway".into(),
+            ("parity_before", _) => "verifying the policies".into(),
+            ("settling", _) => "waiting for the machine to settle".into(),
+            ("admin", _) => "calling the admin interface".into(),
+            ("parity_after", _) => "verifying the policies again".into(),
+            ("down", _) => "stopping the gateway and the upstream".into(),
+            ("", "") => "starting".into(),
+            ("", phase) if self.warm_up.is_some() => format!("warming up load {phase}"),
+            ("", phase) => format!("measuring load {phase}"),
             (step, _) => step.to_owned(),
         }
     }

@@ -1,10 +1,12 @@
-//! Keeps this process away from a measurement.
+//! Places the threads of this process on cores that no measurement uses.
 
 use std::cell::RefCell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use gatebench_model::{Plan, Variant};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::shared::locked;
 
 /// The lowest priority.
 const NICE: i32 = 19;
@@ -16,22 +18,22 @@ pub(crate) struct Cores {
 }
 
 thread_local! {
-    /// The cores of this thread, if it has moved.
+    /// The cores that this thread was moved to; empty if it was not moved.
     static OWN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Cores {
-    /// Gives this thread, and all that it starts, the lowest priority.
+    /// Gives this thread, and all threads that it starts, the lowest priority.
     pub(crate) fn new() -> Self {
-        // If this is not allowed, the priority stays as it is.
+        // If this is not permitted, the priority stays unchanged.
         let _ = rustix::process::nice(NICE);
         let allowed = allowed();
         let now = Mutex::new(allowed.clone());
         Self { allowed, now }
     }
 
-    /// Avoids the cores of a plan that is measured: all of them if others are free, else those of
-    /// the gateways. Without a plan, all cores may be used.
+    /// Avoids the cores of a plan that is being measured: all of them if other cores are free,
+    /// otherwise those of the gateways. Without a plan, all cores may be used.
     pub(crate) fn avoid(&self, plan: Option<&Plan>) {
         let of_gateways = plan.map(gateways).unwrap_or_default();
         let mut all = of_gateways.clone();
@@ -44,20 +46,19 @@ impl Cores {
             Some(free.collect::<Vec<_>>()).filter(|free| !free.is_empty())
         };
         let free = without(&all).or_else(|| without(&of_gateways));
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        *now = free.unwrap_or_else(|| self.allowed.clone());
+        *locked(&self.now) = free.unwrap_or_else(|| self.allowed.clone());
     }
 
     /// Moves this thread to the cores that it may use.
     pub(crate) fn move_thread(&self) {
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = locked(&self.now);
         OWN.with_borrow_mut(|own| {
             if *own == *now {
                 return;
             }
             let mut set = CpuSet::new();
             now.iter().for_each(|core| set.set(*core));
-            // If this is not allowed, the thread stays on its cores.
+            // If this is not permitted, the thread stays on its cores.
             let _ = sched_setaffinity(None, &set);
             own.clone_from(&now);
         });

@@ -1,7 +1,7 @@
-//! The pages for requests that cannot be fulfilled.
+//! Error pages.
 
-use axum::http::header::{ALLOW, CONTENT_TYPE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
+use axum::http::header::ALLOW;
 use axum::response::{IntoResponse, Response};
 use gatebench_model::Blame as _;
 use gatebench_store::StoreError;
@@ -9,26 +9,26 @@ use serde::Serialize;
 
 use crate::view::{self, Site};
 
-/// A reason for a response other than the page that was requested.
+/// The reason why the requested page cannot be returned.
 #[derive(Debug)]
 pub(crate) enum Problem {
     /// The Host header does not name this server.
     Misdirected,
-    /// The request lacks the token or the cookie, or comes from elsewhere.
+    /// The request has no valid token or cookie, or comes from another page or site.
     Forbidden(&'static str),
-    /// The method is not served here.
+    /// The path does not accept this method.
     Method { may_post: bool },
     /// There is no such page, run or file.
     NotFound(String),
-    /// The request does not fit the page.
+    /// The query or the form is not valid.
     Wrong(String),
-    /// It is not possible at present.
+    /// The request is not possible at present.
     Conflict(String),
-    /// The server is at one of its limits.
+    /// The server has reached a limit.
     Busy,
     /// A run cannot be read.
     Store(StoreError),
-    /// The drawing of the page failed.
+    /// Rendering the page failed, because of a bug.
     Defect,
 }
 
@@ -59,20 +59,21 @@ impl Problem {
         let words = |what: &str, remedy: &str| (what.to_owned(), remedy.to_owned());
         match self {
             Self::Misdirected => words(
-                "This server has another name.",
+                "The host name in the request is not that of this server.",
                 "Open the URL that `gatebench serve` printed.",
             ),
             Self::Forbidden(why) => (sentence(why), String::new()),
             Self::Method { .. } => words(
-                "This page can only be read.",
-                "`gatebench serve --allow-run` also starts runs.",
+                "This page is read-only.",
+                "To start runs, use `gatebench serve --allow-run`.",
             ),
-            Self::NotFound(what) => (sentence(what), String::new()),
-            Self::Wrong(what) | Self::Conflict(what) => (sentence(what), String::new()),
+            Self::NotFound(what) | Self::Wrong(what) | Self::Conflict(what) => {
+                (sentence(what), String::new())
+            }
             Self::Busy => words("Too many pages are open.", "Close one and try again."),
             Self::Store(error) => (sentence(&error.to_string()), sentence(&error.remedy())),
             Self::Defect => words(
-                "This page could not be drawn, which is a defect of gatebench.",
+                "This page could not be rendered because of a bug in gatebench.",
                 "Report it with the output of `gatebench serve`.",
             ),
         }
@@ -93,28 +94,17 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.status();
         let (what, remedy) = self.words();
-        let page = view::fill(
-            "problem.html",
-            &View {
-                site: Site::new(status.canonical_reason().unwrap_or("Problem"), ""),
-                what: &what,
-                remedy: &remedy,
-            },
-        );
-        let mut response = (status, page).into_response();
-        let headers = response.headers_mut();
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("text/html; charset=utf-8"),
-        );
-        if let Self::Method { may_post } = self {
-            let allowed = if may_post {
-                "GET, HEAD, POST"
-            } else {
-                "GET, HEAD"
-            };
-            headers.insert(ALLOW, HeaderValue::from_static(allowed));
-        }
-        response
+        let view = View {
+            site: Site::new(status.canonical_reason().unwrap_or("Problem"), ""),
+            what: &what,
+            remedy: &remedy,
+        };
+        let allowed = match self {
+            Self::Method { may_post: true } => Some([(ALLOW, "GET, HEAD, POST")]),
+            Self::Method { may_post: false } => Some([(ALLOW, "GET, HEAD")]),
+            _ => None,
+        };
+        let page = view::page("problem.html", &view);
+        (status, allowed, page).into_response()
     }
 }

@@ -1,11 +1,11 @@
-//! The contents of paths, queries and forms.
+//! The contents of URL paths, queries and forms.
 
 use serde::Deserialize;
 
-/// Names and values of a query or a form, in their order.
+/// The names and values of a query or a form, in order.
 pub(crate) type Pairs = Vec<(String, String)>;
 
-/// The parts of a path that name a run, a trial and a file.
+/// The parts of a URL path that name a run, a trial and a file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Place {
     pub(crate) run: String,
@@ -15,7 +15,7 @@ pub(crate) struct Place {
     pub(crate) path: String,
 }
 
-/// The first value of a name, or an empty text.
+/// The first value of a name, or an empty string.
 pub(crate) fn first(pairs: &[(String, String)], name: &str) -> String {
     let found = pairs.iter().find(|(own, _)| own == name);
     found.map(|(_, value)| value.clone()).unwrap_or_default()

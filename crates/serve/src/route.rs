@@ -1,4 +1,4 @@
-//! The paths.
+//! Maps URL paths to pages.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use axum::extract::{DefaultBodyLimit, Form, Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse as _, Redirect, Response};
-use axum::routing::get;
+use axum::response::{Redirect, Response};
+use axum::routing::{MethodRouter, get};
 
-use crate::app::{Shared, drawn};
+use crate::app::{App, Shared, drawn};
 use crate::bounds::FORM_BYTES_MAX;
 use crate::events;
 use crate::frames::Watched;
@@ -20,29 +20,38 @@ use crate::problem::Problem;
 use crate::query::{Pairs, Place};
 use crate::{files, view};
 
-/// The header by which a browser that connects again names the last change that it has.
+/// The header in which a browser that reconnects sends the id of the last event that it received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// All paths, behind the guard.
+/// All paths, protected by the guard.
 pub(crate) fn router(app: Shared, own: Arc<Guard>) -> Router {
+    let run = |app: &App, place: &Place| run::page(app, &place.run);
+    let report = |app: &App, place: &Place| files::report(app, &place.run);
+    let graph = |app: &App, place: &Place| files::graph(app, &place.run, &place.path);
     let mut router = Router::new()
-        .route("/", get(of_list))
+        .route("/", of_query(list::page))
         .route("/events", get(events_of_list))
-        .route("/style.css", get(style))
-        .route("/serve.js", get(script))
-        .route("/icon.svg", get(icon))
-        .route("/compare", get(of_compare))
-        .route("/history", get(of_history))
+        .route("/style.css", fixed("text/css; charset=utf-8", &view::STYLE))
+        .route(
+            "/serve.js",
+            fixed("text/javascript; charset=utf-8", view::SCRIPT),
+        )
+        .route("/icon.svg", fixed("image/svg+xml", view::ICON))
+        .route("/compare", of_query(compare::page))
+        .route("/history", of_query(history::page))
         .route("/run/{run}", get(of_run_without_slash))
-        .route("/run/{run}/", get(of_run))
+        .route("/run/{run}/", of_place(run))
         .route("/run/{run}/events", get(events_of_run))
-        .route("/run/{run}/report.html", get(report))
-        .route("/run/{run}/{path}", get(graph))
-        .route("/run/{run}/file/{*path}", get(file))
-        .route("/run/{run}/trial/{trial}/", get(of_trial))
-        .route("/run/{run}/trial/{trial}/file/{*path}", get(file));
+        .route("/run/{run}/report.html", of_place(report))
+        .route("/run/{run}/{path}", of_place(graph))
+        .route("/run/{run}/file/{*path}", of_place(files::raw))
+        .route("/run/{run}/trial/{trial}/", of_place(trial::page))
+        .route(
+            "/run/{run}/trial/{trial}/file/{*path}",
+            of_place(files::raw),
+        );
     if app.launcher.is_some() {
-        router = router.route(START, get(of_start).post(start_run));
+        router = router.route(START, of_query(start::page).post(start_run));
     }
     router
         .fallback(missing)
@@ -55,54 +64,31 @@ async fn missing(uri: Uri) -> Problem {
     Problem::NotFound(format!("there is no page {}", uri.path()))
 }
 
-async fn style() -> Response {
-    let type_of = [(CONTENT_TYPE, "text/css; charset=utf-8")];
-    (type_of, view::STYLE.concat()).into_response()
+/// A file that is part of the program.
+fn fixed(type_of: &'static str, text: &'static str) -> MethodRouter<Shared> {
+    get(move || async move { ([(CONTENT_TYPE, type_of)], text) })
 }
 
-async fn script() -> Response {
-    let type_of = [(CONTENT_TYPE, "text/javascript; charset=utf-8")];
-    (type_of, view::SCRIPT).into_response()
+type Drawn = Result<Response, Problem>;
+
+/// A page that depends on the query.
+fn of_query(page: fn(&App, &[(String, String)]) -> Drawn) -> MethodRouter<Shared> {
+    get(
+        move |State(app): State<Shared>, Query(query): Query<Pairs>| {
+            drawn(app, move |app| page(app, &query))
+        },
+    )
 }
 
-async fn icon() -> Response {
-    ([(CONTENT_TYPE, "image/svg+xml")], view::ICON).into_response()
-}
-
-async fn of_list(State(app): State<Shared>, Query(query): Query<Pairs>) -> Response {
-    drawn(app, move |app| list::page(app, &query)).await
-}
-
-async fn of_compare(State(app): State<Shared>, Query(query): Query<Pairs>) -> Response {
-    drawn(app, move |app| compare::page(app, &query)).await
-}
-
-async fn of_history(State(app): State<Shared>, Query(query): Query<Pairs>) -> Response {
-    drawn(app, move |app| history::page(app, &query)).await
+/// A page that depends on the path.
+fn of_place(page: fn(&App, &Place) -> Drawn) -> MethodRouter<Shared> {
+    get(move |State(app): State<Shared>, Path(place): Path<Place>| {
+        drawn(app, move |app| page(app, &place))
+    })
 }
 
 async fn of_run_without_slash(Path(place): Path<Place>) -> Redirect {
     Redirect::to(&view::href_of_run(&place.run))
-}
-
-async fn of_run(State(app): State<Shared>, Path(place): Path<Place>) -> Response {
-    drawn(app, move |app| run::page(app, &place.run)).await
-}
-
-async fn report(State(app): State<Shared>, Path(place): Path<Place>) -> Response {
-    drawn(app, move |app| files::report(app, &place.run)).await
-}
-
-async fn graph(State(app): State<Shared>, Path(place): Path<Place>) -> Response {
-    drawn(app, move |app| files::graph(app, &place.run, &place.path)).await
-}
-
-async fn of_trial(State(app): State<Shared>, Path(place): Path<Place>) -> Response {
-    drawn(app, move |app| trial::page(app, &place)).await
-}
-
-async fn file(State(app): State<Shared>, Path(place): Path<Place>) -> Response {
-    drawn(app, move |app| files::raw(app, &place)).await
 }
 
 async fn events_of_list(
@@ -125,10 +111,6 @@ async fn events_of_run(
 fn last_id(headers: &HeaderMap) -> String {
     let id = headers.get(LAST_EVENT_ID).and_then(|it| it.to_str().ok());
     id.unwrap_or_default().to_owned()
-}
-
-async fn of_start(State(app): State<Shared>, Query(query): Query<Pairs>) -> Response {
-    drawn(app, move |app| start::page(app, &query)).await
 }
 
 async fn start_run(State(app): State<Shared>, Form(form): Form<Pairs>) -> Response {

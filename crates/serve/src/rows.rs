@@ -1,4 +1,4 @@
-//! Runs as the list shows them.
+//! The rows of the list of runs.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,26 +12,26 @@ use crate::bounds::REPORT_BYTES_MAX;
 use crate::view::{Chip, href_of_run};
 
 /// A run in the list.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Row {
     pub(crate) name: String,
     href: String,
-    /// When it began, in words.
+    /// The time when the run began, as text.
     began: String,
     #[serde(skip)]
     created: Timestamp,
-    /// None if it cannot be read.
+    /// The state; none if the run cannot be read.
     state: Option<Chip>,
     pub(crate) is_running: bool,
     suite: String,
-    /// Names and versions.
+    /// The names and versions of the gateways.
     gateways: String,
-    /// Trials on disk, and of the plan.
+    /// The number of finished trials.
     done: usize,
     planned: usize,
-    /// The verdict, if the run was made for one.
+    /// The verdict, if the study of the run gives one.
     verdict: Option<Chip>,
-    /// The first sentence of the report, or why the run cannot be read.
+    /// The first sentence of the report, or the reason why the run cannot be read.
     result: String,
     tone: String,
 }
@@ -62,17 +62,7 @@ impl Row {
         let row = Self {
             name: name.to_owned(),
             href: href_of_run(name),
-            began: String::new(),
-            created: Timestamp::UNIX_EPOCH,
-            state: None,
-            is_running: false,
-            suite: String::new(),
-            gateways: String::new(),
-            done: 0,
-            planned: 0,
-            verdict: None,
-            result: String::new(),
-            tone: String::new(),
+            ..Self::default()
         };
         match overview {
             Ok(overview) => row.with(dir, overview),
@@ -87,7 +77,7 @@ impl Row {
     fn with(self, dir: &Path, overview: &RunOverview) -> Self {
         let RunOverview { manifest, state } = overview;
         let trials = TrialFolder::all(dir).unwrap_or_default();
-        // The report of a run that was resumed is that of its earlier part.
+        // The report of a resumed run still describes its earlier part.
         let report = (*state != RunState::Running)
             .then(|| Report::read(dir))
             .flatten();
@@ -110,12 +100,12 @@ impl Row {
         }
     }
 
-    /// The order of the list: by begin, then by name.
+    /// The sort key of the list: the start time, then the name.
     pub(crate) fn order(&self) -> (Timestamp, &str) {
         (self.created, &self.name)
     }
 
-    /// Reports whether it has some words, in lower case.
+    /// Reports whether the row contains a text, which must be in lower case.
     pub(crate) fn has(&self, filter: &str) -> bool {
         let state = self.state.as_ref().map_or("", |it| it.word);
         let texts = [&*self.name, &self.suite, &self.gateways, state];
@@ -124,7 +114,7 @@ impl Row {
 }
 
 impl Report {
-    /// Reads the report that the run wrote; none if there is none, or a very long one.
+    /// Reads the report of a run; none if it does not exist or is too long.
     fn read(dir: &Path) -> Option<Self> {
         let file = open_file(dir, "report.json").ok().flatten()?;
         let mut text = Vec::new();
@@ -134,13 +124,12 @@ impl Report {
 
     fn verdict(&self) -> Option<Chip> {
         let decided = self.duel.as_ref().or(self.combined.as_ref())?;
-        let (class, word) = match decided.decision.as_deref()? {
-            "fine" => ("passed", "not worse"),
-            "worse" => ("worse", "worse"),
-            "open" => ("open", "inconclusive"),
-            _ => return None,
-        };
-        Some(Chip { class, word })
+        match decided.decision.as_deref()? {
+            "fine" => Some(Chip::new("passed", "not worse")),
+            "worse" => Some(Chip::new("worse", "worse")),
+            "open" => Some(Chip::new("open", "inconclusive")),
+            _ => None,
+        }
     }
 }
 
@@ -148,7 +137,7 @@ impl Report {
 pub(crate) fn gateways(manifest: &Manifest) -> String {
     let gateways = manifest.gateways.iter();
     let words = gateways.map(|(label, it)| match it.version.as_str() {
-        // A label may have the version in it.
+        // A label may contain the version.
         version if version.is_empty() || label.contains(version) => label.clone(),
         version => format!("{label} {version}"),
     });

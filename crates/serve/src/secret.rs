@@ -31,7 +31,8 @@ impl Secret {
         &self.0
     }
 
-    /// Reports whether a string is this one, in a time that does not depend on where they differ.
+    /// Reports whether a string is equal to this secret. The comparison takes the same time
+    /// wherever they differ.
     pub(crate) fn is(&self, text: &str) -> bool {
         let differing = self.0.bytes().zip(text.bytes());
         let differing = differing.fold(0, |all, (own, other)| all | (own ^ other));
@@ -45,7 +46,7 @@ mod tests {
     use super::Secret;
 
     #[test]
-    fn a_secret_is_itself_alone() {
+    fn a_secret_equals_only_itself() {
         let secret = Secret::new().unwrap();
         assert_eq!(secret.as_str().len(), 32);
         assert!(secret.is(secret.as_str()));

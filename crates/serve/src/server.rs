@@ -1,4 +1,4 @@
-//! The port and its connections.
+//! The listening port and its connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -21,46 +21,46 @@ use crate::guard::Guard;
 use crate::launch::{Launch, Launcher};
 use crate::{route, view};
 
-/// The choices of the user.
+/// The settings of a server.
 pub struct Settings {
     /// The runs.
     pub folder: Folder,
-    /// The name of a run of the folder that may begin later: its page waits for it.
+    /// The name of a run that may begin later; its page waits for it.
     pub expected: Option<String>,
-    /// The address to listen on; [default: 127.0.0.1].
+    /// The address to listen on [default: 127.0.0.1].
     pub address: Option<IpAddr>,
-    /// The port; 0 for any that is free.
+    /// The port; 0 for any free port.
     pub port: u16,
-    /// The runs that a page may start; none if all pages can only be read.
+    /// The runs that a page may start; none if all pages are read-only.
     pub launch: Option<Launch>,
 }
 
-/// A reason why the server cannot serve.
+/// An error that ends the server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The system lacks something else that is needed.
+    /// Another call to the system failed.
     #[error("cannot start the server: {0}")]
     System(#[from] io::Error),
 }
 
-/// Ends a server.
+/// A handle that ends a server.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Notify>);
 
 impl Stop {
-    /// Ends the server, now or when it begins.
+    /// Ends the server, at once or as soon as it starts.
     pub fn now(&self) {
         self.0.notify_one();
     }
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     listener: std::net::TcpListener,
     address: SocketAddr,
@@ -93,7 +93,7 @@ impl Server {
         })
     }
 
-    /// The address with its token, for a browser on this machine: of the only run, or of the list.
+    /// The URL, with its token, of the only run or of the list, for a browser on this machine.
     pub fn url(&self) -> String {
         let app = &self.app;
         let run = Some(&*app.expected).filter(|it| !it.is_empty());
@@ -111,7 +111,7 @@ impl Server {
         self.stop.clone()
     }
 
-    /// Serves until it is stopped.
+    /// Serves until the server is stopped.
     ///
     /// # Errors
     /// [`ServeError::System`].
@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// Serves connections for ever.
+/// Serves connections without end.
 async fn accept(listener: TcpListener, router: Router) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -146,7 +146,7 @@ async fn accept(listener: TcpListener, router: Router) {
                     drop(permit);
                 });
             }
-            // The descriptors of the process are used up for the moment.
+            // The process has no free descriptor at present.
             Err(_) => sleep(HEAD_TIME_MAX / 50).await,
         }
     }
@@ -160,6 +160,6 @@ async fn serve(stream: TcpStream, router: Router) {
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // A client that is too slow, or gone, concerns nobody else.
+    // An error concerns only this client, which is too slow or has gone.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }

@@ -1,4 +1,6 @@
-//! The parts that all pages have.
+//! The common parts of all pages.
+
+use std::sync::LazyLock;
 
 use axum::response::{Html, IntoResponse as _, Response};
 use gatebench_report::html;
@@ -30,29 +32,30 @@ const TEMPLATES: [(&str, &str); 15] = templates!(
     "problem.html"
 );
 
-/// The style of the report, and what the pages have in addition.
-pub(crate) const STYLE: [&str; 2] = [html::STYLE, include_str!("../templates/serve.css")];
+/// The style sheet of reports, and the additional one of these pages.
+pub(crate) static STYLE: LazyLock<String> =
+    LazyLock::new(|| html::STYLE.to_owned() + include_str!("../templates/serve.css"));
 pub(crate) const ICON: &str = include_str!("../templates/icon.svg");
 pub(crate) const SCRIPT: &str = include_str!("../templates/serve.js");
 
-/// The characters of a name that a path may have as they are.
+/// The characters that are percent-encoded in a path.
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// The frame of a page.
+/// The data of the frame of a page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Site {
     pub(crate) title: String,
-    /// The entry of the menu that is open, or empty.
+    /// The selected entry of the menu, or empty.
     pub(crate) open: &'static str,
-    /// The path of the changes of this page, or empty if it does not change.
+    /// The path of the event stream, or empty if the page does not change.
     pub(crate) events: String,
-    /// True if a page without a script is loaded again and again.
+    /// True if a browser without scripts reloads the page periodically.
     pub(crate) reloads: bool,
-    /// True if the menu has the page that starts runs.
+    /// True if the menu contains the page that starts runs.
     pub(crate) allows_run: bool,
 }
 
@@ -66,49 +69,52 @@ impl Site {
     }
 }
 
-/// Words in the colour of a class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A word in the colour of a CSS class.
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Chip {
     pub(crate) class: &'static str,
     pub(crate) word: &'static str,
 }
 
 impl Chip {
-    pub(crate) fn of_state(state: RunState) -> Self {
-        let (class, word) = match state {
-            RunState::Running => ("running", "running"),
-            RunState::Finished => ("", "finished"),
-            RunState::Interrupted => ("open", "interrupted"),
-            RunState::Failed => ("failed", "failed"),
-            RunState::Killed => ("failed", "killed"),
-        };
+    pub(crate) fn new(class: &'static str, word: &'static str) -> Self {
         Self { class, word }
+    }
+
+    pub(crate) fn of_state(state: RunState) -> Self {
+        match state {
+            RunState::Running => Self::new("running", "running"),
+            RunState::Finished => Self::new("", "finished"),
+            RunState::Interrupted => Self::new("open", "interrupted"),
+            RunState::Failed => Self::new("failed", "failed"),
+            RunState::Killed => Self::new("failed", "killed"),
+        }
     }
 }
 
-/// A target and the words that lead to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A link with its text.
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Link {
     pub(crate) href: String,
     pub(crate) text: String,
 }
 
-/// Fills in a template with a view that has a `site`.
+/// Fills in a template.
 pub(crate) fn fill(template: &str, view: &impl Serialize) -> String {
     html::fill(&TEMPLATES, template, view)
 }
 
-/// Responds with a template that is filled in.
+/// Returns a response with a template that is filled in.
 pub(crate) fn page(template: &str, view: &impl Serialize) -> Response {
     Html(fill(template, view)).into_response()
 }
 
-/// A part of a path.
+/// Encodes a part of a path.
 pub(crate) fn in_path(name: &str) -> String {
     utf8_percent_encode(name, IN_PATH).to_string()
 }
 
-/// A path of several parts, between `/`.
+/// Encodes a path, except its slashes.
 pub(crate) fn path_of(path: &str) -> String {
     let parts = path.split('/').map(in_path);
     Vec::from_iter(parts).join("/")

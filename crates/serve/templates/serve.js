@@ -1,11 +1,11 @@
 "use strict";
-// Exchanges the parts of a page that have changed. Without it, pages are loaded again.
+// Replaces the parts of a page that have changed. Browsers without scripts reload the page instead.
 (() => {
   document.documentElement.classList.add("scripted");
 
   const keyOf = element => element && (element.id || element.getAttribute("href") || element.value);
 
-  // Puts the content of a part of `fresh` into the part of the page with the same name.
+  // Replaces the content of a part of the page, and keeps the focus and the checked boxes.
   const exchange = (part, fresh) => {
     if (part.innerHTML === fresh.innerHTML) return;
     const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;

@@ -5,11 +5,11 @@ mod own;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use console::Style;
+use clap::Args;
 use gatebench_audit::{Audit as Audited, Cell, Finding, Form, Severity, audit};
 use gatebench_report::format::counted;
 
+use super::values::{Named, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -37,33 +37,26 @@ pub struct Audit {
     /// The document or run directory to check; `-` reads standard input
     file: PathBuf,
     /// Read the document in this format [default: from the file name extension]
-    #[arg(long, value_name = "FORM")]
-    form: Option<FormName>,
+    #[arg(long, value_name = "FORM", value_parser = one_of(&FORMS))]
+    form: Option<Form>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A document format.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormName {
-    /// Comma-separated values with a header line
-    Csv,
-    /// JSON with arrays of objects
-    Json,
-    /// Text with tables, or the output of a load generator
-    Markdown,
-}
-
-impl From<FormName> for Form {
-    fn from(name: FormName) -> Self {
-        match name {
-            FormName::Csv => Self::Csv,
-            FormName::Json => Self::Json,
-            FormName::Markdown => Self::Markdown,
-        }
-    }
-}
+const FORMS: [Named<Form>; 3] = [
+    (
+        "csv",
+        "Comma-separated values with a header line",
+        Form::Csv,
+    ),
+    ("json", "JSON with arrays of objects", Form::Json),
+    (
+        "markdown",
+        "Text with tables, or the output of a load generator",
+        Form::Markdown,
+    ),
+];
 
 impl Audit {
     /// Audits the document and prints the findings.
@@ -72,7 +65,7 @@ impl Audit {
             return own::run(&self.file, self.json);
         }
         let name = self.file.to_string_lossy();
-        let form = self.form.map_or_else(|| Form::of_name(&name), Form::from);
+        let form = self.form.unwrap_or_else(|| Form::of_name(&name));
         let audited = audit(&read(&self.file)?, form).map_err(|error| {
             let remedy = "correct the file, or name its format: --form csv, json or markdown";
             Failure::words(format!("your file {name}"), error.to_string(), remedy)
@@ -81,10 +74,7 @@ impl Audit {
             return Err(nothing_to_judge(&name, &audited));
         }
         if self.json {
-            let text = serde_json::to_string_pretty(&audited).map_err(|error| {
-                Failure::environment(error.to_string(), "see `gatebench doctor`")
-            })?;
-            terminal::say_data(&text)?;
+            terminal::say_json(&serde_json::json!(audited))?;
         } else {
             terminal::say(&summary(&audited))?;
         }
@@ -122,7 +112,7 @@ fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
     Failure::words(format!("your file {name}"), what, remedy)
 }
 
-/// Counts the findings, and lists them table by table.
+/// Lists the findings table by table, and counts them.
 fn summary(audited: &Audited) -> String {
     let tables = counted(audited.tables as u64, "table");
     let rows = counted(audited.rows as u64, "row");
@@ -155,7 +145,7 @@ fn summary(audited: &Audited) -> String {
 }
 
 fn paragraph(finding: &Finding) -> String {
-    let style = Style::new().force_styling(terminal::stdout_colors());
+    let style = terminal::stdout_style();
     let mark = match finding.severity {
         Severity::Impossible => style.red().bold().apply_to("✗ impossible"),
         Severity::Misleading => style.yellow().apply_to("! misleading"),

@@ -1,4 +1,4 @@
-//! `gatebench baseline`: names for sets of runs with which others are compared.
+//! `gatebench baseline`: named sets of runs with which other runs are compared.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use gatebench_stats::MIN_RUNS;
 use gatebench_store::Run;
 use gatebench_store::history::{BASELINES_FILE, Baselines};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -20,7 +19,8 @@ Examples:
   gatebench compare RUN --baseline main
 
 A baseline consists of several runs of the same configuration, ideally on different days. Their
-differences show how much runs vary without a change. Use at least three runs, better five to ten.";
+differences show how much runs vary without a change. Use at least three runs, preferably five to
+ten.";
 
 /// Name a set of runs as the baseline for later comparisons
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct Baseline {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Name these runs as a baseline, which replaces an earlier one of that name
+    /// Name these runs as a baseline, replacing an earlier baseline of that name
     Set {
         /// The run directories
         #[arg(required = true, value_name = "RUN")]
@@ -75,18 +75,17 @@ pub struct Folder {
 
 impl Baseline {
     /// Runs the action.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         match self.action {
-            Action::Set { runs, name, folder } => folder.set(&name, &runs)?,
-            Action::List { folder } => folder.list()?,
+            Action::Set { runs, name, folder } => folder.set(&name, &runs),
+            Action::List { folder } => folder.list(),
             Action::Show { name, folder } => {
                 let runs = folder.runs_of(&name)?;
                 let lines: Vec<String> = runs.iter().map(|run| run.display().to_string()).collect();
-                terminal::say(&lines.join("\n"))?;
+                terminal::say(&lines.join("\n"))
             }
-            Action::Remove { name, folder } => folder.remove(&name)?,
+            Action::Remove { name, folder } => folder.remove(&name),
         }
-        Ok(Exit::Fine)
     }
 }
 
@@ -101,24 +100,23 @@ impl Folder {
 
     fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
         // Every run is opened before a baseline is written.
-        let runs = runs
-            .iter()
-            .map(|run| opened(run))
-            .collect::<Result<Vec<_>, _>>()?;
+        for run in runs {
+            Run::open(run)?;
+        }
+        let runs: Vec<PathBuf> = runs.iter().map(|run| absolute(run)).collect();
         let mut known = Baselines::read(&self.dir)?;
-        let folder = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        let folder = absolute(&self.dir);
         known.set(&folder, name, &runs);
         known.write(&self.dir)?;
         let few = match runs.len() {
             count if count < MIN_RUNS => format!("; a verdict needs {MIN_RUNS}"),
             _ => String::new(),
         };
-        let file = self.dir.join(BASELINES_FILE);
-        terminal::say(&format!(
-            "{name}: {}{few} ({})",
+        let (count, file) = (
             counted(runs.len() as u64, "run"),
-            file.display()
-        ))
+            self.dir.join(BASELINES_FILE),
+        );
+        terminal::say(&format!("{name}: {count}{few} ({})", file.display()))
     }
 
     fn list(&self) -> Result<(), Failure> {
@@ -145,19 +143,15 @@ impl Folder {
             [] => "set one: gatebench baseline set RUN RUN RUN".to_owned(),
             names => format!("use one of {}", names.join(", ")),
         };
-        Failure::words(
-            name,
-            format!(
-                "there is no baseline of that name in {}",
-                self.dir.display()
-            ),
-            remedy,
-        )
+        let what = format!(
+            "there is no baseline of that name in {}",
+            self.dir.display()
+        );
+        Failure::words(name, what, remedy)
     }
 }
 
-/// Returns the absolute path of a run, after opening the run.
-fn opened(dir: &Path) -> Result<PathBuf, Failure> {
-    Run::open(dir)?;
-    Ok(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
+/// Returns the absolute path without links, or the path itself if there is none.
+pub fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use gatebench_report::{html, json, markdown, terminal as on_terminal};
+use clap::Args;
+use gatebench_model::DecisiveMetric;
+use gatebench_report::json;
 use gatebench_store::Run;
 use gatebench_studies::across_runs::compare::facts::CompareFindings;
 use gatebench_studies::across_runs::{
@@ -11,10 +12,18 @@ use gatebench_studies::across_runs::{
 };
 
 use super::baseline;
-use super::values::MetricWord;
+use super::values::{METRICS, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{reports, terminal};
+use crate::reports::{self, Format};
+use crate::terminal;
+
+const FORMATS: [Format; 4] = [
+    Format::Terminal,
+    Format::Markdown,
+    Format::Html,
+    Format::Json,
+];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,9 +33,9 @@ Examples:
   gatebench compare RUN --baseline main           is this run worse than those?
 
 Runs take place at different times, so their trials cannot be paired. Two runs are compared by
-their blocks (Welch's test; a verdict needs ten blocks each); the interval does not include how
-the machine itself changes between runs. A run is compared with a baseline by a prediction
-interval over the baseline's runs, at least three. Runs with different machines, cores or load
+their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not include
+changes of the machine between the runs. A run is compared with a baseline by a prediction
+interval over at least three runs of the baseline. Runs with different machines, cores or load
 generators are not compared; scenarios and loads that differ are left out.
 
 Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
@@ -44,42 +53,24 @@ pub struct Compare {
     #[command(flatten)]
     folder: baseline::Folder,
     /// Decide by this metric
-    #[arg(long, value_enum, default_value = "cpu")]
-    metric: MetricWord,
+    #[arg(long, default_value = "cpu", value_parser = one_of(&METRICS))]
+    metric: DecisiveMetric,
     /// Print the comparison in this format
-    #[arg(long, value_enum, default_value = "terminal")]
+    #[arg(long, default_value = "terminal", value_parser = reports::one_of(&FORMATS))]
     format: Format,
-}
-
-/// An output format.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// Tables for the terminal
-    Terminal,
-    /// Markdown, for a pull request, an issue or a wiki
-    Markdown,
-    /// One self-contained HTML page
-    Html,
-    /// All findings as JSON
-    Json,
 }
 
 impl Compare {
     /// Prints the comparison and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
-        let text = match self.format {
-            Format::Terminal => on_terminal::render(&found, reports::terminal_options()),
-            Format::Markdown => markdown::render(&found),
-            Format::Html => html::render(&found),
-            Format::Json => json::render(&found),
-        };
+        let text = self.format.render(&found, || json::render(&found));
         terminal::say_data(text.trim_end())?;
         Ok(Exit::of_decision(found.decision))
     }
 
     fn findings(&self) -> Result<CompareFindings, Failure> {
-        let metric = self.metric.into();
+        let metric = self.metric;
         match (&self.baseline, self.runs.as_slice()) {
             (None, [baseline, candidate]) => {
                 let [baseline, candidate] = [summary(baseline)?, summary(candidate)?];
@@ -87,17 +78,13 @@ impl Compare {
             }
             (Some(name), [candidate]) => {
                 let runs = self.folder.runs_of(name)?;
-                let candidate_dir = candidate
-                    .canonicalize()
-                    .unwrap_or_else(|_| candidate.clone());
+                let own = baseline::absolute(candidate);
                 // A run that is part of the baseline must not be compared with itself.
-                let others = runs
-                    .iter()
-                    .filter(|run| run.canonicalize().ok().as_ref() != Some(&candidate_dir));
-                let runs = others
+                let others = runs.iter().filter(|run| baseline::absolute(run) != own);
+                let others = others
                     .map(|run| summary(run))
                     .collect::<Result<Vec<_>, _>>()?;
-                Ok(compare_with_baseline(&runs, &summary(candidate)?, metric))
+                Ok(compare_with_baseline(&others, &summary(candidate)?, metric))
             }
             (Some(_), _) => Err(Failure::words(
                 "RUN",

@@ -4,7 +4,6 @@ mod checks;
 mod container;
 
 use clap::Args;
-use console::Style;
 use serde_json::json;
 
 use self::checks::{Check, State};
@@ -16,7 +15,7 @@ use crate::terminal;
 /// The column at which an observation begins.
 const INDENT: usize = 19;
 
-/// Check this machine, and show how to install what it lacks
+/// Check this machine, and show how to install what is missing
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code: 3 if the tour (`gatebench run`) cannot run or an output does not accept \
@@ -26,7 +25,8 @@ pub struct Doctor {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
-    /// Try these outputs instead: prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE (repeatable)
+    /// Test these outputs instead: prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE
+    /// (repeatable)
     #[arg(long = "out", value_name = "KIND=TARGET")]
     outs: Vec<String>,
 }
@@ -34,57 +34,46 @@ pub struct Doctor {
 impl Doctor {
     /// Runs the checks and prints their results.
     pub fn run(self) -> Result<Exit, Failure> {
-        if !self.outs.is_empty() {
-            return self.outputs();
-        }
-        let checks = checks::all()?;
+        let checks = match self.outs.is_empty() {
+            true => checks::all()?,
+            false => self.outputs()?,
+        };
         let able = checks.iter().all(|check| check.state != State::Missing);
         if self.json {
             let entries: Vec<_> = checks.iter().map(as_json).collect();
-            terminal::say_data(&format!("{:#}", json!({ "able": able, "checks": entries })))?;
+            terminal::say_json(&json!({ "able": able, "checks": entries }))?;
         } else {
-            for check in &checks {
-                terminal::say(&line(check))?;
+            let mut lines: Vec<String> = checks.iter().map(line).collect();
+            if self.outs.is_empty() {
+                let state = if able {
+                    "can run: gatebench run"
+                } else {
+                    "cannot run"
+                };
+                lines.push(format!("\nthe tour {state}"));
             }
-            terminal::say(if able {
-                "\nthe tour can run: gatebench run"
-            } else {
-                "\nthe tour cannot run"
-            })?;
+            terminal::say(&lines.join("\n"))?;
         }
         Ok(if able { Exit::Fine } else { Exit::Environment })
     }
 
-    /// Tries the outputs.
-    fn outputs(&self) -> Result<Exit, Failure> {
+    /// Tests the outputs.
+    fn outputs(&self) -> Result<Vec<Check>, Failure> {
         let targets = self.outs.iter().map(|word| outputs::out(word));
         let targets: Vec<_> = targets.collect::<Result<_, _>>()?;
-        let checks: Vec<Check> = targets.iter().map(checks::output).collect();
-        let able = checks.iter().all(|check| check.state == State::Good);
-        if self.json {
-            let entries: Vec<_> = checks.iter().map(as_json).collect();
-            terminal::say_data(&format!("{:#}", json!({ "able": able, "checks": entries })))?;
-        } else {
-            checks
-                .iter()
-                .try_for_each(|check| terminal::say(&line(check)))?;
-        }
-        Ok(if able { Exit::Fine } else { Exit::Environment })
+        Ok(targets.iter().map(checks::output).collect())
     }
 }
 
 fn line(check: &Check) -> String {
-    let style = Style::new().force_styling(terminal::stdout_colors());
+    let style = terminal::stdout_style();
     let mark = match check.state {
         State::Good => style.green().apply_to("✓"),
         State::Advice => style.yellow().apply_to("!"),
         State::Missing => style.red().bold().apply_to("✗"),
     };
-    let remedy = check
-        .remedy
-        .as_ref()
-        .map(|remedy| format!("\n    → {remedy}"))
-        .unwrap_or_default();
+    let remedy = check.remedy.iter().map(|it| format!("\n    → {it}"));
+    let remedy: String = remedy.collect();
     let says = terminal::column(&check.says, terminal::WIDTH, INDENT);
     format!("{mark} {:<16} {says}{remedy}", check.name)
 }

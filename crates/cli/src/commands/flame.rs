@@ -1,6 +1,6 @@
 //! `gatebench flame GATEWAY [GATEWAY]`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gatebench_model::HumanDuration;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Flame as Profile, Shape, Stacks};
@@ -8,7 +8,7 @@ use gatebench_runner::Selection;
 use gatebench_studies::profile::plan::FlameChoice;
 
 use super::run::measuring::Measuring;
-use super::values::{measured, rate};
+use super::values::{Named, measured, one_of, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -49,9 +49,9 @@ pub struct Flame {
     /// Take N samples per second of CPU time
     #[arg(long, value_name = "N", default_value = "499", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// Unwind the stacks in this way
-    #[arg(long, value_enum, default_value = "dwarf")]
-    stacks: StacksWord,
+    /// How to unwind the stacks
+    #[arg(long, default_value = "dwarf", value_parser = one_of(&STACKS))]
+    stacks: Stacks,
     /// Give the gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
@@ -59,22 +59,18 @@ pub struct Flame {
     measuring: Measuring,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StacksWord {
-    /// Use unwind tables, which most programs have
-    Dwarf,
-    /// Use frame pointers, if the program was built with them
-    FramePointers,
-}
-
-impl From<StacksWord> for Stacks {
-    fn from(word: StacksWord) -> Self {
-        match word {
-            StacksWord::Dwarf => Self::Dwarf,
-            StacksWord::FramePointers => Self::FramePointers,
-        }
-    }
-}
+const STACKS: [Named<Stacks>; 2] = [
+    (
+        "dwarf",
+        "Use unwind tables, which most programs have",
+        Stacks::Dwarf,
+    ),
+    (
+        "frame-pointers",
+        "Use frame pointers, if the program was built with them",
+        Stacks::FramePointers,
+    ),
+];
 
 impl Flame {
     /// Samples the gateways and prints the profiles.
@@ -95,7 +91,7 @@ impl Flame {
                 duration: self.duration,
                 flame: Profile {
                     samples_per_second: self.frequency,
-                    stacks: self.stacks.into(),
+                    stacks: self.stacks,
                 },
             }),
             ..Selection::default()

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use clap::Args;
 use gatebench_config::Diagnostics;
 use gatebench_gateway::{ConfigErrors, Document, GatewayError};
+use gatebench_net::Backend;
 
-use super::values::{BackendWord, Cores};
-use crate::exit::Exit;
+use super::values::{BACKENDS, Cores, one_of};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
@@ -34,17 +34,16 @@ pub struct Gateway {
     #[arg(long, value_name = "CORES")]
     cores: Option<Cores>,
     /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
-    #[arg(long)]
-    backend: Option<BackendWord>,
+    #[arg(long, value_parser = one_of(&BACKENDS))]
+    backend: Option<Backend>,
 }
 
 impl Gateway {
     /// Serves until a signal arrives.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         if self.check {
             read(&self.file, Document::check)?;
-            terminal::say(&format!("{} is valid", self.file.display()))?;
-            return Ok(Exit::Fine);
+            return terminal::say(&format!("{} is valid", self.file.display()));
         }
         let document = read(&self.file, Document::read)?;
         let cores = self.cores.clone().unwrap_or_default().0;
@@ -61,9 +60,8 @@ impl Gateway {
         };
         let stop = signals::second_stop_flag(on_first, move || reload(&reloaded, &file))?;
         let mut said = Ok(());
-        let backend = self.backend.map(Into::into);
         let totals = gateway
-            .serve(&cores, backend, stop, |bound| said = announce(bound))
+            .serve(&cores, self.backend, stop, |bound| said = announce(bound))
             .map_err(|error| match error {
                 GatewayError::Config(errors) => wrong(errors),
                 GatewayError::Workers(error) => error.into(),
@@ -74,7 +72,7 @@ impl Gateway {
                 totals.cut_off
             ));
         }
-        said.map(|()| Exit::Fine)
+        said
     }
 }
 
@@ -92,7 +90,7 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     }
 }
 
-/// Reads a file, and passes it to the check or the conversion.
+/// Reads a file and passes its text to `way`, which checks or converts it.
 fn read(
     file: &Path,
     way: impl FnOnce(&str, &str) -> Result<Document, Diagnostics>,
@@ -110,12 +108,7 @@ fn mistakes(document: &Document, errors: &ConfigErrors) -> Failure {
 }
 
 fn announce(bound: &[SocketAddr]) -> Result<(), Failure> {
-    let addresses: Vec<String> = bound
-        .iter()
-        .map(|address| format!("http://{address}"))
-        .collect();
-    terminal::say(&format!(
-        "gateway listens on {} until Ctrl-C",
-        addresses.join(", ")
-    ))
+    let addresses = bound.iter().map(|address| format!("http://{address}"));
+    let addresses = Vec::from_iter(addresses).join(", ");
+    terminal::say(&format!("gateway listens on {addresses} until Ctrl-C"))
 }

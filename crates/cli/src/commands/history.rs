@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use gatebench_report::{html, json, terminal as on_terminal};
+use clap::Args;
+use gatebench_report::json;
 use gatebench_stats::change_points::LOOKS;
 use gatebench_store::history::HistoryIndex;
 use gatebench_studies::across_runs::history::facts::HistoryFindings;
 use gatebench_studies::across_runs::{HISTORY_RUNS_MIN, history as over_time, updated};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{reports, terminal};
+use crate::reports::{self, Format};
+use crate::terminal;
+
+const FORMATS: [Format; 3] = [Format::Terminal, Format::Html, Format::Json];
 
 fn examples() -> String {
     format!(
@@ -24,8 +26,8 @@ Examples:
 
 The command reads new and changed runs into DIR/history.sqlite. You can delete this index at any
 time: everything in it comes from the run directories. `gatebench run` and `ab` do not write to
-it. It reports a change when there are at least {HISTORY_RUNS_MIN} runs under the same conditions
-(machine, load, scenario, size) and {LOOKS} consecutive analyses have found it."
+it. A change is reported if there are at least {HISTORY_RUNS_MIN} runs under the same conditions
+(machine, load, scenario, size) and {LOOKS} consecutive analyses have found the change."
     )
 }
 
@@ -46,36 +48,20 @@ pub struct History {
     #[arg(long)]
     rescan: bool,
     /// Print the history in this format
-    #[arg(long, value_enum, default_value = "terminal")]
+    #[arg(long, default_value = "terminal", value_parser = reports::one_of(&FORMATS))]
     format: Format,
     /// Print the history as JSON, like --format json
     #[arg(long)]
     json: bool,
 }
 
-/// An output format.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// Tables for the terminal
-    Terminal,
-    /// One self-contained HTML page with a plot for each series
-    Html,
-    /// All findings as JSON
-    Json,
-}
-
 impl History {
     /// Updates the index and prints the series.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         let found = self.findings()?;
-        let text = match self.format {
-            _ if self.json => json::render(&found),
-            Format::Terminal => on_terminal::render(&found, reports::terminal_options()),
-            Format::Html => html::render(&found),
-            Format::Json => json::render(&found),
-        };
-        terminal::say_data(text.trim_end())?;
-        Ok(Exit::Fine)
+        let format = if self.json { Format::Json } else { self.format };
+        let text = format.render(&found, || json::render(&found));
+        terminal::say_data(text.trim_end())
     }
 
     fn findings(&self) -> Result<HistoryFindings, Failure> {
@@ -96,10 +82,10 @@ impl History {
                 "name the directory that contains runs; `gatebench run` creates ./gatebench-runs",
             ));
         }
-        let is_asked = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        let is_shown = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         for entry in &mut entries {
             entry.cells.retain(|cell| {
-                is_asked(&self.scenarios, &cell.scenario) && is_asked(&self.gateways, &cell.gateway)
+                is_shown(&self.scenarios, &cell.scenario) && is_shown(&self.gateways, &cell.gateway)
             });
         }
         Ok(over_time(&entries))

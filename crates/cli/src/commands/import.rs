@@ -13,7 +13,6 @@ use gatebench_import::{
 use gatebench_model::HumanDuration;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -31,7 +30,7 @@ Examples:
   zcat access.log.gz | gatebench import access-log - --over 5m --times 2
   gatebench import access-log access.log --hour 2025-10-10T14 --over 60m
 
-The folder has a suite, scenarios and load profiles, which you can change; docs/guide/IMPORT.md
+The folder contains a suite, scenarios and load profiles, which you can change; docs/guide/IMPORT.md
 describes them. `gatebench run --config FILE` measures a gateway's own file without an import.";
 
 /// Turn a gateway's configuration or recorded traffic into a folder that can be run
@@ -44,17 +43,17 @@ pub struct Import {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
-    /// Kong: a declarative configuration or a file of deck, 1.1 to 3.0
+    /// Kong: a declarative configuration or a decK file, format 1.1 to 3.0
     Kong(OfGateway),
-    /// APISIX: the file of its standalone mode
+    /// APISIX: the configuration file of the standalone mode
     Apisix(OfGateway),
-    /// Kubernetes: Gateways and HTTPRoutes of the Gateway API
+    /// Kubernetes: Gateway and HTTPRoute resources of the Gateway API
     Kubernetes(OfGateway),
     /// OpenAPI: a document of version 3.0 or 3.1
     Openapi(OfGateway),
     /// Access logs of nginx, Apache, HAProxy, Envoy or Kong, or JSON lines; plain or gzip
     AccessLog(OfTraffic),
-    /// HAR: an HTTP Archive that a browser saved
+    /// HAR: an HTTP archive saved by a browser
     Har(OfTraffic),
     /// k6: a script, as far as it can be read without running it, or the output of `k6 inspect`
     K6(OfGateway),
@@ -88,7 +87,7 @@ struct OfTraffic {
     /// Replay only this hour of the log, as in 2025-01-31T14
     #[arg(long, value_name = "HOUR")]
     hour: Option<Hour>,
-    /// Keep the values of queries, which may be personal
+    /// Keep the values in query strings, which may be personal data
     #[arg(long)]
     query_values: bool,
 }
@@ -96,7 +95,7 @@ struct OfTraffic {
 /// The options for the resulting folder.
 #[derive(Debug, Args)]
 struct Made {
-    /// Write to this folder, which must not exist [default: the input's name]
+    /// Write to this folder, which must not exist [default: the name of the input]
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
 }
@@ -109,7 +108,7 @@ fn factor(word: &str) -> Result<f64, String> {
 
 impl Import {
     /// Reads the input and writes the folder.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         let (kind, of) = match self.kind {
             Kind::Kong(of) => (TextKind::Kong, of),
             Kind::Apisix(of) => (TextKind::Apisix, of),
@@ -119,8 +118,7 @@ impl Import {
             Kind::Har(of) => return of.import_har(),
             Kind::AccessLog(of) => return of.import_log(),
         };
-        let dir = of.made.dir(&of.file)?;
-        let mut options = options(&of.file, &dir);
+        let (dir, mut options) = of.made.options(&of.file)?;
         options.each_route = of.each_route;
         let folder = import(kind, &text_of(&of.file)?, &options)?;
         finish(&folder, &dir)
@@ -128,42 +126,33 @@ impl Import {
 }
 
 impl OfTraffic {
-    fn replay(&self) -> Replay {
-        Replay {
+    /// The folder and the options of an import of these files.
+    fn options(&self) -> Result<(PathBuf, Options), Failure> {
+        let (dir, mut options) = self.made.options(&self.files[0])?;
+        options.replay = Replay {
             times: self.times,
             over: self.over,
             hour: self.hour,
             query_values: self.query_values,
-        }
+        };
+        Ok((dir, options))
     }
 
-    fn first(&self) -> &Path {
-        self.files
-            .first()
-            .map_or(Path::new(STDIN), PathBuf::as_path)
-    }
-
-    fn import_har(&self) -> Result<Exit, Failure> {
-        let file = self.first();
-        if let Some(second) = self.files.get(1) {
-            let what = "a HAR is one file";
+    fn import_har(&self) -> Result<(), Failure> {
+        let [file] = &self.files[..] else {
             return Err(Failure::words(
-                second.display().to_string(),
-                what,
-                "import each by itself",
+                self.files[1].display().to_string(),
+                "only one HAR file can be imported at a time",
+                "import each file by itself",
             ));
-        }
-        let dir = self.made.dir(file)?;
-        let mut options = options(file, &dir);
-        options.replay = self.replay();
+        };
+        let (dir, options) = self.options()?;
         let folder = import(TextKind::Har, &text_of(file)?, &options)?;
         finish(&folder, &dir)
     }
 
-    fn import_log(&self) -> Result<Exit, Failure> {
-        let dir = self.made.dir(self.first())?;
-        let mut options = options(self.first(), &dir);
-        options.replay = self.replay();
+    fn import_log(&self) -> Result<(), Failure> {
+        let (dir, options) = self.options()?;
         let mut log = AccessLog::new(&options);
         let bar = progress_bar();
         let mut show = |progress: Progress| {
@@ -183,16 +172,13 @@ impl OfTraffic {
 }
 
 impl Made {
-    /// The folder for the result; its default is the input's name without extensions.
-    fn dir(&self, file: &Path) -> Result<PathBuf, Failure> {
-        let name = file.file_name().map(|it| it.to_string_lossy().into_owned());
-        let name = name
-            .filter(|it| it != STDIN)
-            .unwrap_or_else(|| "imported".into());
-        let stem = name
-            .split('.')
-            .find(|part| !part.is_empty())
-            .unwrap_or("imported");
+    /// The folder for the result, and the default options. The default folder is the input's name
+    /// without extensions.
+    fn options(&self, file: &Path) -> Result<(PathBuf, Options), Failure> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let mut parts = name.split('.');
+        let stem = parts.find(|part| !part.is_empty() && *part != STDIN);
+        let stem = stem.unwrap_or("imported");
         let dir = self.dir.clone().unwrap_or_else(|| PathBuf::from(stem));
         if dir.exists() {
             return Err(Failure::words(
@@ -201,17 +187,14 @@ impl Made {
                 "choose another folder with --dir, or remove it",
             ));
         }
-        Ok(dir)
+        let source = match file == Path::new(STDIN) {
+            true => "standard input".to_owned(),
+            false => file.display().to_string(),
+        };
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let options = Options::new(source, name);
+        Ok((dir, options))
     }
-}
-
-fn options(file: &Path, dir: &Path) -> Options {
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let file = match file == Path::new(STDIN) {
-        true => "standard input".to_owned(),
-        false => file.display().to_string(),
-    };
-    Options::new(file, name)
 }
 
 /// A progress bar without a total, because the number of lines is not known; hidden if there is no
@@ -240,11 +223,11 @@ fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
 }
 
 fn unreadable(file: &Path, error: &io::Error) -> Failure {
-    let what = format!("cannot be read: {error}");
+    let remedy = "name a readable file, or - for standard input";
     Failure::words(
         file.display().to_string(),
-        what,
-        "name a readable file, or - for standard input",
+        format!("cannot be read: {error}"),
+        remedy,
     )
 }
 
@@ -255,13 +238,13 @@ fn text_of(file: &Path) -> Result<String, Failure> {
 }
 
 /// Writes the folder and lists its contents.
-fn finish(folder: &Folder, dir: &Path) -> Result<Exit, Failure> {
+fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     write(folder, dir).map_err(|error| {
-        let what = format!("cannot be written: {error}");
+        let remedy = "with --dir, choose a folder that you can create";
         Failure::words(
             dir.display().to_string(),
-            what,
-            "with --dir, choose a folder that you can create",
+            format!("cannot be written: {error}"),
+            remedy,
         )
     })?;
     let shown = dir.display();
@@ -272,7 +255,7 @@ fn finish(folder: &Folder, dir: &Path) -> Result<Exit, Failure> {
             "not understood; other gateways are measured without it if you delete it from \
              `not_understood` in the scenario:",
         ),
-        (Effect::Simplified, "simplified, or left out:"),
+        (Effect::Simplified, "simplified or left out:"),
     ] {
         let mut notes = folder.notes_with(effect).peekable();
         if notes.peek().is_some() {
@@ -281,15 +264,12 @@ fn finish(folder: &Folder, dir: &Path) -> Result<Exit, Failure> {
         }
     }
     let files: Vec<&str> = folder.files.iter().map(|file| file.path.as_str()).collect();
-    lines.push(format!("{shown}/ has {}", files.join(", ")));
-    let path = if dir.is_absolute() {
-        shown.to_string()
-    } else {
-        format!("./{shown}")
-    };
-    lines.push(format!("  → to try it: gatebench run {path} --smoke"));
-    terminal::say(&lines.join("\n"))?;
-    Ok(Exit::Fine)
+    lines.push(format!("{shown}/ contains {}", files.join(", ")));
+    let here = if dir.is_absolute() { "" } else { "./" };
+    lines.push(format!(
+        "  → to try it: gatebench run {here}{shown} --smoke"
+    ));
+    terminal::say(&lines.join("\n"))
 }
 
 fn write(folder: &Folder, dir: &Path) -> io::Result<()> {

@@ -21,10 +21,10 @@ Examples:
   gatebench isolation kong --scenario good-and-failing --rate 5000
   gatebench isolation ./mine --scenario mine.yaml --group paying --blocks 20
 
-Each block runs three fresh processes in random order: the good group together with the failing
-groups, the good group together with groups that send its own requests, and the latter once more.
-The rates are the same in all three. The good group must pass every check; its latency and its
-rate are compared by paired blocks.
+Each block runs three fresh processes in random order: one with the good group and the failing
+groups, and two in which the other groups send the requests of the good group instead. The rates
+are the same in all three. The good group must pass every check; its latency and its rate are
+compared by paired blocks.
 
 Exit code: 1 if the good group is harmed, 4 if the verdict is inconclusive, 0 otherwise.";
 
@@ -35,14 +35,14 @@ pub struct Isolation {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY", default_value = "reference")]
     gateway: String,
-    /// Use this scenario with a good group and failing groups, a name or file (repeatable)
+    /// Use this scenario, a name or file, with a good group and failing groups (repeatable)
     /// [default: soap-1-errors]
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
     /// The group that must not be harmed [default: `good` if it exists, otherwise the first]
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// Send N requests per second, over all groups [default: 2000]
+    /// Send N requests per second in all groups together [default: 2000]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
     /// Run N blocks; a verdict needs at least 10 [default: 12]

@@ -9,7 +9,7 @@ use gatebench_runner::outputs::{Delivery, Refusal, Settings, Target};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Names of outputs of k6 and gatebench, which `--out` must not take for a directory.
+/// Names of outputs of k6 and gatebench, which `--out` must not treat as a directory.
 const KINDS: [&str; 9] = [
     "prometheus",
     "influxdb",
@@ -48,14 +48,14 @@ const OWN_LABELS: [&str; 18] = [
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Outputs")]
 pub struct OutputArgs {
-    /// Send each second of the run to prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE
+    /// Send the metrics of each second to prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE
     /// (repeatable); secrets come from the environment variables of k6 and OpenTelemetry
     #[arg(long = "out", value_name = "KIND=TARGET")]
     outs: Vec<String>,
-    /// Before the first trial, fail if an output does not accept data
+    /// Fail before the first trial if an output does not accept data
     #[arg(long, requires = "outs")]
     out_required: bool,
-    /// Add this label to all metrics that are sent (repeatable)
+    /// Add this label to all sent metrics (repeatable)
     #[arg(long = "tag", value_name = "NAME=VALUE", requires = "outs", value_parser = tag)]
     series_tags: Vec<(String, String)>,
 }
@@ -134,28 +134,15 @@ pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
 /// The failure of a command whose output is required.
 pub fn refused(refusal: &Refusal) -> Failure {
     let culprit = format!("output {}", refusal.target);
-    Failure::said(
-        Exit::Environment,
-        culprit,
-        refusal.what.clone(),
-        refusal.remedy.clone(),
-    )
+    Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)
 }
 
 /// Describes the result of an output in a sentence; none if nothing was sent.
 pub fn delivered(delivery: &Delivery) -> Option<String> {
-    let Delivery {
-        target,
-        delivered,
-        dropped,
-        cpu,
-    } = delivery;
-    let all = delivered + dropped;
-    let cpu = cpu.as_secs_f64();
+    let (target, done) = (&delivery.target, delivery.delivered);
+    let (all, cpu) = (done + delivery.dropped, delivery.cpu.as_secs_f64());
     (all > 0).then(|| {
-        format!(
-            "output {target}: {delivered} of {all} parts delivered, with {cpu:.3} s of CPU time"
-        )
+        format!("output {target}: {done} of {all} parts delivered, with {cpu:.3} s of CPU time")
     })
 }
 
@@ -180,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_without_a_target_is_the_directory() {
+    fn an_argument_without_a_target_is_the_directory() {
         let both = args(&["jsonl=x", "my-run"]);
         assert_eq!(both.dir().ok(), Some(Some("my-run".into())));
         assert_eq!(both.settings().map(|it| it.targets.len()).ok(), Some(1));

@@ -10,9 +10,8 @@ use gatebench_studies::run::redact::leave_out;
 use gatebench_studies::{Findings, analyse, analyse_masked};
 
 use super::values::Overlay;
-use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::reports::{Format, Readers};
+use crate::reports::Format;
 use crate::{reports, terminal};
 
 /// Rebuild the report of a run from its directory, byte for byte
@@ -27,7 +26,8 @@ Examples:
   gatebench report DIR --redact            write the files without details of your machine
 
 The report masks keys, passwords and tokens of the scenarios, and omits your own configurations
-(--config). The run directory itself contains them: publish the report, not the directory.")]
+(--config). The run directory itself contains all of these: publish the report, not the
+directory.")]
 pub struct Report {
     /// The run directory
     dir: PathBuf,
@@ -53,31 +53,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// Prints it, or writes it.
-    pub fn run(self) -> Result<Exit, Failure> {
+    /// Prints the report, or writes its files.
+    pub fn run(self) -> Result<(), Failure> {
         if let Some(word) = &self.document {
             return self.in_columns_of(word);
         }
         let findings = self.findings(&Run::open(&self.dir)?)?;
-        match self.format {
-            Some(format) => {
-                let text = format.render(&findings, || json::render(&findings));
-                terminal::say_data(text.trim_end())?;
-            }
-            None => {
-                let readers = match self.show_secrets {
-                    true => Readers::User,
-                    false => Readers::All,
-                };
-                let page = reports::write(&self.dir, &findings, readers)?;
-                terminal::say(&format!(
-                    "{}\n\n{}",
-                    reports::for_terminal(&findings, !self.verbose),
-                    page.display()
-                ))?;
-            }
+        if let Some(format) = self.format {
+            let text = format.render(&findings, || json::render(&findings));
+            return terminal::say_data(text.trim_end());
         }
-        Ok(Exit::Fine)
+        let page = reports::write(&self.dir, &findings, self.show_secrets)?;
+        let text = reports::for_terminal(&findings, !self.verbose);
+        terminal::say(&format!("{text}\n\n{}", page.display()))
     }
 
     fn findings(&self, run: &Run) -> Result<Findings, Failure> {
@@ -91,7 +79,7 @@ impl Report {
         Ok(findings)
     }
 
-    fn in_columns_of(&self, word: &str) -> Result<Exit, Failure> {
+    fn in_columns_of(&self, word: &str) -> Result<(), Failure> {
         let document = self.overlay.scenarios().published_of(word)?.document;
         let run = Run::open(&self.dir)?;
         let findings = self.findings(&run)?;
@@ -111,7 +99,6 @@ impl Report {
         }
         let format = self.format.unwrap_or(Format::Terminal);
         let text = format.render(&found, || json::render(&found));
-        terminal::say_data(text.trim_end())?;
-        Ok(Exit::Fine)
+        terminal::say_data(text.trim_end())
     }
 }

@@ -5,11 +5,10 @@ use clap::builder::PossibleValuesParser;
 use gatebench_gateway::GatewayConfig;
 use gatebench_model::FileKind;
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The only kind that is not defined by the model: the configuration of the reference gateway.
+/// The configuration of the reference gateway, the only kind that `model` does not define.
 const REFERENCE: &str = "reference-gateway";
 
 /// Print the JSON Schema of a kind of file, for editors
@@ -33,13 +32,11 @@ fn kinds() -> Vec<&'static str> {
 }
 
 impl PrintSchema {
-    /// Prints the result.
-    pub fn run(self) -> Result<Exit, Failure> {
-        let schema = match self.kind.parse::<FileKind>() {
+    /// Prints the schema.
+    pub fn run(self) -> Result<(), Failure> {
+        terminal::say_json(&match self.kind.parse::<FileKind>() {
             Ok(kind) => gatebench_model::schema(kind),
             Err(_) => GatewayConfig::json_schema(),
-        };
-        terminal::say_data(&format!("{schema:#}"))?;
-        Ok(Exit::Fine)
+        })
     }
 }

@@ -11,12 +11,11 @@ use clap::Args;
 use gatebench_serve::{Choice, Folder, Launch, ServeError, Server, Settings, Stop};
 
 use super::list::gateways;
-use super::values::Overlay;
-use crate::exit::Exit;
+use super::values::{Overlay, no_program};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// The time in which pages that are open become the report of a run that has ended.
+/// The time in which open pages are replaced by the report after a run has ended.
 const PAGES_TURN: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
@@ -27,11 +26,11 @@ Examples:
   gatebench serve --allow-run                       with a form that starts runs
   gatebench run --serve                             a page for a run while it runs
 
-The command prints a URL with a token, without which nobody else on this machine can read the
-pages. It follows the files of the run directories, also while another process measures; it uses
-the lowest priority, and no core of a measurement if there are others. Ctrl-C ends it.";
+The command prints a URL with a token, which keeps other users of this machine from reading the
+pages. It reads the files of the run directories, also while another process measures. It runs at
+the lowest priority and, if possible, on cores that the measurement does not use. Ctrl-C ends it.";
 
-/// Show runs in the browser, also while they run
+/// Show runs in the browser, including runs in progress
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Serve {
@@ -46,8 +45,8 @@ pub struct Serve {
         hide_default_value = true
     )]
     port: u16,
-    /// Listen on this address, so that other machines can read the pages, unencrypted, if they know
-    /// the token [default: 127.0.0.1]
+    /// Listen on this address; other machines can then read the pages with the token, over an
+    /// unencrypted connection [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
     /// Let the pages start runs, from fixed choices of suite, gateways and length
@@ -61,8 +60,8 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Serves until a signal.
-    pub fn run(self) -> Result<Exit, Failure> {
+    /// Serves until a signal arrives.
+    pub fn run(self) -> Result<(), Failure> {
         if self.allow_run && !self.dir.exists() {
             fs::create_dir_all(&self.dir).map_err(|error| self.unreadable(&error))?;
         }
@@ -84,13 +83,12 @@ impl Serve {
         }
         if let Some(address) = self.listen.filter(|it| !it.is_loopback()) {
             terminal::complain(&format!(
-                "warning: {address} is not the loopback interface: whoever sees the traffic can \
+                "warning: {address} is not the loopback interface: anyone who sees the traffic can \
                  read the pages\n  → use a tunnel instead: ssh -L PORT:127.0.0.1:PORT HOST"
             ));
         }
         terminal::say(&server.url())?;
-        server.run().map_err(|error| cannot(&error))?;
-        Ok(Exit::Fine)
+        server.run().map_err(|error| cannot(&error))
     }
 
     fn unreadable(&self, error: &io::Error) -> Failure {
@@ -108,8 +106,8 @@ impl Serve {
         if folder.only().is_some() {
             return Err(Failure::words(
                 "--allow-run",
-                "the directory is one run, and further runs need a directory of runs",
-                "name the directory that contains it",
+                "this is the directory of a single run, but new runs need a directory of runs",
+                "name the directory that contains the run",
             ));
         }
         let suites = self.overlay.scenarios().suites()?;
@@ -123,12 +121,8 @@ impl Serve {
             name: name.to_owned(),
             title: version.to_owned(),
         };
-        let program = std::env::current_exe().map_err(|error| {
-            let what = format!("cannot read the path of the running program: {error}");
-            Failure::environment(what, "mount /proc")
-        })?;
         Ok(Launch {
-            program,
+            program: std::env::current_exe().map_err(no_program)?,
             suites: suites.collect(),
             gateways: installed.map(choice).collect(),
             further: self.overlay.words(),
@@ -136,8 +130,8 @@ impl Serve {
     }
 }
 
-/// Stops the server after the process that started it has ended, and pages that are open have had
-/// time to show the report.
+/// Stops the server after the process that started it has ended and open pages have had time to
+/// show the report.
 fn end_with_standard_input(stop: Stop) -> Result<(), Failure> {
     let wait = move || {
         let mut nothing = Vec::new();
@@ -159,7 +153,7 @@ fn cannot(error: &ServeError) -> Failure {
     Failure::environment(error.to_string(), remedy)
 }
 
-/// The words that start a server for the run in `dir` next to it.
+/// Returns the arguments that start a server for the run in `dir`, next to the run itself.
 pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
     let name = dir.file_name()?.to_str()?;
     let folder = match dir.parent() {

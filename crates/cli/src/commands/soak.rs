@@ -21,15 +21,15 @@ Examples:
   gatebench soak nginx                                 2,000 requests/s for an hour
   gatebench soak ./mine --duration 24h --rate 5000
   gatebench soak kong --scenario api-key --connections 64 --duration 2h
-  gatebench soak nginx --growth 512KiB                 allow this growth per hour
+  gatebench soak nginx --growth 512KiB                 tolerate this growth per hour
   gatebench soak --resume gatebench-runs/soak-20260102T030405Z
 
-gatebench watches memory, descriptors, connections, restarts, checks and latency each second. It
+gatebench records memory, descriptors, connections, restarts, checks and latency each second. It
 judges memory by its lower envelope: what remains after the gateway has freed memory. After
 Ctrl-C, the data so far is kept and reported; --resume then measures the remaining time with a
 fresh process and judges the two parts separately.
 
-Exit code: 1 if something leaks, a process ended or responses failed, 4 if it is undetermined
+Exit code: 1 if something leaks, a process ended or responses failed, 4 if it is not certain
 whether memory leaks, 0 otherwise.";
 
 /// Load a gateway for a long time, and report whether it leaks

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use gatebench_net::Backend;
 use gatebench_net::tls::{Identity, Pem, ServerSettings, SettingsError, self_signed};
 use gatebench_upstream::{Kind, UpstreamConfig, UpstreamError, serve};
 
-use super::values::{BackendWord, Cores};
-use crate::exit::Exit;
+use super::values::{BACKENDS, Cores, one_of};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
@@ -36,9 +36,9 @@ pub struct Upstream {
     #[arg(long, value_name = "CORES")]
     cores: Option<Cores>,
     /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
-    #[arg(long)]
-    backend: Option<BackendWord>,
-    /// Print the address as one line of JSON, which is the default if standard output is not a
+    #[arg(long, value_parser = one_of(&BACKENDS))]
+    backend: Option<Backend>,
+    /// Print the address as a line of JSON, which is the default if standard output is not a
     /// terminal
     #[arg(long)]
     json: bool,
@@ -46,19 +46,19 @@ pub struct Upstream {
     tls: Tls,
 }
 
-/// How the upstream serves TLS.
+/// The TLS options.
 #[derive(Debug, Args)]
 struct Tls {
     /// Use TLS 1.2 and 1.3, with a self-signed certificate unless --cert is given
     #[arg(long)]
     tls: bool,
-    /// Present this certificate, followed by its chain, in PEM
+    /// Present the certificate in this file, followed by its chain, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
     cert: Option<PathBuf>,
-    /// Private key of --cert, in PEM
+    /// The private key of --cert, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls", requires = "cert")]
     key: Option<PathBuf>,
-    /// Require client certificates signed by one of these authorities, in PEM
+    /// Require client certificates signed by an authority in this file, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls")]
     client_ca: Option<PathBuf>,
 }
@@ -106,7 +106,7 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 
 impl Upstream {
     /// Serves until a signal arrives.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         let wrong = |error: SettingsError| {
             let place = error.place();
             Failure::words(
@@ -121,7 +121,7 @@ impl Upstream {
             kind: self.kind,
             listen: self.listen,
             cores: self.cores.clone().unwrap_or_default().0,
-            backend: self.backend.map(Into::into),
+            backend: self.backend,
             tls,
         };
         let mut said = Ok(());
@@ -131,7 +131,7 @@ impl Upstream {
             UpstreamError::Tls(error) => wrong(error),
             UpstreamError::Workers(error) => error.into(),
         })?;
-        said.map(|()| Exit::Fine)
+        said
     }
 
     /// Prints the address and, with TLS, the certificate.

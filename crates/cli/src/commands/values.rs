@@ -1,9 +1,11 @@
 //! Option values that several commands accept.
 
+use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gatebench_external::Generator;
 use gatebench_model::load::Spread;
 use gatebench_model::{DecisiveMetric, HumanDuration};
@@ -44,7 +46,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Reads a number of bytes with one of these units, each given with its power of two; none if the
-/// text is not such a number.
+/// text is not a number with a unit.
 pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
     units.iter().find_map(|(unit, power)| {
         let number: u64 = word.strip_suffix(unit)?.parse().ok()?;
@@ -52,23 +54,29 @@ pub fn in_units(word: &str, units: &[(&str, u32)]) -> Option<u64> {
     })
 }
 
-/// The spread of arrivals, as the command line names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SpreadWord {
-    /// Evenly spaced
-    Uniform,
-    /// Randomly, like the requests of many independent users
-    Poisson,
+/// A name on the command line, its description in `--help`, and its value.
+pub type Named<T> = (&'static str, &'static str, T);
+
+/// Returns a parser that accepts one of these names.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    names: &'static [Named<T>],
+) -> impl TypedValueParser<Value = T> {
+    let shown = names.iter();
+    let shown = shown.map(|(name, meaning, _)| PossibleValue::new(*name).help(*meaning));
+    PossibleValuesParser::new(shown).try_map(|word| {
+        let found = names.iter().find(|(name, ..)| *name == word);
+        found.map(|(.., value)| *value).ok_or("unknown name")
+    })
 }
 
-impl From<SpreadWord> for Spread {
-    fn from(word: SpreadWord) -> Self {
-        match word {
-            SpreadWord::Uniform => Self::Uniform,
-            SpreadWord::Poisson => Self::Poisson,
-        }
-    }
-}
+pub const SPREADS: [Named<Spread>; 2] = [
+    ("uniform", "Evenly spaced", Spread::Uniform),
+    (
+        "poisson",
+        "Randomly, like the requests of many independent users",
+        Spread::Poisson,
+    ),
+];
 
 /// An additional source of gateways and scenarios.
 #[derive(Clone, Debug, Default, Args)]
@@ -80,7 +88,6 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// The gateways.
     pub fn catalogue(&self) -> Catalogue {
         Catalogue::new(self.below("gateways"))
     }
@@ -107,88 +114,76 @@ impl Overlay {
 
 /// Returns the launcher that starts processes under the supervision of this program.
 pub fn launcher() -> Result<Launcher, Failure> {
-    Launcher::own().map_err(|error| {
-        let what = format!("cannot read the path of the running program: {error}");
-        Failure::environment(what, "mount /proc")
-    })
+    Launcher::own().map_err(no_program)
 }
 
-/// An event loop, as the command line calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BackendWord {
-    /// Asynchronous I/O of Linux, if the kernel and the container allow it
-    #[value(name = "io_uring")]
-    IoUring,
-    /// Works everywhere
-    Epoll,
+/// The failure to read the path of the running program.
+pub fn no_program(error: io::Error) -> Failure {
+    let what = format!("cannot read the path of the running program: {error}");
+    Failure::environment(what, "mount /proc")
 }
 
-impl From<BackendWord> for Backend {
-    fn from(word: BackendWord) -> Self {
-        match word {
-            BackendWord::IoUring => Self::Uring,
-            BackendWord::Epoll => Self::Epoll,
-        }
-    }
-}
+pub const BACKENDS: [Named<Backend>; 2] = [
+    (
+        "io_uring",
+        "Asynchronous I/O of Linux, if the kernel and the container allow it",
+        Backend::Uring,
+    ),
+    ("epoll", "Works everywhere", Backend::Epoll),
+];
 
-/// A load generator, as the command line calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineWord {
-    /// The built-in load generator
-    Gatebench,
-    /// wrk, for closed loads
-    Wrk,
-    /// h2load, for closed loads with one kind of request
-    H2load,
-    /// k6, for closed loads and fixed rates
-    K6,
-}
+/// An external load generator; none for the built-in one.
+pub type Engine = Option<Generator>;
 
-impl EngineWord {
-    /// An external load generator in place of the built-in one.
-    pub fn generator(self) -> Option<Generator> {
-        match self {
-            Self::Gatebench => None,
-            Self::Wrk => Some(Generator::Wrk),
-            Self::H2load => Some(Generator::H2load),
-            Self::K6 => Some(Generator::K6),
-        }
-    }
-}
+pub const ENGINES: [Named<Engine>; 4] = [
+    ("gatebench", "The built-in load generator", None),
+    ("wrk", "wrk, for closed loads", Some(Generator::Wrk)),
+    (
+        "h2load",
+        "h2load, for closed loads with one kind of request",
+        Some(Generator::H2load),
+    ),
+    (
+        "k6",
+        "k6, for closed loads and fixed rates",
+        Some(Generator::K6),
+    ),
+];
 
-/// The metric that decides, as the command line names it.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum MetricWord {
-    /// CPU time of the gateway per request
-    Cpu,
-    /// Requests per second under the closed load
-    Throughput,
-    /// Median of the latency that the gateway adds at a fixed rate
-    AddedP50,
-    /// 99th percentile of the latency that the gateway adds at a fixed rate
-    AddedP99,
-    /// Peak memory of the gateway
-    Memory,
-}
-
-impl From<MetricWord> for DecisiveMetric {
-    fn from(word: MetricWord) -> Self {
-        match word {
-            MetricWord::Cpu => Self::Cpu,
-            MetricWord::Throughput => Self::Throughput,
-            MetricWord::AddedP50 => Self::AddedP50,
-            MetricWord::AddedP99 => Self::AddedP99,
-            MetricWord::Memory => Self::Memory,
-        }
-    }
-}
+/// The metrics that can decide a comparison.
+pub const METRICS: [Named<DecisiveMetric>; 5] = [
+    (
+        "cpu",
+        "CPU time of the gateway per request",
+        DecisiveMetric::Cpu,
+    ),
+    (
+        "throughput",
+        "Requests per second under the closed load",
+        DecisiveMetric::Throughput,
+    ),
+    (
+        "added-p50",
+        "Median of the latency that the gateway adds at a fixed rate",
+        DecisiveMetric::AddedP50,
+    ),
+    (
+        "added-p99",
+        "99th percentile of the latency that the gateway adds at a fixed rate",
+        DecisiveMetric::AddedP99,
+    ),
+    (
+        "memory",
+        "Peak memory of the gateway",
+        DecisiveMetric::Memory,
+    ),
+];
 
 /// A list of cores, as in `taskset -c`: `0,1` or `0-3,6`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// More cores than any machine has; a typing error must not exhaust the memory.
+/// More cores than any machine has, so that a typing error does not exhaust the memory.
 const CORES_MAX: usize = 4096;
 
 impl FromStr for Cores {
@@ -198,17 +193,12 @@ impl FromStr for Cores {
         let mut cores = Vec::new();
         for part in text.split(',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let range = first
-                .trim()
-                .parse::<usize>()
-                .ok()
-                .zip(last.trim().parse::<usize>().ok());
-            let Some((first, last)) =
-                range.filter(|(first, last)| first <= last && last - first < CORES_MAX)
-            else {
-                return Err(format!("'{text}' is not a list of cores: write 0,1 or 0-3"));
-            };
-            cores.extend(first..=last);
+            match (first.trim().parse::<usize>(), last.trim().parse()) {
+                (Ok(first), Ok(last)) if first <= last && last - first < CORES_MAX => {
+                    cores.extend(first..=last);
+                }
+                _ => return Err(format!("'{text}' is not a list of cores: write 0,1 or 0-3")),
+            }
         }
         let twice = (1..cores.len()).find(|at| cores[..*at].contains(&cores[*at]));
         if let Some(at) = twice {

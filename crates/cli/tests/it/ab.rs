@@ -1,4 +1,4 @@
-//! `gatebench ab`, run as a user would.
+//! `gatebench ab`.
 
 use std::fs;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn other_metrics_are_omitted_or_measured_in_every_block() {
 }
 
 #[test]
-fn a_commit_that_is_not_there_is_wrong_words() {
+fn an_unknown_commit_is_refused() {
     let folder = repository();
     let words = ["ab", "--git", "one", "three", "--gateway", "deploy/gw"];
     let output = gatebench(folder.path(), &words);
@@ -120,7 +120,7 @@ fn a_commit_that_is_not_there_is_wrong_words() {
 }
 
 #[test]
-fn a_run_without_time_says_that_nothing_may_be_said() {
+fn a_run_without_time_is_inconclusive() {
     let folder = TempDir::new().unwrap();
     let words = [
         "ab",

@@ -1,4 +1,4 @@
-//! `gatebench audit`, run as a user would.
+//! `gatebench audit`.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

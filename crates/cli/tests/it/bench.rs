@@ -1,4 +1,4 @@
-//! Runs the real `gatebench` in a folder with the small files of a test.
+//! Runs the real `gatebench` in a folder with small files for a test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::processes;
 use crate::turns::Slot;
 
-/// No operation of a test takes this long; a test that waits longer has failed.
+/// The maximum duration of an operation; a test that waits longer fails.
 pub const PATIENCE: Duration = Duration::from_secs(480);
 
 const POLL: Duration = Duration::from_millis(5);
@@ -40,8 +40,8 @@ pub const WARMED_UP: &str = "\
 - {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 300ms, timeout: 2s}
 ";
 
-/// A load that leaves the cores to others, and is long enough that a test on a busy machine sees it
-/// before a trial ends.
+/// A load that uses little CPU time, and is long enough that a test on a busy machine can act
+/// before the trial ends.
 pub const UNHURRIED: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 2s, timeout: 2s}
 ";
@@ -122,7 +122,7 @@ impl Bench {
         self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
     }
 
-    /// Creates the folder `./mine`, a correct gateway that is in no list.
+    /// Creates the folder `./mine`, a correct gateway that is not in the list.
     pub fn own_gateway(&self) {
         fs::create_dir_all(self.path("mine")).unwrap();
         self.write(

@@ -1,4 +1,4 @@
-//! `gatebench capacity`, run as a user would.
+//! `gatebench capacity`.
 
 use std::fs;
 use std::path::Path;

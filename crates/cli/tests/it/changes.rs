@@ -28,7 +28,7 @@ fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
 }
 
 #[test]
-fn a_new_route_responses_after_the_change_and_the_others_all_the_time() {
+fn a_new_route_responds_after_the_change_and_the_others_all_the_time() {
     let _turn = turn();
     let bench = Bench::new();
     bench.load(CONFIGURE);
@@ -44,9 +44,9 @@ fn a_new_route_responses_after_the_change_and_the_others_all_the_time() {
     );
 }
 
-/// The gateway ignores all instructions.
+/// The gateway ignores the signal to reload.
 #[test]
-fn a_change_that_never_acts_is_seen() {
+fn a_change_without_effect_is_detected() {
     let bench = Bench::new();
     bench.load(CONFIGURE);
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
@@ -74,7 +74,7 @@ fn a_change_that_never_acts_is_seen() {
 }
 
 #[test]
-fn a_scenario_that_does_not_say_what_changes_is_refused() {
+fn a_scenario_without_a_change_is_refused() {
     let bench = Bench::new();
     bench.load(CONFIGURE);
     bench
@@ -84,7 +84,7 @@ fn a_scenario_that_does_not_say_what_changes_is_refused() {
 }
 
 #[test]
-fn each_target_is_seen_to_fail_and_to_be_well_again() {
+fn each_target_is_seen_to_fail_and_to_recover() {
     let _turn = turn();
     let bench = Bench::new();
     let phase = |how: &str, more: &str| {
@@ -143,7 +143,7 @@ fn a_cold_load_begins_at_the_first_correct_response() {
 }
 
 #[test]
-fn a_gateways_own_metrics_are_fetched_beside_the_load() {
+fn a_gateways_own_metrics_are_fetched_during_the_load() {
     let _turn = turn();
     let bench = Bench::new();
     bench.load(
@@ -151,7 +151,7 @@ fn a_gateways_own_metrics_are_fetched_beside_the_load() {
     );
     let (record, series) = run(&bench, "metrics-scraped", "haproxy");
     let own = &record["phases"][0]["own_metrics"];
-    // A busy machine may be late for one of them.
+    // On a busy machine, one of them may be late.
     assert!(
         (2..=3).contains(&own["scrapes"].as_u64().unwrap()),
         "{own:#}"
@@ -170,7 +170,7 @@ fn a_gateways_own_metrics_are_fetched_beside_the_load() {
 }
 
 #[test]
-fn an_admin_interface_is_called_while_the_load_goes_on() {
+fn an_admin_interface_is_called_during_the_load() {
     let _turn = turn();
     let bench = Bench::new();
     bench.load(

@@ -1,4 +1,4 @@
-//! Arguments and printed text; these tests start no gateway.
+//! Arguments and printed texts. These tests start no gateway.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::serving::Serving;
 
 #[test]
-fn every_command_has_help_with_an_example_or_a_use() {
+fn every_command_has_help_within_100_columns() {
     let bench = Bench::new();
     let help = bench.gatebench("--help").assert_code(0).stdout.clone();
     assert!(help.contains("130 interrupted"), "{help}");
@@ -48,7 +48,7 @@ fn every_command_has_help_with_an_example_or_a_use() {
 }
 
 #[test]
-fn wrong_words_name_the_right_ones() {
+fn invalid_arguments_are_reported_with_a_remedy() {
     let bench = Bench::new();
     bench
         .gatebench("runn")
@@ -183,7 +183,7 @@ fn the_tour_is_planned_for_less_than_four_minutes() {
 }
 
 #[test]
-fn lists_say_what_there_is_and_where_it_comes_from() {
+fn lists_show_all_entries_and_their_sources() {
     let bench = Bench::new();
     let all = bench
         .gatebench("list --paths")
@@ -236,7 +236,7 @@ fn lists_say_what_there_is_and_where_it_comes_from() {
 }
 
 #[test]
-fn the_doctor_says_whether_the_tour_can_run() {
+fn the_doctor_reports_whether_the_tour_can_run() {
     let bench = Bench::new();
     let finished = bench.gatebench("doctor --json");
     let report: serde_json::Value = serde_json::from_str(&finished.assert_code(0).stdout).unwrap();
@@ -296,7 +296,7 @@ fn schemas_are_json_schemas() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_panic() {
+fn a_closed_standard_output_is_not_an_error() {
     let bench = Bench::new();
     let mut command = bench.command();
     command.args(["schema", "gateway-input"]);
@@ -311,7 +311,7 @@ fn a_reader_that_goes_away_is_no_panic() {
 }
 
 #[test]
-fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
+fn an_upstream_serves_until_a_signal_and_mistakes_are_reported() {
     let bench = Bench::new();
     let mut upstream = Serving::start(&bench, &["upstream", "ping"]);
     let address = upstream.address();
@@ -356,7 +356,7 @@ fn get(address: &str, path: &str) -> String {
 }
 
 #[test]
-fn a_sweep_beyond_the_descriptors_says_so_before_anything_starts() {
+fn a_sweep_with_too_few_descriptors_is_shortened_with_a_warning() {
     let bench = Bench::new();
     let run = "ulimit -n 2000; exec \"$0\" run idle --gateway reference --dry-run --json";
     let mut shell = Command::new("sh");

@@ -12,7 +12,7 @@ use crate::processes;
 /// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
-/// A container engine for this test alone. On drop, it ends with everything that it runs.
+/// A container engine for this test alone. On drop, it ends with all its containers.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,
@@ -173,8 +173,8 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
 }
 
-/// The program exists only in the image; the file is in the working folder, which the container
-/// sees.
+/// The program exists only in the image; the file is in the working folder, which is mounted in the
+/// container.
 fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
     let reload = |file: &str, out: &str| {
         boxed(bench, IMAGE);
@@ -224,8 +224,7 @@ fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
     boxed(bench, IMAGE);
 }
 
-/// As a user does it: the written folder names the image, and leaves only unknown details to fill
-/// in.
+/// The new folder names the image, and the user only fills in details that gatebench cannot know.
 fn a_new_folder_for_an_image_is_filled_in_and_proven(bench: &Bench, podman: &Podman) {
     let words = format!("new gateway mine --container {IMAGE}");
     bench.gatebench(&words).assert_code(0);

@@ -70,7 +70,7 @@ fn report(folder: &TempDir) -> Value {
 }
 
 #[test]
-fn an_error_that_strays_into_a_neighbours_response_is_caught() {
+fn an_error_in_the_response_to_another_request_is_detected() {
     let _turn = turn();
     let folder = flawed("--leak-errors, 5%");
     replace_load(folder.path(), "isolation", STEADY);
@@ -89,7 +89,7 @@ fn an_error_that_strays_into_a_neighbours_response_is_caught() {
 }
 
 #[test]
-fn the_plain_gateway_keeps_the_checks_of_the_good() {
+fn the_reference_gateway_isolates_the_good_group() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
     replace_load(folder.path(), "isolation", STEADY);
@@ -101,7 +101,7 @@ fn the_plain_gateway_keeps_the_checks_of_the_good() {
     assert_eq!(
         output.status.code(),
         Some(4),
-        "one block carries no verdict: {said}"
+        "a verdict needs more than one block: {said}"
     );
     let report = report(&folder);
     let found = report["isolation"].as_array().unwrap();
@@ -113,7 +113,7 @@ fn the_plain_gateway_keeps_the_checks_of_the_good() {
 }
 
 #[test]
-fn a_scenario_without_failing_groups_is_wrong_words() {
+fn a_scenario_without_failing_groups_is_refused() {
     let folder = TempDir::new().unwrap();
     let output = gatebench(folder.path(), "isolation --scenario proxy-json --dry-run");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -49,7 +49,7 @@ pub fn installed(program: &str) -> bool {
     found
 }
 
-/// A bench that finds the k6 of `make k6`, as in the folder of a checkout.
+/// A bench in which gatebench finds the k6 that `make k6` built.
 fn bench(load: &str) -> Bench {
     let bench = Bench::new();
     bench.load(load);
@@ -119,7 +119,7 @@ fn loads_with_changes_are_refused_for_generators_without_seconds() {
 }
 
 #[test]
-fn gateways_side_by_side_are_not_given_to_an_engine_that_loads_one() {
+fn side_by_side_loads_are_refused_for_external_generators() {
     if installed("wrk") {
         let bench = Bench::new();
         bench.load("- {name: both, side_by_side: true, closed: {connections: 4}, measure: 1s}\n");
@@ -131,7 +131,7 @@ fn gateways_side_by_side_are_not_given_to_an_engine_that_loads_one() {
 }
 
 #[test]
-fn a_cold_load_is_not_given_to_an_engine_that_is_started_for_each_phase() {
+fn cold_loads_are_refused_for_external_generators() {
     if installed("wrk") {
         let bench = Bench::new();
         bench.write(
@@ -191,7 +191,7 @@ fn k6_fills_and_checks_requests() {
 }
 
 #[test]
-fn a_script_of_ones_own_for_wrk() {
+fn wrk_runs_a_script_of_the_user() {
     if !installed("wrk") {
         return;
     }
@@ -209,7 +209,7 @@ fn a_script_of_ones_own_for_wrk() {
 }
 
 #[test]
-fn a_script_of_ones_own_for_k6_with_thresholds_groups_and_metrics() {
+fn k6_runs_a_script_of_the_user_with_thresholds_groups_and_metrics() {
     if !installed("k6") {
         return;
     }
@@ -256,7 +256,7 @@ fn unsupported_plans_are_refused_before_anything_starts() {
 }
 
 #[test]
-fn ctrl_c_ends_the_other_engine_too() {
+fn ctrl_c_also_ends_an_external_generator() {
     if !installed("wrk") {
         return;
     }
@@ -269,7 +269,7 @@ fn ctrl_c_ends_the_other_engine_too() {
 }
 
 #[test]
-fn a_scenario_is_exported_for_people_to_keep() {
+fn a_scenario_is_exported_as_a_k6_script() {
     let bench = bench(OPEN);
     let words = "export k6 ./ping.yaml --load ./load.yaml --url http://there:1";
     let exported = bench.gatebench(words);

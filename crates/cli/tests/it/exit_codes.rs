@@ -3,7 +3,8 @@
 
 use crate::bench::{Bench, UNHURRIED};
 
-/// More than one connection can carry, without a queue: any machine drops most arrivals.
+/// More arrivals than one connection can carry, without a queue, so that every machine drops most
+/// of them.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
 #[test]
@@ -42,6 +43,6 @@ fn a_trial_that_cannot_be_kept_is_code_3() {
     assert_eq!(
         bench.kept_trials_in("run/moved").len(),
         1,
-        "the first trial is left as it was"
+        "the first trial is not changed"
     );
 }

@@ -1,5 +1,5 @@
-//! Faulty gateways and upstreams. The error names the culprit and a remedy and is kept with the
-//! trial, the run continues with the others, and no process is left.
+//! Faulty gateways and upstreams. The error names the culprit and a remedy and is stored with the
+//! trial, the run continues with the other gateways, and no process is left.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::bench::{Bench, LONG_MEASURE, QUICK};
 use crate::processes::{self, Process};
 use crate::turns::turn;
 
-/// A load of which the Python gateway forwards more than 60 requests, even on a busy machine.
+/// A load in which the Python gateway forwards more than 60 requests, even on a busy machine.
 const SECOND: &str = "- {name: throughput, closed: {connections: 8}, measure: 1s, timeout: 2s}\n";
 
 /// Runs the misbehaving gateway next to the reference gateway, whose trial must still complete.
@@ -112,7 +112,7 @@ fn a_gateway_that_ends_when_it_is_started() {
     );
 }
 
-/// Shortened from a minute: the load would continue for as long again.
+/// The gateway crashes long before the end of the load.
 #[test]
 fn a_gateway_that_crashes_under_load_after_a_while() {
     let bench = Bench::new();
@@ -138,7 +138,7 @@ fn a_gateway_that_does_not_stop() {
     bench.faulty("deaf");
     bench.suite("./faulty, reference", 1);
     let finished = bench.gatebench("run suite.yaml --dir run");
-    // The measurements so far count nevertheless, and the next gateway finds a machine without it.
+    // Its measurements count nevertheless, and it does not run while the next gateway is measured.
     finished.assert_measured().assert_says(&[
         "did not end on SIGTERM within 1s and was killed",
         "raise stop.timeout in its gateway.yaml",
@@ -157,7 +157,7 @@ fn a_gateway_that_responds_wrongly_from_the_start_fails_parity() {
 }
 
 #[test]
-fn a_gateway_that_never_responses() {
+fn a_gateway_that_never_responds() {
     next_to_a_good_one("hang:1", &["not ready"]);
 }
 
@@ -208,7 +208,7 @@ parity:
 ";
 
 #[test]
-fn a_gateway_whose_policies_act_late_is_given_the_time_to_settle() {
+fn a_gateway_whose_policies_act_late_gets_time_to_settle() {
     let bench = Bench::new();
     bench.faulty("late-limit:2000");
     bench.write("limited.yaml", LIMITED);

@@ -11,7 +11,7 @@ use crate::turns::turn;
 /// The load of `gatebench flame` without its warm-up.
 const COLD: &str = "- {name: profile, closed: {connections: 64}, measure: 10s}\n";
 
-/// Reports whether the machine forbids sampling. gatebench must then report that with a remedy.
+/// Reports whether the machine forbids sampling. gatebench must then print a remedy.
 fn is_forbidden(output: &Finished) -> bool {
     let is_reported = output.code == Some(3)
         && output.stderr.contains("perf took no sample")
@@ -32,7 +32,7 @@ fn profile(bench: &Bench) -> Value {
 }
 
 #[test]
-fn two_gateways_are_set_beside_each_other_function_by_function() {
+fn two_gateways_are_compared_function_by_function() {
     let _turn = turn();
     let bench = Bench::new();
     replace_load(&bench.path(""), "flame", COLD);
@@ -69,7 +69,7 @@ fn two_gateways_are_set_beside_each_other_function_by_function() {
 }
 
 #[test]
-fn a_stopped_profile_is_reported_soon() {
+fn an_interrupted_profile_is_reported_soon() {
     let _turn = turn();
     let bench = Bench::new();
     replace_load(&bench.path(""), "flame", COLD);

@@ -29,7 +29,7 @@ fn ask(client: &mut TcpStream) -> String {
 }
 
 #[test]
-fn a_hangup_makes_the_gateway_read_its_file_again() {
+fn the_gateway_reloads_its_file_on_sighup() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
     std::fs::write(&file, configuration("first")).unwrap();
@@ -80,13 +80,13 @@ fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
 }
 
 #[test]
-fn a_first_signal_lets_requests_be_finished() {
+fn after_the_first_signal_open_requests_are_finished() {
     let folder = tempfile::tempdir().unwrap();
     let (mut gateway, mut client, mut peer) = with_a_request_under_way(folder.path());
     gateway.signal("-TERM");
     let shown = gateway.complaints().next().unwrap();
     assert!(shown.starts_with("gateway is finishing open requests"));
-    // From then on, the gateway knows that the response is the last one.
+    // Once the port is closed, the gateway announces that the response is the last one.
     while TcpStream::connect(&gateway.address).is_ok() {}
     peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         .unwrap();
@@ -98,7 +98,7 @@ fn a_first_signal_lets_requests_be_finished() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
+fn the_second_signal_ends_the_gateway_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let (mut gateway, mut client, _peer) = with_a_request_under_way(folder.path());
     gateway.signal("-TERM");
@@ -122,7 +122,7 @@ fn cpu_s(pid: u32) -> f64 {
 }
 
 #[test]
-fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
+fn the_second_signal_ends_the_gateway_while_a_worker_is_busy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
     // Each policy reads the whole body. Together, they take seconds of the worker's time, during
@@ -156,7 +156,7 @@ fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
 }
 
 #[test]
-fn signals_end_it_while_it_reads_its_file_again() {
+fn signals_end_the_gateway_while_it_reloads_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
     std::fs::write(&file, configuration("first")).unwrap();
@@ -187,7 +187,7 @@ fn signals_end_it_while_it_reads_its_file_again() {
 }
 
 #[test]
-fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
+fn a_check_reports_all_mistakes_and_serves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
     let check = |text: &str| {
@@ -216,7 +216,7 @@ fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
 }
 
 #[test]
-fn without_saxon_the_error_says_how_to_install_it() {
+fn without_saxon_the_error_states_how_to_install_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
     let mut configuration: serde_json::Value = serde_json::from_str(&configuration("a")).unwrap();

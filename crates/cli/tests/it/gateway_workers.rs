@@ -102,7 +102,7 @@ fn assert_right(response: &Response, checks: &[Check]) {
             }
             Check::BodyEquals(wanted) => assert_eq!(body, wanted),
             Check::BodyContains(part) => assert!(body.contains(part), "{body}"),
-            other => panic!("this test knows no {other:?}"),
+            other => panic!("this test does not support {other:?}"),
         }
     }
 }
@@ -145,7 +145,7 @@ fn by_worker(address: &str) -> BTreeMap<(String, String), usize> {
 }
 
 #[test]
-fn the_failing_half_gets_its_fault_and_the_good_half_its_responses_on_every_worker() {
+fn failing_requests_do_not_affect_good_ones_on_any_worker() {
     let origin = ["upstream", "calculator", "--listen", "127.0.0.1:0"];
     let origin = Gateway::run(origin.map(OsStr::new));
     let folder = tempfile::tempdir().unwrap();

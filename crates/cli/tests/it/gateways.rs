@@ -1,12 +1,11 @@
-//! Gateways as a user has them: those in the list, installed or not, and a gateway of the user that
-//! is in no list.
+//! The gateways in the list, installed or not, and a gateway of the user that is not in the list.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::bench::Bench;
 
-/// Sends a hundred requests as fast as possible; only the proof matters.
+/// Sends a hundred requests as fast as possible, because only the parity cases matter.
 const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
 /// The policies and protocols of nginx.
@@ -28,7 +27,7 @@ const WHOLE: [&str; 5] = [
 
 /// Runs a gateway alone, so that no test waits for the others.
 #[track_caller]
-fn is_run_and_proven(gateway: &str, scenarios: &[&str]) {
+fn assert_runs_and_passes(gateway: &str, scenarios: &[&str]) {
     let bench = Bench::new();
     bench.load(HUNDRED);
     let named: String = scenarios
@@ -48,29 +47,29 @@ fn is_run_and_proven(gateway: &str, scenarios: &[&str]) {
 }
 
 #[test]
-fn nginx_is_run_and_proven() {
-    is_run_and_proven("nginx", &NATIVE);
+fn nginx_runs_and_passes() {
+    assert_runs_and_passes("nginx", &NATIVE);
 }
 
 #[test]
-fn nginx_with_lua_is_run_and_proven() {
-    is_run_and_proven("nginx-lua", &WHOLE);
+fn nginx_with_lua_runs_and_passes() {
+    assert_runs_and_passes("nginx-lua", &WHOLE);
 }
 
 #[test]
-fn haproxy_is_run_and_proven() {
-    is_run_and_proven("haproxy", &WHOLE);
+fn haproxy_runs_and_passes() {
+    assert_runs_and_passes("haproxy", &WHOLE);
 }
 
 #[test]
-fn envoy_is_run_and_proven() {
-    is_run_and_proven("envoy", &["proxy-json", "pipeline", "http2-in"]);
+fn envoy_runs_and_passes() {
+    assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
 /// It takes a minute to install and some seconds to start for each scenario.
 #[test]
-#[ignore = "has Maven bring 100 MB and needs a JDK from 21 on; make test-full"]
-fn gravitee_is_installed_and_holds_what_it_claims() {
+#[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]
+fn gravitee_is_installed_and_passes_its_checks() {
     let bench = Bench::new();
     let installed = bench.gatebench("install gravitee");
     if installed.stderr.contains("it needs a JDK") {
@@ -103,7 +102,7 @@ fn gravitee_is_installed_and_holds_what_it_claims() {
 }
 
 #[test]
-fn an_installation_that_fails_does_not_keep_others_from_theirs() {
+fn a_failed_installation_does_not_prevent_others() {
     let bench = Bench::new();
     bench.own_gateway();
     let spec = bench
@@ -136,7 +135,7 @@ fn an_installation_that_fails_does_not_keep_others_from_theirs() {
         ]);
 }
 
-/// A gateway whose makers publish one step for this system, which writes a program that prints this
+/// A gateway whose makers publish steps for this system, which write a program that prints this
 /// version.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
@@ -162,7 +161,7 @@ fn packaged(bench: &Bench, installed: &str) {
 }
 
 #[test]
-fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
+fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
     let bench = Bench::new();
     packaged(&bench, "1.2.3");
     bench
@@ -172,7 +171,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
             "would install mine 1.2.3 from its makers, by their steps for",
             "(https://makers.example/install) (as root)",
             "echo Python 1.2.3 && true 1.2.3",
-            "none of these steps was taken; `--yes` takes them",
+            "none of these steps was run; `--yes` runs them",
         ]);
     assert!(!bench.path("packaged").exists());
     let taken = bench.gatebench("install ./mine --yes");
@@ -189,7 +188,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_taken_with_consent() {
 }
 
 #[test]
-fn another_version_than_the_makers_steps_name_is_a_failure() {
+fn a_version_other_than_that_of_the_steps_is_a_failure() {
     let bench = Bench::new();
     packaged(&bench, "1.2.4");
     let taken = bench.gatebench("install ./mine --yes");
@@ -248,7 +247,7 @@ fn a_new_gateway_is_a_plain_proxy_that_works() {
 
 /// The folder follows contract 1, like older folders.
 #[test]
-fn a_gateway_in_no_list_is_proven_and_measured() {
+fn a_gateway_outside_the_list_is_checked_and_measured() {
     let bench = Bench::new();
     bench.own_gateway();
     let proven = bench.gatebench("check gateway ./mine --dir checked");
@@ -292,7 +291,7 @@ fn wrong_responses_are_shown_side_by_side() {
 }
 
 #[test]
-fn a_gateway_that_does_not_come_up_says_why() {
+fn a_gateway_that_does_not_start_is_reported_with_the_reason() {
     let bench = Bench::new();
     bench.own_gateway();
     bench.write("mine/mine.json", "{ \"listen\": {{ listener }} }\n");
@@ -315,7 +314,7 @@ fn a_gateway_that_does_not_come_up_says_why() {
 }
 
 #[test]
-fn the_list_says_what_is_found_and_how_the_rest_is_installed() {
+fn the_list_shows_installed_gateways_and_how_to_install_others() {
     let bench = Bench::new();
     let listed = bench
         .gatebench("list gateways --json")
@@ -401,7 +400,7 @@ with zipfile.ZipFile(sys.argv[1] + '/mine_server-1.2.3-py3-none-any.whl', 'w') a
 ";
 
 #[test]
-fn of_a_package_only_the_bytes_that_were_pinned_are_installed() {
+fn only_the_pinned_bytes_of_a_package_are_installed() {
     let bench = Bench::new();
     bench.own_gateway();
     let wheels = bench.path("wheels");
@@ -455,7 +454,7 @@ const LIBRARY: &str =
 const LIBRARIES: &str = "54bdd1e34a6387d74af5e517a8d4f3d9d3004adffdbdf5beb3a96972ba59c589";
 
 #[test]
-fn a_java_program_is_installed_only_with_the_libraries_that_were_pinned() {
+fn a_java_program_is_installed_only_with_its_pinned_libraries() {
     let bench = Bench::new();
     bench.own_gateway();
     bench.write("mine/pom.xml", "<project/>\n");
@@ -508,7 +507,7 @@ fn a_java_program_is_installed_only_with_the_libraries_that_were_pinned() {
 }
 
 #[test]
-fn another_version_and_another_program_are_not_taken_for_the_gateway() {
+fn another_version_and_another_program_are_refused() {
     let bench = Bench::new();
     bench.own_gateway();
     let spec = bench.read("mine/gateway.yaml");
@@ -550,7 +549,7 @@ fn another_version_and_another_program_are_not_taken_for_the_gateway() {
 
 /// The check also reports a gateway that hangs when it is stopped.
 #[test]
-fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
+fn a_gateway_that_does_not_stop_fails_the_check() {
     let bench = Bench::new();
     bench.own_gateway();
     let spec = bench.read("mine/gateway.yaml");
@@ -574,7 +573,7 @@ fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
 
 /// To update the page: `gatebench list gateways --markdown > docs/guide/GATEWAYS.md`.
 #[test]
-fn the_page_of_gateways_is_what_the_folders_say() {
+fn the_page_of_gateways_matches_the_folders() {
     let bench = Bench::new();
     let page = bench
         .gatebench("list gateways --markdown")
@@ -584,6 +583,6 @@ fn the_page_of_gateways_is_what_the_folders_say() {
     let committed = include_str!("../../../../docs/guide/GATEWAYS.md");
     assert!(
         page == committed,
-        "docs/guide/GATEWAYS.md is not what the folders say: gatebench list gateways --markdown > docs/guide/GATEWAYS.md"
+        "docs/guide/GATEWAYS.md is out of date: gatebench list gateways --markdown > docs/guide/GATEWAYS.md"
     );
 }

@@ -1,11 +1,11 @@
-//! Scenarios with several groups, which are planned, measured and reported separately.
+//! Scenarios with several groups. Each group is planned, measured and reported separately.
 
 use serde_json::Value;
 
 use crate::bench::Bench;
 
 #[test]
-fn a_plan_says_what_part_of_the_load_each_group_has() {
+fn a_plan_states_the_share_of_each_group() {
     let bench = Bench::new();
     let plan = bench.gatebench(
         "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --dry-run",

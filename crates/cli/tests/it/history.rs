@@ -1,4 +1,4 @@
-//! `gatebench compare`, `baseline`, `history` and `audit RUN`, run as a user would.
+//! `gatebench compare`, `baseline`, `history` and `audit RUN`.
 
 #[path = "../../../studies/tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests of analysis use the rest of it")]
@@ -63,12 +63,12 @@ fn many_nights_have_a_history_and_a_baseline() {
     let (_, json, _) = gatebench(folder.path(), "history --json");
     fs::remove_file(folder.path().join("gatebench-runs/history.sqlite")).unwrap();
     let (_, again, _) = gatebench(folder.path(), "history --rescan --format json");
-    assert_eq!(json, again, "the run directories are the truth");
+    assert_eq!(json, again, "everything comes from the run directories");
     let found: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["runs"].as_array().unwrap().len(), 18);
     let (_, page, _) = gatebench(folder.path(), "history --gateway haproxy --format html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("class=\"change worse\""));
-    assert!(!page.contains("nginx"), "only what was asked for");
+    assert!(!page.contains("nginx"), "only the given gateway");
 
     let runs: Vec<String> = (1..=6)
         .map(|night| format!("gatebench-runs/night-{night:02}"))
@@ -104,7 +104,7 @@ fn many_nights_have_a_history_and_a_baseline() {
     assert_eq!(
         found["baseline"].as_array().unwrap().len(),
         5,
-        "not held against itself"
+        "a run is not compared with itself"
     );
     let (code, _, errors) = gatebench(
         folder.path(),
@@ -144,14 +144,14 @@ fn two_runs_are_compared_in_every_form() {
     assert_eq!(
         gatebench(folder.path(), "compare before before").0,
         0,
-        "a run against itself"
+        "a run compared with itself"
     );
     assert_eq!(gatebench(folder.path(), "compare before").0, 2);
     assert_eq!(gatebench(folder.path(), "compare before nothing").0, 2);
 }
 
 #[test]
-fn figures_that_were_tampered_with_are_found() {
+fn manipulated_figures_are_found() {
     let folder = TempDir::new().unwrap();
     write_run(&folder.path().join("run"), 1, |_| (), |_| ());
     assert_eq!(gatebench(folder.path(), "audit run").0, 0);
@@ -171,5 +171,5 @@ fn figures_that_were_tampered_with_are_found() {
         "{said}"
     );
     let (_, page, _) = gatebench(folder.path(), "report run --format html");
-    assert!(page.contains("cannot be true"), "the report says it too");
+    assert!(page.contains("cannot be true"), "the report states it, too");
 }

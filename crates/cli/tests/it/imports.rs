@@ -58,7 +58,7 @@ fn a_folder_is_imported_and_runs() {
         .gatebench("import kong kong.yml --dir shop")
         .assert_code(0)
         .assert_prints(&[
-            "shop/ has kong.yml, scenario.yaml, suite.yaml",
+            "shop/ contains kong.yml, scenario.yaml, suite.yaml",
             "gatebench run ./shop --smoke",
         ]);
     bench
@@ -92,7 +92,7 @@ fn what_is_not_understood_is_not_supported_by_other_gateways() {
 }
 
 #[test]
-fn a_users_own_file_runs_as_it_is() {
+fn a_configuration_of_the_user_runs_unchanged() {
     let bench = Bench::new();
     bench.write("nginx.conf", NGINX);
     let plan = bench.gatebench("run --config nginx.conf --smoke --dry-run");
@@ -162,7 +162,7 @@ fn log(counts: &[(&str, usize)]) -> String {
 }
 
 #[test]
-fn the_mix_of_a_replay_is_that_of_the_log() {
+fn a_replay_has_the_mix_of_the_log() {
     let _turn = turn();
     let bench = Bench::new();
     let counts = [
@@ -209,7 +209,7 @@ fn the_mix_of_a_replay_is_that_of_the_log() {
 }
 
 #[test]
-fn bad_input_names_the_line_and_the_remedy() {
+fn errors_in_the_input_name_the_line_and_the_remedy() {
     let bench = Bench::new();
     bench.write(
         "kong.yml",

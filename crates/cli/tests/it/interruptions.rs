@@ -74,7 +74,7 @@ fn a_second_ctrl_c_kills_a_gateway_that_does_not_stop() {
 }
 
 #[test]
-fn an_interrupted_run_is_finished_with_resume() {
+fn an_interrupted_run_is_completed_with_resume() {
     let bench = Bench::new();
     bench.suite("reference", 3);
     let session = bench.start("run suite.yaml --dir run");
@@ -108,7 +108,7 @@ fn an_interrupted_run_is_finished_with_resume() {
 }
 
 #[test]
-fn a_killed_gatebench_leaves_no_process_and_what_it_finished() {
+fn a_killed_gatebench_leaves_no_process_and_keeps_finished_trials() {
     let bench = Bench::new();
     bench.suite("reference", 1);
     bench

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::bench::{Bench, MARK, Session};
 
-/// Runs gatebench where it can see no control group.
+/// Runs gatebench without access to control groups.
 fn without_groups<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
     let mut command = Command::new("unshare");
     let inner = bench.command();
@@ -20,7 +20,7 @@ fn without_groups<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
 }
 
 #[test]
-fn parts_of_a_cpu_are_refused_and_whole_ones_are_had_as_cores() {
+fn fractions_of_a_cpu_are_refused_and_whole_cpus_become_cores() {
     let bench = Bench::new();
     let refused = without_groups(&bench, "run suite.yaml --gateway-cpus 0.5 --dir run").wait();
     refused.assert_code(3).assert_says(&[

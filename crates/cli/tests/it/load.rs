@@ -58,7 +58,7 @@ impl Loads {
     }
 }
 
-/// Asserts that standard output is a single JSON document.
+/// Asserts the exit code, and that standard output is a single JSON document.
 #[track_caller]
 pub fn json(finished: &Finished, code: i32) -> Value {
     finished.assert_code(code);
@@ -149,7 +149,7 @@ fn json_has_every_figure_and_null_where_samples_are_few() {
 }
 
 #[test]
-fn several_urls_are_sent_in_turn_and_reported_apart() {
+fn several_urls_are_requested_in_turn_and_reported_separately() {
     let loads = Loads::new();
     let words = format!(
         "load --json --rate 100 -d 200ms --warm-up 0s {} {}",
@@ -170,7 +170,7 @@ fn several_urls_are_sent_in_turn_and_reported_apart() {
 }
 
 #[test]
-fn a_request_is_what_was_asked_for() {
+fn a_request_contains_everything_on_the_command_line() {
     let bench = Bench::new();
     let upstream = Serving::start(&bench, &["upstream", "httpbin"]);
     bench.write("body.json", r#"{"a": 1}"#);
@@ -285,7 +285,7 @@ fn requests_come_from_files_and_with_stages() {
 }
 
 #[test]
-fn thresholds_and_checks_make_the_exit_code() {
+fn thresholds_and_checks_determine_the_exit_code() {
     let loads = Loads::new();
     let quick = "-c 2 -d 200ms --warm-up 0s";
     let kept =
@@ -326,7 +326,7 @@ fn thresholds_and_checks_make_the_exit_code() {
 }
 
 #[test]
-fn a_threshold_over_nothing_is_not_kept() {
+fn a_threshold_without_measurements_is_missed() {
     let loads = Loads::new();
     // The only request arrives during the warm-up.
     let nothing = "--rate 1 --warm-up 100ms -d 100ms";
@@ -353,7 +353,7 @@ fn a_threshold_over_nothing_is_not_kept() {
 }
 
 #[test]
-fn requests_without_a_response_count_with_the_time_waited() {
+fn requests_without_a_response_count_with_their_timeout() {
     let bench = Bench::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
@@ -403,7 +403,7 @@ fn ctrl_c_keeps_the_results() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_named() {
+fn an_unreachable_target_is_named() {
     let bench = Bench::new();
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -436,7 +436,7 @@ fn a_target_that_is_not_there_is_named() {
 }
 
 #[test]
-fn wrong_words_are_refused_before_anything_is_sent() {
+fn invalid_arguments_are_refused_before_anything_is_sent() {
     let bench = Bench::new();
     for (words, said) in [
         ("", "URL"),
@@ -482,7 +482,7 @@ fn wrong_words_are_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn the_hdr_log_holds_every_request() {
+fn the_hdr_log_contains_every_request() {
     let loads = Loads::new();
     let found = loads.json("-c 2 -d 1200ms --warm-up 0s --hdr load.hlog", 0);
     let log = loads.bench.read("load.hlog");
@@ -512,7 +512,7 @@ fn the_hdr_log_holds_every_request() {
 }
 
 #[test]
-fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
+fn the_screen_fits_100_columns_and_names_omitted_percentiles() {
     let loads = Loads::new();
     let words = "-d 200ms --rate 500 --check status=200 --check contains=no-such-thing-in-any-body --threshold errors<0.1%";
     let screen = loads.load(words).assert_code(1).stdout.clone();
@@ -550,7 +550,7 @@ fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
     ] {
         let load = loads.load(flags);
         assert!(load.stdout.contains(said), "{flags}: {}", load.stdout);
-        // A user who reads both streams together sees the plan only once.
+        // The plan is printed only once in both streams together.
         assert!(!load.stderr.contains("GET http"), "{}", load.stderr);
     }
 }

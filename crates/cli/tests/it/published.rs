@@ -107,7 +107,7 @@ fn a_secret_is_in_no_report_and_in_no_file_that_others_may_read() {
 }
 
 #[test]
-fn a_report_publishes_nothing_that_a_link_leads_to() {
+fn a_report_does_not_follow_links() {
     let bench = Bench::new();
     bench
         .gatebench("run suite.yaml --dir run")

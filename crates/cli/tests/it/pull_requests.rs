@@ -17,7 +17,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/pull-request
 /// More arrivals than one connection carries, so that no trial is valid.
 const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
 
-/// Comments of others, which fill the first page of the list.
+/// The number of other comments, which fill the first page of the list.
 const OTHERS: usize = 100;
 
 /// A request to the server.
@@ -34,7 +34,8 @@ struct State {
     calls: Vec<Call>,
 }
 
-/// The comments of one request, as both services keep them. It lives as long as the test process.
+/// A server with the comments of one request, with the API of both services. It runs until the test
+/// process ends.
 struct Server {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -62,7 +63,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The comment of gatebench, which is the only one that is not another's.
+    /// The only comment of gatebench.
     fn comment(&self) -> String {
         let state = self.state.lock().unwrap();
         let [only] = &state.comments[OTHERS..] else {

@@ -1,5 +1,5 @@
-//! How `gatebench load` reaches a server: Unix sockets, TLS, client certificates, and connections
-//! without requests.
+//! Connections of `gatebench load`: Unix sockets, TLS, client certificates, and connections without
+//! requests.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -17,7 +17,7 @@ use crate::load::{json, number};
 use crate::serving::Serving;
 
 #[test]
-fn a_unix_socket_is_reached_and_http2_is_not_taken_for_granted() {
+fn a_unix_socket_is_reached_and_missing_http2_is_reported() {
     let bench = Bench::new();
     let listener = UnixListener::bind(bench.path("server.sock")).unwrap();
     // The thread ends with the test process: it waits for a connection that never comes.
@@ -44,7 +44,7 @@ fn a_unix_socket_is_reached_and_http2_is_not_taken_for_granted() {
 }
 
 #[test]
-fn https_is_verified_unless_that_is_waived() {
+fn https_is_verified_unless_insecure_is_given() {
     let bench = Bench::new();
     let upstream = Serving::start(&bench, &["upstream", "ping", "--tls"]);
     let url = format!("https://{}/ping", upstream.address());
@@ -87,7 +87,7 @@ fn the_response_to_an_unknown_path_lists_the_known_ones() {
     );
 }
 
-/// An nginx that admits only clients with the one certificate that it knows.
+/// An nginx that accepts only clients with a certain certificate.
 struct Guarded {
     nginx: Child,
     port: u16,
@@ -146,14 +146,14 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // The worker ends if the master is asked to stop, but not if the master is killed.
+        // The worker ends if the master is terminated, but not if the master is killed.
         let _ = kill_process(Pid::from_child(&self.nginx), Signal::TERM);
         let _ = self.nginx.wait();
     }
 }
 
 #[test]
-fn a_client_certificate_is_shown_and_an_own_authority_trusted() {
+fn a_client_certificate_is_presented_and_a_given_authority_is_trusted() {
     let bench = Bench::new();
     let guarded = Guarded::start(&bench);
     let load = |flags: &str| {

@@ -23,8 +23,8 @@ struct Far {
 }
 
 impl Far {
-    /// Starts sshd, and makes `far` a host that `ssh` knows in this bench. `cache` is the folder
-    /// for programs on that host.
+    /// Starts sshd, which `ssh far` reaches in this bench. `cache` is the folder for programs on
+    /// that host.
     fn start(bench: &Bench, cache: &Path) -> Self {
         for folder in ["far-tmp", "far-cache", "bin"] {
             fs::create_dir_all(bench.path(folder)).unwrap();
@@ -171,7 +171,7 @@ fn gateways_on_another_host_are_measured_and_leave_nothing() {
         assert!(logs.exists());
     }
     let programs = fs::read_dir(bench.path("far-cache/gatebench")).unwrap();
-    assert_eq!(programs.count(), 1, "it was sent once");
+    assert_eq!(programs.count(), 1, "the program was sent once");
     missing_programs_are_reported(&bench);
 }
 
@@ -196,7 +196,7 @@ fn missing_programs_are_reported(bench: &Bench) {
 }
 
 #[test]
-fn a_connection_that_breaks_ends_what_runs_there() {
+fn a_broken_connection_ends_all_remote_processes() {
     let bench = Bench::new();
     let _far = Far::start(&bench, &bench.path("far-cache"));
     bench.load(LONG_MEASURE);

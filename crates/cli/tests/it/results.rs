@@ -31,7 +31,7 @@ fn the_tour_is_reported_on_the_terminal_and_in_files() {
     );
     assert!(
         !finished.stdout.contains('\x1b') && !finished.stderr.contains('\x1b'),
-        "no colours where there is no terminal"
+        "no colours without a terminal"
     );
     bench.assert_reportable("run", 18);
     assert_first_screen_fits(&bench.path("run"));
@@ -161,7 +161,7 @@ fn a_report_is_rebuilt_byte_for_byte() {
 }
 
 #[test]
-fn json_is_all_that_standard_output_gets() {
+fn with_json_standard_output_contains_only_json() {
     let bench = Bench::new();
     let finished = bench.gatebench("run suite.yaml --dir run --json");
     let findings: serde_json::Value =
@@ -171,7 +171,7 @@ fn json_is_all_that_standard_output_gets() {
 }
 
 #[test]
-fn without_a_directory_a_run_finds_its_own() {
+fn a_run_without_a_directory_creates_one() {
     let bench = Bench::new();
     bench.gatebench("run suite.yaml").assert_measured();
     let runs: Vec<_> = fs::read_dir(bench.path("gatebench-runs"))
@@ -200,7 +200,7 @@ fn a_folder_outside_the_repository_is_a_gateway_like_any_other() {
 }
 
 #[test]
-fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
+fn a_running_gateway_is_measured_and_left_running() {
     let bench = Bench::new();
     let config = |upstream: u16| {
         format!(

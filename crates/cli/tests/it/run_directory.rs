@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::bench::{Bench, LONG_MEASURE, UNHURRIED};
 
 #[test]
-fn a_directory_that_cannot_be_made() {
+fn a_directory_that_cannot_be_created() {
     let bench = Bench::new();
     for out in ["/dev/null/run", "/proc/run", "suite.yaml"] {
         let finished = bench.gatebench(&format!("run suite.yaml --dir {out}"));
@@ -40,7 +40,7 @@ fn a_disk_that_becomes_full() {
         .assert_says(&["environment", "disk/run", "space", "  → "]);
     assert!(
         finished.stdout.contains("reference"),
-        "what was found is said all the same"
+        "the results are reported nevertheless"
     );
 
     disk.free();
@@ -131,7 +131,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// None if the user may not mount.
+    /// Mounts a file system; returns none if the user may not mount.
     fn mount(bench: &Bench, size: &str) -> Option<Self> {
         let at = bench.path("disk");
         std::fs::create_dir(&at).unwrap();
@@ -148,7 +148,7 @@ impl Disk {
     /// Fills the file system completely.
     fn fill(&self) {
         let filler = std::fs::write(self.at.join("filler"), vec![0; 8 << 20]);
-        assert!(filler.is_err(), "it is smaller than that");
+        assert!(filler.is_err(), "the file system is smaller");
     }
 
     /// Frees the space again.

@@ -1,4 +1,4 @@
-//! Parts of gatebench that are servers.
+//! Servers that are part of gatebench.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 
 #[test]
-fn shares_are_of_what_the_trial_itself_found() {
+fn shares_refer_to_the_saturation_of_the_same_trial() {
     let bench = Bench::new();
     bench
         .gatebench("run suite.yaml --smoke --at 90%,50% --dir run")
@@ -34,11 +34,11 @@ fn shares_are_of_what_the_trial_itself_found() {
     }
     let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
     let loads = report["scenarios"][0]["phases"].as_array().unwrap();
-    assert_eq!(loads.len(), 1, "shares are no loads to rank by: {loads:?}");
+    assert_eq!(loads.len(), 1, "loads at shares are not ranked: {loads:?}");
 }
 
 #[test]
-fn a_plan_has_its_shares_and_wrong_ones_are_refused() {
+fn a_plan_states_its_shares_and_invalid_shares_are_refused() {
     let bench = Bench::new();
     let run = bench.gatebench("run suite.yaml --at 90%,50%,90% --dry-run");
     run.assert_code(0);

@@ -1,4 +1,4 @@
-//! A soak that a user stops and resumes.
+//! A soak that is interrupted and resumed.
 
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn soak(bench: &Bench) -> Value {
 }
 
 #[test]
-fn a_soak_that_was_stopped_is_kept_and_goes_on_with_another_process() {
+fn an_interrupted_soak_is_kept_and_continues_with_another_process() {
     let _turn = turn();
     let bench = Bench::new();
     let words = "soak reference --scenario ./ping.yaml --connections 8 --duration 8s --dir run";
@@ -33,7 +33,7 @@ fn a_soak_that_was_stopped_is_kept_and_goes_on_with_another_process() {
     let resumed = bench.gatebench("soak --resume run");
     assert!(
         matches!(resumed.code, Some(0 | 1 | 4)),
-        "a verdict on so short a time may be any: {}",
+        "after such a short time, any verdict is possible: {}",
         resumed.stdout
     );
     assert!(resumed.stdout.contains("Endurance"), "{}", resumed.stdout);

@@ -52,7 +52,7 @@ fn write_gateway_that_fails_once(bench: &Bench) {
 }
 
 #[test]
-fn a_suite_may_try_again_too() {
+fn a_suite_also_repeats_failed_trials() {
     let bench = Bench::new();
     write_gateway_that_fails_once(&bench);
     bench.suite("./mine", 1);
@@ -67,7 +67,7 @@ fn a_suite_may_try_again_too() {
 }
 
 #[test]
-fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
+fn a_failed_trial_is_repeated_and_both_are_kept() {
     let bench = Bench::new();
     bench.write("mine-spec.yaml", SPECIFICATION);
     write_gateway_that_fails_once(&bench);
@@ -93,7 +93,7 @@ fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
 }
 
 #[test]
-fn a_specification_without_a_gateway_asks_the_upstream() {
+fn a_specification_without_a_gateway_loads_the_upstream() {
     let bench = Bench::new();
     let text = SPECIFICATION
         .replace("  - start_gateway\n", "")
@@ -112,7 +112,7 @@ fn a_specification_without_a_gateway_asks_the_upstream() {
 }
 
 #[test]
-fn threads_are_for_the_engines_that_take_them() {
+fn threads_are_only_for_generators_that_support_them() {
     let bench = Bench::new();
     let text = SPECIFICATION.replace("connections: 4,", "connections: 4, threads: 2,");
     bench.write("mine-spec.yaml", &text);
@@ -130,7 +130,7 @@ fn threads_are_for_the_engines_that_take_them() {
 }
 
 #[test]
-fn a_script_beside_the_specification_is_sent_by_wrk() {
+fn a_script_next_to_the_specification_is_run_by_wrk() {
     if !installed("wrk") {
         return;
     }
@@ -166,7 +166,7 @@ fn a_script_beside_the_specification_is_sent_by_wrk() {
 }
 
 #[test]
-fn an_impossible_run_is_refused_before_anything_starts() {
+fn an_impossible_specification_is_refused_before_anything_starts() {
     let bench = Bench::new();
     let wrong = SPECIFICATION.replace("path: /ping,", "path: /pong,");
     bench.write("mine-spec.yaml", &wrong);
@@ -216,8 +216,8 @@ files: [{template: gateway.json, to: gateway.json}]
 start: [ '{{ binary }}', '{{ work }}/gateway.json' ]
 ";
 
-/// Creates a repository with two commits. Their builds create the program `gw` in versions 1.0 and
-/// 2.0, which needs a file that was built in the same commit.
+/// Creates a repository with two commits. Their builds create versions 1.0 and 2.0 of the program
+/// `gw`.
 fn repository(bench: &Bench) {
     let git = |words: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@example.test"];
@@ -244,7 +244,7 @@ fn repository(bench: &Bench) {
 }
 
 #[test]
-fn two_commits_are_built_and_stand_side_by_side() {
+fn two_commits_are_built_and_compared() {
     let bench = Bench::new();
     repository(&bench);
     bench.write("mine-spec.yaml", SPECIFICATION);

@@ -1,5 +1,5 @@
 //! Runs every scenario of every suite in the shortest length on the reference gateway, and many of
-//! them on nginx. If a gateway has the features, all cases and checks must hold; otherwise the
+//! them on nginx. If a gateway has the features, all cases and checks must pass; otherwise, the
 //! scenario is *not supported*.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,10 @@ fn is_whole(suite: &str) -> bool {
     WHOLE_OF_SOAP.contains(&suite) || WHOLE_OF_OTHERS.contains(&suite)
 }
 
-/// The number of scenarios in one run, which must end before a test loses its patience.
+/// The number of scenarios in one run, which must end before the test times out.
 const RUN_SCENARIOS: usize = 16;
 
-/// Features that scenarios need but the reference gateway lacks. It must have every other one.
+/// Features that scenarios need but the reference gateway lacks. It must have all others.
 const NOT_BY_REFERENCE: [&str; 1] = ["admin"];
 const NOT_BY_NGINX: [&str; 12] = [
     "admin",
@@ -73,8 +73,8 @@ fn disturbed(suite: &Suite) -> Vec<String> {
 }
 
 /// Runs a command in the shortest length, and returns the outcome of each trial. All checks of the
-/// scenarios must hold. On a busy machine, a response may come too late, so failed scenarios are
-/// run once more, alone.
+/// scenarios must pass. On a busy machine, a response may be late, so failed scenarios are run once
+/// more, alone.
 fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
     let (mut outcomes, failed) = smoke_once(words, gateways);
     let suite = words
@@ -148,7 +148,7 @@ fn wrong(record: &Value) -> Option<String> {
 }
 
 /// Reports whether a gateway has everything that a scenario needs.
-fn is_had(variant: &str, scenario: &Scenario) -> bool {
+fn has_everything(variant: &str, scenario: &Scenario) -> bool {
     let mut lacked: Vec<&str> = match variant {
         it if it.starts_with("nginx-lua") => NOT_BY_NGINX_WITH_LUA.into(),
         it if it.starts_with("nginx") => NOT_BY_NGINX.into(),
@@ -173,14 +173,18 @@ fn assert_supported(outcomes: &Outcomes) {
     let scenarios = Library::default().scenarios().unwrap();
     for ((name, variant), outcome) in outcomes {
         let scenario = scenarios.iter().find(|it| it.document.scenario == *name);
-        let is_had = is_had(variant, &scenario.unwrap().document);
-        let expected = if is_had { "completed" } else { "not_supported" };
+        let has_everything = has_everything(variant, &scenario.unwrap().document);
+        let expected = if has_everything {
+            "completed"
+        } else {
+            "not_supported"
+        };
         assert_eq!(outcome, expected, "{name} on {variant}");
     }
 }
 
-/// Runs every other scenario of the suites that define no loads; a single test of all would take
-/// longest.
+/// Runs every other scenario of the suites that define no loads. A single test of all of them would
+/// take too long.
 #[track_caller]
 fn half_of_the_plain_scenarios_holds(half: usize) {
     let plain = suites()
@@ -219,17 +223,17 @@ fn plain_scenarios_hold(names: &[String], gateway: &str) {
 }
 
 #[test]
-fn scenarios_of_suites_without_loads_of_their_own_hold() {
+fn scenarios_of_suites_with_the_common_load_pass() {
     half_of_the_plain_scenarios_holds(0);
 }
 
 #[test]
-fn the_other_scenarios_of_suites_without_loads_of_their_own_hold() {
+fn the_other_scenarios_of_suites_with_the_common_load_pass() {
     half_of_the_plain_scenarios_holds(1);
 }
 
 #[test]
-fn changes_during_a_load_hold() {
+fn scenarios_with_changes_during_the_load_pass() {
     let mut seen = 0;
     for suite in suites() {
         let names = disturbed(&suite);
@@ -267,17 +271,17 @@ fn whole_suites_hold(suites: &[&str]) {
 }
 
 #[test]
-fn the_suites_of_documents_about_soap_hold_without_a_gateway_too() {
+fn the_suites_of_soap_documents_also_pass_without_a_gateway() {
     whole_suites_hold(&WHOLE_OF_SOAP);
 }
 
 #[test]
-fn the_suites_of_documents_hold_without_a_gateway_too() {
+fn the_suites_of_other_documents_also_pass_without_a_gateway() {
     whole_suites_hold(&WHOLE_OF_OTHERS);
 }
 
 #[test]
-fn nginx_with_lua_does_what_it_has_of_soap() {
+fn nginx_with_lua_passes_the_soap_scenarios_that_it_supports() {
     let outcomes = smoke("soap --no-direct", &["nginx-lua"]);
     assert_supported(&outcomes);
     let done: BTreeSet<&str> = outcomes
@@ -293,7 +297,7 @@ fn nginx_with_lua_does_what_it_has_of_soap() {
 }
 
 #[test]
-fn cold_starts_have_a_section_of_their_own() {
+fn cold_starts_have_a_separate_section() {
     let _turn = turn();
     let bench = Bench::new();
     bench
@@ -333,7 +337,7 @@ fn cold_starts_have_a_section_of_their_own() {
 }
 
 #[test]
-fn every_suite_is_run_by_one_of_these() {
+fn the_suites_named_here_exist() {
     for name in WHOLE_OF_SOAP.into_iter().chain(WHOLE_OF_OTHERS) {
         assert!(suites().iter().any(|suite| suite.suite == name), "{name}");
     }

@@ -1,6 +1,6 @@
-//! Limits how many tests with a bench run at once. Most tests wait, so more of them run than
-//! there are cores. Of the tests that judge by time or keep all cores busy for seconds, only
-//! one runs at a time. A test that waits for its turn or its slot occupies a thread of the test
+//! Limits the number of tests with a bench that run at the same time. Most tests wait, so more of
+//! them run than there are cores. Tests that depend on timing or keep all cores busy for seconds
+//! run one at a time. A test that waits for its turn or its slot occupies a thread of the test
 //! harness.
 
 use std::cell::Cell;
@@ -18,12 +18,12 @@ thread_local! {
     static HAS_SLOT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Waits until no other test has its turn. Call this before the test makes its bench; otherwise the
-/// test holds a slot while it waits. A failed test gives up its turn as well.
+/// Waits until no other test has its turn. Call this before the test creates its bench; otherwise,
+/// the test holds a slot while it waits. A failed test also gives up its turn.
 pub fn turn() -> MutexGuard<'static, ()> {
     assert!(
         !HAS_SLOT.get(),
-        "the test has made its bench before its turn"
+        "the test created its bench before its turn"
     );
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -39,7 +39,7 @@ impl Serving {
         }
     }
 
-    /// The file with the certificate that the upstream claims to present.
+    /// The file with the certificate that the upstream has printed.
     fn certificate(&self) -> PathBuf {
         self.folder.path().join("shown.pem")
     }
@@ -107,7 +107,7 @@ fn write(folder: &Path, identity: &Identity) -> (String, String) {
 }
 
 #[test]
-fn curl_accepts_the_certificate_it_shows_and_keeps_the_connection() {
+fn curl_accepts_the_printed_certificate_and_keeps_the_connection() {
     for backend in [&[][..], &["--backend", "epoll"]] {
         let serving = Serving::start(backend);
         for version in [&["--tlsv1.2", "--tls-max", "1.2"][..], &["--tlsv1.3"]] {
@@ -150,7 +150,7 @@ fn openssl_resumes_its_session() {
 }
 
 #[test]
-fn given_certificates_are_shown_and_clients_show_theirs() {
+fn given_certificates_are_presented_and_client_certificates_are_required() {
     let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (cert, key) = write(ours.path(), &self_signed(&["localhost"]).unwrap());
     let (client_cert, client_key) = write(theirs.path(), &self_signed(&["client"]).unwrap());
@@ -172,7 +172,7 @@ fn given_certificates_are_shown_and_clients_show_theirs() {
 }
 
 #[test]
-fn mistakes_name_their_file_and_end_with_two() {
+fn mistakes_name_their_file_and_exit_with_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let (cert, _) = write(folder.path(), &self_signed(&["localhost"]).unwrap());
     for (options, expected) in [

@@ -277,13 +277,12 @@ impl Block {
 
     /// The text of a file.
     pub fn code(caption: impl Into<Text>, text: &str, is_command: bool) -> Self {
-        let (caption, text) = (caption.into(), text.to_owned());
-        Part::Code(Code {
-            caption,
-            text,
+        let code = Code {
+            caption: caption.into(),
+            text: text.to_owned(),
             is_command,
-        })
-        .into()
+        };
+        Part::Code(code).into()
     }
 
     /// Blocks of a card that belong together, with CSS classes for colour and layout.

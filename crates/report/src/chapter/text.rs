@@ -83,11 +83,10 @@ pub struct Entry {
 impl Head {
     /// The header of a text column.
     pub fn text(words: impl Into<String>) -> Self {
-        let (words, class) = (words.into(), String::new());
+        let is_text = true;
         Self {
-            words,
-            is_text: true,
-            class,
+            is_text,
+            ..Self::number(words)
         }
     }
 
@@ -98,9 +97,8 @@ impl Head {
 
     /// The header of a number column, preceded by the colour of a CSS class.
     pub fn coloured(words: impl Into<String>, class: String) -> Self {
-        let words = words.into();
         Self {
-            words,
+            words: words.into(),
             is_text: false,
             class,
         }
@@ -184,9 +182,10 @@ impl Entry {
 
 impl<T: Into<Text>> From<T> for Entry {
     fn from(words: T) -> Self {
-        let svg = String::new();
-        let words = vec![words.into()];
-        Self { words, svg }
+        Self {
+            words: vec![words.into()],
+            svg: String::new(),
+        }
     }
 }
 
@@ -222,12 +221,11 @@ impl Text {
     }
 
     fn with(mut self, words: &str, is_strong: bool, class: &str) -> Self {
-        let (text, class) = (words.to_owned(), class.to_owned());
-        if !text.is_empty() {
+        if !words.is_empty() {
             self.spans.push(Span {
-                text,
+                text: words.to_owned(),
                 is_strong,
-                class,
+                class: class.to_owned(),
             });
         }
         self
@@ -240,9 +238,9 @@ impl Text {
 
     /// Makes all of the text bold if `is_strong`.
     pub fn strong_if(mut self, is_strong: bool) -> Self {
-        self.spans
-            .iter_mut()
-            .for_each(|it| it.is_strong |= is_strong);
+        for span in &mut self.spans {
+            span.is_strong |= is_strong;
+        }
         self
     }
 

@@ -94,10 +94,7 @@ impl Bar {
             svg.bar(class, at, ((to - from).abs().max(1.5), BAR), &self.tip);
             let (low, high) = (axis.at(self.ends.0), axis.at(self.ends.1));
             if high - low > 0.5 {
-                svg.line("ends", (low, middle), (high, middle));
-                for end in [low, high] {
-                    svg.line("ends", (end, middle - 3.0), (end, middle + 3.0));
-                }
+                svg.interval("ends", (low, high), middle, 3.0);
             }
         }
         let class = match has_parts && !self.is_part {

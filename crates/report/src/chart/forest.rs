@@ -58,11 +58,8 @@ impl Forest {
         svg.begin_group(class);
         let at = (self.axis.at(point.result.ratio), middle);
         if let Some(interval) = point.result.interval {
-            let (low, high) = (self.axis.at(interval.low), self.axis.at(interval.high));
-            svg.line("whisker", (low, middle), (high, middle));
-            for end in [low, high] {
-                svg.line("whisker", (end, middle - 4.0), (end, middle + 4.0));
-            }
+            let ends = (self.axis.at(interval.low), self.axis.at(interval.high));
+            svg.interval("whisker", ends, middle, 4.0);
             svg.dot("mean", at, 4.5, point.text);
         } else if point.result.ratio.is_finite() {
             svg.dot("dot hollow", at, 4.0, point.text);

@@ -10,7 +10,7 @@ const TITLE: f64 = 26.0;
 /// The space at the right of a chart whose lines have no labels.
 const RIGHT: f64 = 12.0;
 const LABEL_COLUMNS: usize = 14;
-/// How much wider the bold labels of lines are than others.
+/// The width of bold labels, relative to other labels.
 const BOLD: f64 = 1.2;
 
 /// A chart of lines.
@@ -38,7 +38,7 @@ pub struct Panel {
     pub height: f64,
     /// The axis.
     pub up: Ticked,
-    /// Values that should not be exceeded, each with its label.
+    /// Limits that the values should not exceed, each with its label.
     pub bounds: Vec<(f64, String)>,
     pub series: Vec<Series>,
 }
@@ -136,12 +136,10 @@ impl<'a> Lines<'a> {
         let series = || self.panels.iter().flat_map(|it| &it.series);
         let labels: Vec<String> = series().map(Series::short).collect();
         let labels = room(labels.iter().map(|it| &**it));
-        let labels = if labels > 0.0 {
-            labels * BOLD + GAP
-        } else {
-            RIGHT
+        let right = match labels > 0.0 {
+            true => self.width - labels * BOLD - GAP,
+            false => self.width - RIGHT,
         };
-        let right = self.width - labels;
         let across = self.across.axis.on((left, right));
         let mut end = TOP;
         let area = |panel: &Panel| {
@@ -245,11 +243,10 @@ impl Series {
 impl Dot {
     /// Returns a point of the usual size.
     pub fn new(at: (f64, f64), style: &'static str, tip: String) -> Self {
-        let radius = 3.5;
         Self {
             at,
             style,
-            radius,
+            radius: 3.5,
             tip,
         }
     }

@@ -39,17 +39,16 @@ pub struct Names {
 }
 
 impl Names {
-    /// Takes the unique id, the title, and the figures as sentences.
+    /// The unique id, the title, and the figures as sentences.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
         description: impl Into<String>,
     ) -> Self {
-        let (id, title, description) = (id.into(), title.into(), description.into());
         Self {
-            id,
-            title,
-            description,
+            id: id.into(),
+            title: title.into(),
+            description: description.into(),
         }
     }
 
@@ -99,7 +98,7 @@ impl Ticked {
         Self { name, ..self }
     }
 
-    /// Writes the labels below `bottom`, and leaves out a label that would touch the previous one.
+    /// Writes the labels below `bottom`, except labels that would touch the previous one.
     fn below(&self, svg: &mut Svg, axis: Axis, bottom: f64, width: f64) {
         let mut free = f64::NEG_INFINITY;
         for (value, label) in &self.ticks {

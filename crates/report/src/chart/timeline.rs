@@ -45,11 +45,10 @@ struct PhaseAxes {
 impl Axes {
     /// Axes that cover all these charts; none if they have no data.
     pub fn over(charts: &[Vec<Phase<'_>>]) -> Option<Self> {
-        let phases: Vec<PhaseAxes> = distinct(charts.iter().flatten().map(|it| it.name))
-            .into_iter()
-            .enumerate()
-            .filter_map(|(index, name)| PhaseAxes::over(index, name, charts))
-            .collect();
+        let names = distinct(charts.iter().flatten().map(|it| it.name));
+        let phases = names.into_iter().enumerate();
+        let phases = phases.filter_map(|(index, name)| PhaseAxes::over(index, name, charts));
+        let phases: Vec<PhaseAxes> = phases.collect();
         (!phases.is_empty()).then_some(Self { phases })
     }
 }
@@ -115,13 +114,11 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
 }
 
 fn draw_rate(svg: &mut Svg, seconds: &[Second], axes: &PhaseAxes) {
-    let points: Vec<(f64, f64)> = seconds
-        .iter()
-        .map(|second| {
-            let x = axes.time.at(f64::from(second.second));
-            (x, axes.rate.at(second.completed as f64))
-        })
-        .collect();
+    let point = |second: &Second| {
+        let x = axes.time.at(f64::from(second.second));
+        (x, axes.rate.at(second.completed as f64))
+    };
+    let points: Vec<(f64, f64)> = seconds.iter().map(point).collect();
     svg.area("fill", &points, TOP + STRIP);
     svg.polyline("curve thin", &points);
 }

@@ -55,23 +55,17 @@ pub fn round_to_three(value: f64) -> f64 {
 
 /// A ratio and its interval, `0.61×` and `0.58–0.64`; the interval is empty if there is none.
 pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
-    // With two decimals, a narrow interval would look like a point.
-    let narrow = |width: f64| if width < 0.02 { 3 } else { 2 };
-    let places = result
-        .interval
-        .map_or(2, |interval| narrow(interval.high - interval.low));
-    let number = |value: f64| format!("{value:.places$}");
     // A comparison without a block has no ratio.
     if result.ratio.is_nan() {
         return ("–".into(), String::new());
     }
-    let interval = result
-        .interval
-        .map(|interval| format!("{}–{}", number(interval.low), number(interval.high)));
-    (
-        format!("{}×", number(result.ratio)),
-        interval.unwrap_or_default(),
-    )
+    // With two decimals, a narrow interval would look like a point.
+    let is_narrow = result.interval.is_some_and(|it| it.high - it.low < 0.02);
+    let places = if is_narrow { 3 } else { 2 };
+    let number = |value: f64| format!("{value:.places$}");
+    let interval = result.interval.iter();
+    let interval = interval.map(|it| format!("{}–{}", number(it.low), number(it.high)));
+    (format!("{}×", number(result.ratio)), interval.collect())
 }
 
 /// A difference with its sign, `+1.24` or `−0.310`, and the ends of its interval, `1.10–1.38`.
@@ -122,13 +116,12 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
 pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
     seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let items = seen
-        .into_iter()
-        .map(|(what, count)| format!("{} × {what}", grouped(*count as f64)));
-    items.collect::<Vec<_>>().join(", ")
+    let items = seen.into_iter();
+    let items = items.map(|(what, count)| format!("{} × {what}", grouped(*count as f64)));
+    Vec::from_iter(items).join(", ")
 }
 
-/// A share in per cent, with enough decimals that a small share does not become 0.
+/// A share in percent, with enough decimals that a small share does not become 0.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = match value.abs() {
@@ -146,11 +139,8 @@ pub fn duration(seconds: f64) -> String {
         s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
         s => {
             let hours = s / 3_600.0;
-            let text = if hours < 20.0 {
-                format!("{hours:.1}")
-            } else {
-                format!("{hours:.0}")
-            };
+            let decimals = if hours < 20.0 { 1 } else { 0 };
+            let text = format!("{hours:.decimals$}");
             format!("{} h", text.trim_end_matches(".0"))
         }
     }
@@ -159,11 +149,8 @@ pub fn duration(seconds: f64) -> String {
 /// The first letter in upper case.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|first| first.to_uppercase().to_string())
-        .unwrap_or_default();
-    first + letters.as_str()
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.collect::<String>() + letters.as_str()
 }
 
 /// A time in UTC, to the second: `2026-11-21 10:07:42 UTC`. The input is in RFC 3339 format.

@@ -1,5 +1,5 @@
-//! Units and their scales. A column or an axis has one scale for all its values, so that these can
-//! be compared by eye.
+//! Units and their scales. A column or an axis has one scale for all its values, so that they are
+//! easy to compare.
 
 use gatebench_stats::Estimate;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub enum Unit {
 pub struct UnitScale {
     /// A value is divided by this before it is written.
     pub divisor: f64,
-    /// Follows the number directly, as the `k` in `41.2k`.
+    /// The letter directly after the number, like the `k` in `41.2k`.
     pub letter: &'static str,
     /// The unit, for the header of the column; empty for a plain count.
     pub unit: &'static str,
@@ -55,7 +55,7 @@ const BIT_RATES: &[UnitScale] = &[
     step(1e6, "Mbit/s"),
     step(1e9, "Gbit/s"),
 ];
-// A single scale, so that the rows of a table can be compared by eye.
+// A single scale makes the rows of a table easy to compare.
 const CPU_TIMES: &[UnitScale] = &[scale(1e3, 0.0, "", "µs")];
 const RATES: &[UnitScale] = &[
     scale(1.0, 0.0, "", "/s"),
@@ -127,10 +127,7 @@ impl UnitScale {
         let sizes = || values.iter().filter(|it| it.is_finite() && **it != 0.0);
         let keeps_figures = |scale: &Self| sizes().all(|it| it.abs() / scale.divisor >= 0.1);
         let length = |scale: &Self| sizes().map(|it| scale.number(*it).chars().count()).max();
-        let scales = unit
-            .scales()
-            .iter()
-            .map(|scale| scale.with_letter_in_unit());
+        let scales = unit.scales().iter().map(|it| it.with_letter_in_unit());
         let scales = scales.filter(keeps_figures);
         let all = || Self::of_all(values.iter().copied(), unit);
         scales.min_by_key(length).unwrap_or_else(all)
@@ -142,9 +139,8 @@ impl UnitScale {
             ("M", "/s") => "M/s",
             _ => return self,
         };
-        let letter = "";
         Self {
-            letter,
+            letter: "",
             unit,
             ..self
         }
@@ -175,13 +171,11 @@ impl UnitScale {
         if value == 0.0 {
             return "0".into();
         }
-        let short = round_to_three(value / self.divisor);
-        let number = if short >= 1e3 {
-            grouped(short)
-        } else {
-            short.to_string()
+        let number = match round_to_three(value / self.divisor) {
+            long if long >= 1e3 => grouped(long),
+            short => short.to_string(),
         };
-        self.with_unit(format!("{number}{}", self.letter))
+        self.with_unit(number + self.letter)
     }
 
     fn with_unit(self, number: String) -> String {
@@ -279,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_carry_no_needless_zeros() {
+    fn ticks_have_no_superfluous_zeros() {
         let scale = UnitScale::of(50_000.0, Unit::RequestsPerSecond);
         assert_eq!(scale.tick(50_000.0), "50k/s");
         assert_eq!(scale.tick(0.0), "0");
@@ -289,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_names_its_blocks() {
+    fn a_range_states_its_blocks() {
         let three = Estimate::of_blocks(&[39_800.0, 41_200.0, 42_000.0]).unwrap();
         assert_eq!(
             range(&three, Unit::RequestsPerSecond),

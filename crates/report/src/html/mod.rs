@@ -1,6 +1,6 @@
 //! The page: one file that needs no network and no script, in light and dark, for screens of any
-//! width and for paper. It is well-formed XML as well as HTML, so that a parser can prove that
-//! nothing escaped its element.
+//! width and for paper. It is also well-formed XML, so that tests can parse it and verify that all
+//! text is escaped.
 
 mod pages;
 

@@ -24,11 +24,11 @@ const TEMPLATES: [(&str, &str); 5] = templates!(
 /// The style sheet of every page.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// Fills in a template, one of the report's or of `further` ones, each with its name. They may use
-/// the report's. The view is `page` in all of them.
+/// Fills in a template of the report or of `further` templates, each given with its name, which may
+/// include those of the report. Templates refer to the view as `page`.
 ///
 /// # Panics
-/// A template is not valid, or names what the view lacks.
+/// A template is not valid, or it uses a field that the view lacks.
 pub fn fill(
     further: &[(&'static str, &'static str)],
     template: &str,
@@ -51,17 +51,12 @@ pub fn fill(
     let text = environment
         .get_template(template)
         .and_then(|template| template.render(context! { style => STYLE, page }))
-        .expect("the templates name only what the view has, whatever the findings");
-    without_hostile(text)
+        .expect("the templates use only fields that every view has");
+    without_hostile(&text)
 }
 
 /// Replaces characters that may occur in a gateway's log but not in a page: those that XML forbids,
 /// and those that would reverse the reading direction of the text after them.
-fn without_hostile(text: String) -> String {
-    let hostile = |character| is_forbidden(character) || is_direction(character);
-    if text.contains(hostile) {
-        text.replace(hostile, "\u{fffd}")
-    } else {
-        text
-    }
+fn without_hostile(text: &str) -> String {
+    text.replace(|c| is_forbidden(c) || is_direction(c), "\u{fffd}")
 }

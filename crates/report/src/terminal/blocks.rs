@@ -124,13 +124,11 @@ impl Sheet {
     /// Writes lines in columns, or, if one is too wide, each cell after its name.
     fn brief(&mut self, lines: &[Line]) {
         let cell = |words: &Text| (text::clean(&words.plain()), style_of_first(&words.spans));
-        let cells = |line: &Line| {
-            std::iter::once(&line.name)
-                .chain(&line.brief)
-                .map(cell)
-                .collect()
-        };
-        let rows: Vec<Vec<Cell>> = lines.iter().map(cells).collect();
+        let rows = lines.iter().map(|line| {
+            let texts = std::iter::once(&line.name).chain(&line.brief);
+            texts.map(cell).collect()
+        });
+        let rows: Vec<Vec<Cell>> = rows.collect();
         if lines.iter().all(|it| it.more.is_empty()) && self.columns(&rows) {
             return;
         }
@@ -149,17 +147,14 @@ impl Sheet {
         }
     }
 
-    /// Writes coloured text in columns; all columns have the same width. If they do not
-    /// fit and there are fewer lines than columns, each column becomes a line.
+    /// Writes coloured text in columns of the same width. If they do not fit and there are fewer
+    /// lines than columns, each column becomes a line.
     fn marks(&mut self, table: &Lines) {
-        let head = |words: &str| (words.to_owned(), Style::Soft);
-        let heads = table.heads[1..].iter().map(|it| head(&it.words));
-        let mut rows = vec![
-            std::iter::once(head(""))
-                .chain(heads)
-                .collect::<Vec<Cell>>(),
-        ];
-        rows.extend(table.lines.iter().map(marked));
+        let heads = table.heads[1..].iter().map(|it| it.words.clone());
+        let heads = std::iter::once(String::new()).chain(heads);
+        let heads: Vec<Cell> = heads.map(|words| (words, Style::Soft)).collect();
+        let rows = table.lines.iter().map(marked);
+        let mut rows: Vec<Vec<Cell>> = std::iter::once(heads).chain(rows).collect();
         let columns = table.heads.len() - 1;
         if table.lines.len() < columns && !self.fits(&rows) {
             let column = |at: usize| rows.iter().filter_map(|row| row.get(at).cloned()).collect();
@@ -198,16 +193,13 @@ impl Sheet {
 /// The name of a line and its cells, each cell in the style of its first part.
 fn marked(line: &Line) -> Vec<Cell> {
     let cell = |entry: &Entry| {
-        let style = entry
-            .words
-            .first()
-            .map_or(Style::Plain, |it| style_of_first(&it.spans));
+        let first = entry.words.first();
+        let style = first.map_or(Style::Plain, |it| style_of_first(&it.spans));
         (entry.plain(), style)
     };
     let name = (line.name.plain(), Style::Plain);
-    std::iter::once(name)
-        .chain(line.cells.iter().map(cell))
-        .collect()
+    let cells = line.cells.iter().map(cell);
+    std::iter::once(name).chain(cells).collect()
 }
 
 /// The style of the first part.
@@ -227,11 +219,8 @@ fn name_width(rows: &[Vec<Cell>]) -> usize {
 /// The width of the widest cell after the names, with the gap before it.
 fn column_width(rows: &[Vec<Cell>]) -> usize {
     let cells = rows.iter().flat_map(|row| &row[1..]);
-    cells
-        .map(|(words, _)| text::width(words))
-        .max()
-        .unwrap_or(0)
-        + GAP
+    let widths = cells.map(|(words, _)| text::width(words));
+    widths.max().unwrap_or(0) + GAP
 }
 
 /// The name and the cells of a line.
@@ -293,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_everything_names_no_place() {
+    fn a_limit_that_applies_everywhere_has_no_place() {
         let note = Note {
             word: "limited",
             places: vec![Place::everywhere("It was late.".to_owned())],

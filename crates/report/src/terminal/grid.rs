@@ -33,29 +33,22 @@ impl Slot<'_> {
 
 /// The lines of the table.
 pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
-    let longest = table
-        .rows
-        .iter()
-        .map(|row| text::width(&text::clean(&row.name)));
-    let of_parts = table.rows.iter().any(|row| row.name != row.variant);
-    let most = if of_parts {
-        PART_COLUMNS_MAX
-    } else {
-        NAME_COLUMNS_MAX
+    let names = table.rows.iter().map(|row| text::clean(&row.name));
+    let longest = names.map(|name| text::width(&name)).max().unwrap_or(0);
+    let most = match table.rows.iter().any(|row| row.name != row.variant) {
+        true => PART_COLUMNS_MAX,
+        false => NAME_COLUMNS_MAX,
     };
-    let name_width = longest.max().unwrap_or(0).clamp(NAME_COLUMNS_MIN, most);
-    let mut lines = Vec::new();
-    for slots in parts(table, columns - name_width) {
-        let part = Part {
-            table,
-            slots,
-            name_width,
-            columns,
-            paint,
-        };
-        lines.extend(part.lines());
-    }
-    lines
+    let name_width = longest.clamp(NAME_COLUMNS_MIN, most);
+    let part = |slots| Part {
+        table,
+        slots,
+        name_width,
+        columns,
+        paint,
+    };
+    let parts = parts(table, columns - name_width).into_iter();
+    parts.flat_map(|slots| part(slots).lines()).collect()
 }
 
 /// The style of a median, or of its replacement.
@@ -73,9 +66,6 @@ pub fn style_of(cell: &Cell) -> Style {
 /// one group, otherwise as many as fit.
 fn parts(table: &Table, room: usize) -> Vec<Vec<Slot<'_>>> {
     let all = slots(table);
-    if all.is_empty() {
-        return vec![all];
-    }
     if total_width(&all) <= room {
         return vec![all];
     }
@@ -101,14 +91,16 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
             let cells = || table.rows.iter().map(|row| &row.cells[group][index]);
             let signs = cells().map(|cell| text::width(cell.signs()));
             let signs = signs.max().unwrap_or(0);
-            let heads = [text::width(&column.head[0]), text::width(&column.subhead())];
-            let contents =
-                cells().flat_map(|cell| [text::width(cell.median()), text::width(cell.range())]);
+            let subhead = column.subhead();
+            let contents = cells().flat_map(|cell| [cell.median(), cell.range()]);
+            let widths = contents
+                .chain([&*column.head[0], &subhead])
+                .map(text::width);
             slots.push(Slot {
                 group,
                 index,
                 column,
-                width: heads.into_iter().chain(contents).max().unwrap_or(0) + signs,
+                width: widths.max().unwrap_or(0) + signs,
                 signs,
             });
         }
@@ -116,23 +108,17 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
     slots
 }
 
-/// The width of the slots, with the gap before each.
-fn total_width(slots: &[Slot<'_>]) -> usize {
-    let mut last_group = None;
-    let mut total = 0;
-    for slot in slots {
-        total += gap(last_group, slot.group) + slot.width;
-        last_group = Some(slot.group);
-    }
-    total
+/// The slots, each with the gap before it.
+fn with_gaps<'s, 'a>(slots: &'s [Slot<'a>]) -> impl Iterator<Item = (&'s Slot<'a>, usize)> {
+    slots.iter().enumerate().map(|(at, slot)| {
+        let continues = at > 0 && slots[at - 1].group == slot.group;
+        (slot, if continues { GAP } else { GROUP_GAP })
+    })
 }
 
-fn gap(last_group: Option<usize>, group: usize) -> usize {
-    if last_group == Some(group) {
-        GAP
-    } else {
-        GROUP_GAP
-    }
+/// The width of the slots, with the gap before each.
+fn total_width(slots: &[Slot<'_>]) -> usize {
+    with_gaps(slots).map(|(slot, gap)| gap + slot.width).sum()
 }
 
 /// Slots next to each other, with the names on the left.
@@ -146,45 +132,37 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![self.loads()];
-        lines.push(self.line("", Style::Soft, |slot| slot.column.head[0].to_string()));
-        lines.push(self.line("", Style::Soft, |slot| slot.column.subhead()));
         let rule = "─".repeat(self.name_width + total_width(&self.slots));
-        lines.push(self.paint.with(Style::Soft, &rule));
+        let rule = self.paint.with(Style::Soft, &rule);
+        let mut lines = vec![
+            self.loads(),
+            self.line("", Style::Soft, |slot| slot.column.head[0].clone()),
+            self.line("", Style::Soft, |slot| slot.column.subhead()),
+            rule.clone(),
+        ];
         for row in &self.table.rows {
             self.row(row, &mut lines);
         }
-        lines.push(self.paint.with(Style::Soft, &rule));
+        lines.push(rule);
         lines
     }
 
     /// The load of each group, above its columns.
     fn loads(&self) -> String {
         let mut line = " ".repeat(self.name_width);
-        let mut last_group = None;
-        for slot in &self.slots {
-            if last_group != Some(slot.group) {
-                let group: Vec<Slot<'_>> = self.of_group(slot.group);
-                let width = total_width(&group) - GROUP_GAP;
-                let group = &self.table.groups[slot.group];
-                let label = if group.label.is_empty() {
-                    &group.phase
-                } else {
-                    &group.label
-                };
-                let label = text::clean(label);
-                let label = text::truncate(&label, self.label_room(width));
-                let rest = width.saturating_sub(text::width(&label) + 1);
-                let rule = if rest > 0 {
-                    format!("{} ", "─".repeat(rest))
-                } else {
-                    " ".repeat(width.saturating_sub(text::width(&label)))
-                };
-                line.push_str(&" ".repeat(GROUP_GAP));
-                line.push_str(&rule);
-                line.push_str(&label);
-            }
-            last_group = Some(slot.group);
+        for slots in self.slots.chunk_by(|a, b| a.group == b.group) {
+            let width = total_width(slots) - GROUP_GAP;
+            let group = &self.table.groups[slots[0].group];
+            let label = match group.label.is_empty() {
+                true => &group.phase,
+                false => &group.label,
+            };
+            let label = text::truncate(&text::clean(label), self.label_room(width));
+            let rest = width.saturating_sub(text::width(&label));
+            line.push_str(&" ".repeat(GROUP_GAP));
+            line.push_str(&"─".repeat(rest.saturating_sub(1)));
+            line.push_str(&" ".repeat(rest.min(1)));
+            line.push_str(&label);
         }
         self.paint.with(Style::Soft, line.trim_end())
     }
@@ -197,11 +175,6 @@ impl Part<'_> {
             true => width.max(self.columns - self.name_width - GROUP_GAP),
             false => width,
         }
-    }
-
-    fn of_group(&self, group: usize) -> Vec<Slot<'_>> {
-        let same = |slot: &&Slot<'_>| slot.group == group;
-        self.slots.iter().filter(same).copied().collect()
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
@@ -227,26 +200,21 @@ impl Part<'_> {
 
     fn medians(&self, row: &Row, name: &str) -> String {
         let mut line = self.paint.with(Style::Strong, name);
-        let mut last_group = None;
-        for slot in &self.slots {
+        for (slot, gap) in with_gaps(&self.slots) {
             let cell = &row.cells[slot.group][slot.index];
-            let padded = slot.place(cell.median(), cell.signs(), gap(last_group, slot.group));
+            let padded = slot.place(cell.median(), cell.signs(), gap);
             line.push_str(&self.paint.with(style_of(cell), &padded));
-            last_group = Some(slot.group);
         }
         line
     }
 
     fn line(&self, name: &str, style: Style, of: impl Fn(&Slot<'_>) -> String) -> String {
-        let mut line = String::new();
-        let mut last_group = None;
-        for slot in &self.slots {
-            line.push_str(&slot.place(&of(slot), "", gap(last_group, slot.group)));
-            last_group = Some(slot.group);
+        let blanks = self.name_width.saturating_sub(text::width(name));
+        let mut line = " ".repeat(blanks);
+        for (slot, gap) in with_gaps(&self.slots) {
+            line.push_str(&slot.place(&of(slot), "", gap));
         }
-        let blanks = " ".repeat(self.name_width.saturating_sub(text::width(name)));
         let name = self.paint.with(Style::Strong, name);
-        let line = format!("{blanks}{}", line.trim_end());
         format!("{name}{}", self.paint.with(style, line.trim_end()))
     }
 }

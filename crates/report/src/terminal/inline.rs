@@ -25,9 +25,8 @@ pub fn lines(table: &Table, columns: usize, paint: Paint) -> Option<Vec<String>>
     if total > columns {
         return None;
     }
-    let heads = slots
-        .iter()
-        .map(|it| text::pad_start(&it.head, GAP + it.width()));
+    let heads = slots.iter();
+    let heads = heads.map(|it| text::pad_start(&it.head, GAP + it.width()));
     let head = " ".repeat(name_width) + &heads.collect::<String>();
     let rows = table.rows.iter().zip(&names).enumerate();
     let row = |(index, (row, name)): (usize, (&crate::table::Row, &String))| {
@@ -82,7 +81,7 @@ impl<'a> Slot<'a> {
         words.max(self.median + self.rest())
     }
 
-    /// The cell of a row, after its gap. Text replaces median and range.
+    /// The cell of a row, after its gap. Text takes the place of the median and the range.
     fn cell(&self, row: usize, paint: Paint) -> String {
         let cell = self.cells[row];
         let is_words = text::width(cell.median()) > self.median;

@@ -12,7 +12,7 @@ const GAP: &str = "  ";
 /// The text of a cell and its style.
 pub type Cell = (String, Style);
 
-/// The lines so far, and their style.
+/// The lines that were written so far, and the properties of the terminal.
 pub struct Sheet {
     pub(super) lines: Vec<String>,
     pub(super) columns: usize,
@@ -20,7 +20,6 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// An empty one.
     pub fn new(options: TerminalOptions) -> Self {
         Self {
             lines: Vec::new(),
@@ -50,12 +49,10 @@ impl Sheet {
 
     /// Writes wrapped text after a styled lead.
     pub fn item(&mut self, lead: &str, style: Style, words: &str) {
-        for (index, line) in text::wrap(words, lead, self.columns)
-            .into_iter()
-            .enumerate()
-        {
+        let lines = text::wrap(words, lead, self.columns).into_iter();
+        for (index, line) in lines.enumerate() {
             let line = match line.strip_prefix(lead) {
-                Some(rest) if index == 0 => format!("{}{rest}", self.paint.with(style, lead)),
+                Some(rest) if index == 0 => self.paint.with(style, lead) + rest,
                 _ => line,
             };
             self.lines.push(line.trim_end().into());
@@ -67,15 +64,11 @@ impl Sheet {
     pub fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
         let cell = |words: &str| (text::clean(words), Style::Plain);
         let mut all: Vec<Vec<Cell>> = vec![heads.iter().map(|it| cell(it)).collect()];
-        all.extend(
-            rows.iter()
-                .map(|row| row.iter().map(|it| cell(it)).collect()),
-        );
+        all.extend(rows.iter().map(|it| it.iter().map(|it| cell(it)).collect()));
         let (mut widths, paint) = (widths(&all), self.paint);
-        while total(&widths) > self.columns {
-            let Some(most) = widths.iter_mut().max() else {
-                break;
-            };
+        while total(&widths) > self.columns
+            && let Some(most) = widths.iter_mut().max()
+        {
             *most -= 1;
         }
         let mut lines = all.iter().map(|cells| line(cells, &widths, paint));
@@ -98,14 +91,13 @@ impl Sheet {
     /// Writes a table of results, with medians and ranges.
     pub fn results(&mut self, block: &TableBlock) {
         let (table, columns, paint) = (&block.table, self.columns, self.paint);
-        if block.is_summary {
-            let inline = inline::lines(table, columns, paint);
-            let lines = inline.unwrap_or_else(|| grid::lines(table, columns, paint));
-            self.lines.extend(lines);
-            return;
-        }
-        self.lines.extend(grid::lines(table, columns, paint));
-        if table.has_limits() {
+        let inline = block
+            .is_summary
+            .then(|| inline::lines(table, columns, paint));
+        let lines = inline.flatten();
+        let lines = lines.unwrap_or_else(|| grid::lines(table, columns, paint));
+        self.lines.extend(lines);
+        if table.has_limits() && !block.is_summary {
             self.soft("* limited by more than the gateway: see Validity below");
         }
     }
@@ -121,10 +113,8 @@ fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));
-        cells
-            .map(|(words, _)| text::width(words))
-            .max()
-            .unwrap_or(0)
+        let widths = cells.map(|(words, _)| text::width(words));
+        widths.max().unwrap_or(0)
     };
     (0..columns).map(widest).collect()
 }
@@ -138,8 +128,8 @@ fn total(widths: &[usize]) -> usize {
 fn line(cells: &[Cell], widths: &[usize], paint: Paint) -> String {
     let pad = |((words, style), width): (&Cell, &usize)| {
         let words = text::truncate(words, *width);
-        let rest = " ".repeat(width.saturating_sub(text::width(&words)));
-        format!("{GAP}{}{rest}", paint.with(*style, &words))
+        let rest = width.saturating_sub(text::width(&words));
+        format!("{GAP}{}{:rest$}", paint.with(*style, &words), "")
     };
     let line: String = cells.iter().zip(widths).map(pad).collect();
     line.trim_end().to_owned()

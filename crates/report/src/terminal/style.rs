@@ -9,7 +9,7 @@ pub enum Style {
     Strong,
     /// Ranges, rules and explanations.
     Soft,
-    /// The remedy.
+    /// A remedy or a good result.
     Good,
     /// A limited figure.
     Fair,
@@ -24,7 +24,6 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// With colours or without.
     pub fn new(colour: bool) -> Self {
         Self { colour }
     }

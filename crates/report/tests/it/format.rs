@@ -1,4 +1,4 @@
-//! Numbers in the form in which reports print them.
+//! Formatting of numbers in reports.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{duration, quantity};
@@ -29,7 +29,7 @@ fn quantities_have_three_digits_and_a_unit() {
 }
 
 #[test]
-fn durations_are_written_as_people_say_them() {
+fn durations_have_a_suitable_unit() {
     let words = [45.0, 600.0, 9_000.0, 7_200.0, 86_400.0].map(duration);
     assert_eq!(words, ["45 s", "10 min", "2.5 h", "2 h", "24 h"]);
 }

@@ -14,7 +14,7 @@ use crate::query::first;
 use crate::rows::gateways;
 use crate::view::{self, Chip, Site, href_of_run, in_path};
 
-/// The metrics that may decide: the words of `gatebench compare --metric`, and their meanings.
+/// The metrics that can decide: the name in `gatebench compare --metric`, and its meaning.
 const METRICS: [(&str, &str, DecisiveMetric); 5] = [
     ("cpu", "CPU time per request", DecisiveMetric::Cpu),
     ("throughput", "throughput", DecisiveMetric::Throughput),
@@ -34,21 +34,21 @@ const METRICS: [(&str, &str, DecisiveMetric); 5] = [
 #[derive(Serialize)]
 struct View {
     site: Site,
-    /// Names of the runs that may be chosen.
+    /// The names of the runs in the form.
     runs: Vec<String>,
     metrics: Vec<[&'static str; 2]>,
     metric: &'static str,
-    /// The names that the form has.
+    /// The names that are selected in the form, or empty.
     baseline: String,
     candidate: String,
-    /// The runs, the baseline first; none before both are chosen.
+    /// The two runs, the baseline first; empty until both are selected.
     sides: Vec<Side>,
-    /// The path of the comparison in the other direction.
+    /// The path of the comparison with exchanged roles.
     swapped: String,
     report: Option<html::Page>,
 }
 
-/// One of the runs.
+/// One of the two runs.
 #[derive(Serialize)]
 struct Side {
     role: &'static str,
@@ -58,7 +58,7 @@ struct Side {
     facts: Vec<[String; 2]>,
 }
 
-/// Draws the form and, of two runs that are chosen, the comparison.
+/// Renders the form and, if two runs are selected, their comparison.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let metric = metric(query)?;
     let [baseline, candidate] = chosen(app, query)?;
@@ -90,7 +90,7 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
         let found = compare(&baseline, &candidate, metric.2);
         view.report = Some(html::Page::of(&found));
     } else if let [latest, earlier, ..] = &view.runs[..] {
-        // The form begins with the latest change.
+        // By default, the form compares the latest run with the one before it.
         view.candidate.clone_from(latest);
         view.baseline.clone_from(earlier);
     }
@@ -105,17 +105,14 @@ fn metric(
         return Ok(METRICS[0]);
     }
     let known = METRICS.iter().find(|it| it.0 == word).copied();
-    known.ok_or_else(|| Problem::Wrong(format!("{word:?} is not a metric that decides")))
+    known.ok_or_else(|| Problem::Wrong(format!("{word:?} is not a metric that can decide")))
 }
 
-/// Returns the names of baseline and candidate, or empty ones. Of two runs without a role, the
-/// older one is the baseline.
+/// Returns the names of the baseline and the candidate, which may be empty. Of two runs without a
+/// role, the older one is the baseline.
 fn chosen(app: &App, query: &[(String, String)]) -> Result<[String; 2], Problem> {
-    let runs: Vec<&String> = query
-        .iter()
-        .filter(|(name, _)| name == "run")
-        .map(|(_, value)| value)
-        .collect();
+    let runs = query.iter().filter(|(name, _)| name == "run");
+    let runs: Vec<&String> = runs.map(|(_, value)| value).collect();
     match runs[..] {
         [] => Ok([first(query, "baseline"), first(query, "candidate")]),
         [one] => Ok([String::new(), one.clone()]),
@@ -135,7 +132,7 @@ fn side(app: &App, role: &'static str, name: &str) -> Result<Side, Problem> {
     let RunOverview { manifest, state } = app.overview(name)?;
     if state == RunState::Running {
         return Err(Problem::Conflict(format!(
-            "the run {name} is under way: compare it when it has ended"
+            "the run {name} is in progress: compare it after it has ended"
         )));
     }
     let facts = [
@@ -154,7 +151,5 @@ fn side(app: &App, role: &'static str, name: &str) -> Result<Side, Problem> {
 }
 
 fn summary(app: &App, name: &str) -> Result<RunSummary, Problem> {
-    let missing = || Problem::NotFound(format!("there is no run {name} in this folder"));
-    let dir = app.folder.dir(name).ok_or_else(missing)?;
-    Ok(summarise(name, &Run::open(&dir)?)?)
+    Ok(summarise(name, &Run::open(&app.dir(name)?)?)?)
 }

@@ -1,4 +1,4 @@
-//! All runs over time, as `gatebench history`.
+//! All runs over time, like `gatebench history`.
 
 use axum::response::Response;
 use gatebench_report::format::{distinct, instant};
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::query::first;
 use crate::view::{self, Site, href_of_run};
 
-/// The chapter of the report that this page replaces by one with links.
+/// The chapter of the report that this page replaces with a table of links.
 const RUNS: &str = "runs";
 
 #[derive(Serialize)]
@@ -20,10 +20,10 @@ struct View {
     site: Site,
     scenarios: Vec<String>,
     gateways: Vec<String>,
-    /// The choices, or empty for all.
+    /// The selected scenario and gateway; empty for all.
     scenario: String,
     gateway: String,
-    /// True if a run is under way, and new runs were not read.
+    /// True if a run is in progress, and therefore new runs were not read.
     is_measuring: bool,
     runs: Vec<RunLine>,
     report: Option<html::Page>,
@@ -39,7 +39,7 @@ struct RunLine {
     left_out: String,
 }
 
-/// Draws the history of the scenario and gateway that are chosen.
+/// Renders the history of the selected scenario and gateway.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let is_measuring = app.is_measuring()?;
     let mut entries = entries(app, is_measuring)?;
@@ -68,7 +68,8 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("history.html", &view))
 }
 
-/// The entries of the index. While a run is under way, no other run is read.
+/// The entries of the index. While a run is in progress, no new runs are read, so that the reading
+/// does not disturb the measurement.
 fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
     let folder = app.folder.path();
     let mut index = HistoryIndex::open(folder)?;

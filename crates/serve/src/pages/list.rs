@@ -19,18 +19,18 @@ struct View {
     rows: Vec<Row>,
 }
 
-/// The words that the rows of a list must have.
+/// The text that the rows of the list must contain.
 pub(crate) fn filter_of(query: &[(String, String)]) -> String {
     first(query, "filter").trim().to_owned()
 }
 
-/// Draws the list of the runs that have the words of the query.
+/// Renders the list of the runs that match the filter in the query.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let view = view_of(app, filter_of(query))?;
     Ok(view::page("list.html", &view))
 }
 
-/// The part that changes.
+/// Renders the part of the page that changes.
 pub(crate) fn changing(app: &App, filter: &str) -> Result<String, Problem> {
     Ok(view::fill("runs.html", &view_of(app, filter.to_owned())?))
 }
@@ -50,7 +50,7 @@ fn view_of(app: &App, filter: String) -> Result<View, Problem> {
     };
     let mut site = app.site("Runs", "runs");
     site.events = format!("/events{query}");
-    // A selection would be lost.
+    // Reloading would clear the selection, so the page reloads only while a run is in progress.
     site.reloads = rows.iter().any(|row| row.is_running);
     Ok(View {
         site,

@@ -1,4 +1,4 @@
-//! The pages: each module reads what its page shows and fills in its template.
+//! The pages. Each module reads the data of a page and fills in its template.
 
 pub(crate) mod compare;
 pub(crate) mod history;

@@ -1,4 +1,4 @@
-//! A run: its report, its trials and its files, or its trials as they run.
+//! A run: its report, its trials and its files. While it is in progress, its current trials.
 
 use std::path::Path;
 
@@ -22,22 +22,22 @@ use crate::rows::{Row, gateways};
 use crate::shared::locked;
 use crate::view::{self, Chip, Link, Site, href_of_run, href_of_trial};
 
-/// Runs that a run may be compared with, in its form.
+/// The maximum number of runs in the form that compares this run with another one.
 const OTHERS_MAX: usize = 50;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct View {
     site: Site,
     name: String,
     state: Chip,
     facts: Vec<[String; 2]>,
-    /// The next step for a run that did not finish, with its command; or empty.
+    /// The next step for a run that did not finish, and its command; or empty.
     hint: [String; 2],
-    /// The run as it runs, or none.
+    /// The progress; none if the run has ended.
     live: Option<Live>,
-    /// The report, or none while it runs.
+    /// The report; none while the run is in progress.
     report: Option<html::Page>,
-    /// The reason why there is no report, and its remedy.
+    /// The reason why there is no report, and the remedy.
     broken: Option<[String; 2]>,
     trials: Vec<TrialRow>,
     files: Vec<FileLink>,
@@ -53,24 +53,24 @@ pub(crate) struct TrialRow {
     scenario: String,
     variant: String,
     outcome: Chip,
-    /// Its validity, if the run was analysed.
+    /// The validity, if the run was analysed.
     validity: Option<&'static str>,
 }
 
-/// A run that runs.
+/// The progress of a run.
 #[derive(Serialize)]
 struct Live {
     done: usize,
     planned: usize,
-    /// The remaining time in words.
+    /// The remaining time as text.
     left: String,
     now: Vec<Current>,
 }
 
-/// A trial that runs.
+/// A running trial.
 #[derive(Serialize)]
 pub(crate) struct Current {
-    /// A name that is unique in the page.
+    /// An id that is unique in the page.
     id: String,
     href: String,
     title: String,
@@ -88,7 +88,7 @@ struct Waiting {
 }
 
 impl App {
-    /// Reports whether a run of this name may begin, because someone started it.
+    /// Reports whether a run of this name was started and may create its directory soon.
     pub(crate) fn may_begin(&self, name: &str) -> bool {
         let launcher = self.launcher.as_ref();
         let started = launcher.and_then(|it| it.output(name));
@@ -99,22 +99,21 @@ impl App {
     }
 }
 
-/// Draws a run, or waits for one that someone started.
+/// Renders a run, or the page that waits for a run to begin.
 pub(crate) fn page(app: &App, name: &str) -> Result<Response, Problem> {
     match app.overview(name) {
-        Err(Problem::NotFound(_)) if app.folder.place(name).is_some() => waiting(app, name),
+        Err(problem @ Problem::NotFound(_)) => waiting(app, name).ok_or(problem),
         Err(problem) => Err(problem),
         Ok(overview) => of_overview(app, name, &overview),
     }
 }
 
-/// The page of a run that has no directory yet.
-fn waiting(app: &App, name: &str) -> Result<Response, Problem> {
+/// The page of a run that has no directory yet; none if no such run was started.
+fn waiting(app: &App, name: &str) -> Option<Response> {
+    app.folder.place(name)?;
     let output = app.launcher.as_ref().and_then(|it| it.output(name));
     if output.is_none() && !app.may_begin(name) {
-        return Err(Problem::NotFound(format!(
-            "there is no run {name} in this folder"
-        )));
+        return None;
     }
     let (output, has_ended) = output.unwrap_or_default();
     let site = match has_ended {
@@ -127,7 +126,7 @@ fn waiting(app: &App, name: &str) -> Result<Response, Problem> {
         output,
         has_ended,
     };
-    Ok(view::page("waiting.html", &view))
+    Some(view::page("waiting.html", &view))
 }
 
 fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response, Problem> {
@@ -138,13 +137,10 @@ fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response
         state: Chip::of_state(*state),
         facts: facts(manifest),
         hint: hint(*state, &dir),
-        live: None,
-        report: None,
-        broken: None,
-        trials: Vec::new(),
         files: of_folder(&href_of_run(name), files_of_run(&dir)?),
         others: others(app, name)?,
         site: app.site(name, ""),
+        ..View::default()
     };
     if *state == RunState::Running {
         view.site = following(app, name, name);
@@ -166,7 +162,7 @@ fn of_overview(app: &App, name: &str, overview: &RunOverview) -> Result<Response
     Ok(view::page("run.html", &view))
 }
 
-/// The frame of a page with this title that follows a run.
+/// The common parts of a page that follows a run.
 pub(crate) fn following(app: &App, title: &str, run: &str) -> Site {
     Site {
         events: format!("{}events", href_of_run(run)),
@@ -190,11 +186,11 @@ fn facts(manifest: &Manifest) -> Vec<[String; 2]> {
 fn hint(state: RunState, dir: &Path) -> [String; 2] {
     let words = match state {
         RunState::Running | RunState::Finished => return Default::default(),
-        RunState::Interrupted => "Someone stopped this run. To measure the missing trials:",
+        RunState::Interrupted => "This run was interrupted. To measure the missing trials:",
         RunState::Failed => "This run ended with an error. To measure the missing trials:",
         RunState::Killed => {
-            "The process of this run was killed. Its finished trials are kept. To measure the \
-             missing ones:"
+            "The process of this run was killed. The finished trials are kept. To measure the \
+             missing trials:"
         }
     };
     let words_of_command = ["gatebench", "run", "--resume", &dir.to_string_lossy()];
@@ -244,7 +240,7 @@ fn trials(
     Ok(TrialFolder::all(&dir)?.iter().filter_map(row).collect())
 }
 
-/// The part of the page that changes while the run runs.
+/// Renders the part of the page that changes while the run is in progress.
 pub(crate) fn changing(app: &App, name: &str, manifest: &Manifest) -> Result<String, Problem> {
     #[derive(Serialize)]
     struct Part {
@@ -280,7 +276,7 @@ fn live(app: &App, name: &str, manifest: &Manifest) -> Result<Live, Problem> {
     Ok(live)
 }
 
-/// A trial that runs, with all its seconds so far.
+/// A running trial with all its seconds so far.
 pub(crate) fn current_of(
     app: &App,
     run: &str,
@@ -330,7 +326,7 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     }
 }
 
-/// The time that remains of an expected duration since a moment.
+/// Describes the remaining part of an expected duration, in seconds, that began at a given time.
 fn left(began: (Timestamp, f64)) -> String {
     let (began, expected) = began;
     let since = Timestamp::now().duration_since(began).as_secs_f64();

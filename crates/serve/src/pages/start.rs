@@ -1,5 +1,5 @@
-//! The form that starts a run. It shows the command that it stands for; `gatebench serve` has it
-//! only with `--allow-run`.
+//! The form that starts a run, which also shows the command. It exists only with
+//! `gatebench serve --allow-run`.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Serialize;
@@ -28,7 +28,7 @@ fn launcher(app: &App) -> Result<&Launcher, Problem> {
     app.launcher.as_ref().ok_or_else(missing)
 }
 
-/// Draws the form with the choices of the query.
+/// Renders the form with the choices in the query.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let launcher = launcher(app)?;
     let launch = &launcher.launch;
@@ -49,18 +49,18 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("start.html", &view))
 }
 
-/// Starts the run of a form, and leads to its page.
+/// Starts the run that a form describes, and redirects to its page.
 pub(crate) fn run(app: &App, form: &[(String, String)]) -> Result<Response, Problem> {
     let launcher = launcher(app)?;
     if !launcher.redeem(&first(form, "token")) {
         return Err(Problem::Forbidden(
-            "this form was used already, or is too old: open the page again",
+            "this form was already used, or it is too old: reload the page",
         ));
     }
     let wanted = Wanted::of(form, &launcher.launch)?;
     if launcher.is_busy() || app.is_measuring()? {
         return Err(Problem::Conflict(
-            "another run is under way: two runs would disturb each other".into(),
+            "another run is in progress: two runs would disturb each other".into(),
         ));
     }
     let started = launcher.start(&wanted, app.folder.path());

@@ -22,19 +22,19 @@ use crate::query::Place;
 use crate::shared::locked;
 use crate::view::{self, Chip, Link, Site, href_of_run, href_of_trial, path_of};
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct View {
     site: Site,
     run: Link,
     name: String,
     outcome: Chip,
     facts: Vec<[String; 2]>,
-    /// Why it failed, and the remedy.
+    /// The reason of a failure, and the remedy.
     failure: Option<[String; 2]>,
-    /// Limits of its figures, each with its remedy.
+    /// The limits of the figures, each with its remedy.
     limits: Vec<Limit>,
     warnings: Vec<String>,
-    /// The trial as it runs, or none.
+    /// The state of a running trial; none if it has ended.
     now: Option<Current>,
     charts: Vec<PhaseChart>,
     files: Vec<FileLink>,
@@ -56,7 +56,7 @@ pub(crate) struct FileLink {
     size: String,
 }
 
-/// The files of a folder, whose page has this path.
+/// Links to the files of a folder; `page` is the path of its page.
 pub(crate) fn of_folder(page: &str, files: Vec<StoredFile>) -> Vec<FileLink> {
     let link = |file: StoredFile| FileLink {
         href: format!("{page}file/{}", path_of(&file.path)),
@@ -66,7 +66,7 @@ pub(crate) fn of_folder(page: &str, files: Vec<StoredFile>) -> Vec<FileLink> {
     files.into_iter().map(link).collect()
 }
 
-/// The outcome of a trial, which is read once.
+/// The outcome of a trial, which is read from the disk only once.
 pub(crate) fn outcome_of(
     app: &App,
     run: &str,
@@ -75,55 +75,31 @@ pub(crate) fn outcome_of(
     is_running: bool,
 ) -> Chip {
     if folder.is_live && is_running {
-        return RUNNING;
+        return Chip::new("running", "running");
     }
     if !folder.is_complete {
-        return ABANDONED;
+        return Chip::new("failed", "abandoned");
     }
     let key = (run.to_owned(), folder.name.clone());
     if let Some(known) = locked(&app.outcomes).get(&key) {
         return known.clone();
     }
     let read = StoredTrial::read(dir, &folder.name);
-    let outcome = match &read {
-        Ok(Some(trial)) => chip(&trial.record.outcome),
-        _ => UNREADABLE,
+    let outcome = match read.ok().flatten().map(|it| it.record.outcome) {
+        Some(Outcome::Completed) => Chip::new("", "completed"),
+        Some(Outcome::NotSupported { .. }) => Chip::new("", "not supported"),
+        Some(Outcome::Failed { .. }) => Chip::new("failed", "failed"),
+        Some(Outcome::Interrupted) => Chip::new("open", "interrupted"),
+        None => Chip::new("failed", "unreadable"),
     };
-    // Others may be measured again.
+    // A trial with another outcome may be measured again.
     if outcome.class.is_empty() {
         locked(&app.outcomes).insert(key, outcome.clone());
     }
     outcome
 }
 
-const RUNNING: Chip = Chip {
-    class: "running",
-    word: "running",
-};
-const ABANDONED: Chip = Chip {
-    class: "failed",
-    word: "abandoned",
-};
-const UNREADABLE: Chip = Chip {
-    class: "failed",
-    word: "unreadable",
-};
-const INTERRUPTED: Chip = Chip {
-    class: "open",
-    word: "interrupted",
-};
-
-fn chip(outcome: &Outcome) -> Chip {
-    let (class, word) = match outcome {
-        Outcome::Completed => ("", "completed"),
-        Outcome::NotSupported { .. } => ("", "not supported"),
-        Outcome::Failed { .. } => ("failed", "failed"),
-        Outcome::Interrupted => return INTERRUPTED,
-    };
-    Chip { class, word }
-}
-
-/// Draws a trial, also while it runs.
+/// Renders a trial, also while it is running.
 pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
     let run = &place.run;
     let trial = place.trial.as_deref().unwrap_or_default();
@@ -145,13 +121,8 @@ pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
         },
         name: folder.name.clone(),
         outcome: outcome_of(app, run, &dir, &folder, is_running),
-        facts: Vec::new(),
-        failure: None,
-        limits: Vec::new(),
-        warnings: Vec::new(),
-        now: None,
-        charts: Vec::new(),
         files: of_folder(&href_of_trial(run, trial), files_of_trial(&dir, trial)?),
+        ..View::default()
     };
     match StoredTrial::read(&dir, trial)? {
         _ if is_live => {
@@ -173,7 +144,7 @@ pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
     Ok(view::page("trial.html", &view))
 }
 
-/// The number of the trial of a folder.
+/// The number of the trial in a folder of this name.
 pub(crate) fn number_of(folder: &str) -> Option<u32> {
     folder.split('-').next()?.parse().ok()
 }
@@ -236,25 +207,19 @@ fn by_phase(rows: Vec<SeriesRow>) -> Vec<LivePhase> {
     let mut phases: Vec<LivePhase> = Vec::new();
     for row in rows {
         let second = LiveSecond {
-            phase: String::new(),
+            phase: row.phase,
             second: row.second,
             completed: row.completed,
             failed: row.failed,
             response_p50_ns: row.response_p50_ns,
             response_p99_ns: row.response_p99_ns,
         };
-        match phases.last_mut().filter(|it| it.name == row.phase) {
-            Some(phase) => phase.seconds.push(second),
-            None => phases.push(LivePhase {
-                name: row.phase,
-                seconds: vec![second],
-            }),
-        }
+        LivePhase::add(&mut phases, second);
     }
     phases
 }
 
-/// The loads of a trial that has no record, as far as it came.
+/// The loads of a trial that ended without a record.
 fn abandoned(dir: &Path, trial: &str) -> Result<Vec<LivePhase>, Problem> {
     let mut live = LiveTrial::new(dir, trial);
     live.follow()?;

@@ -7,14 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatebench_model::HumanDuration;
+use gatebench_model::{DecisiveMetric, HumanDuration};
 use gatebench_report::{junit, markdown};
 use gatebench_runner::Selection;
 use gatebench_studies::Findings;
 use gatebench_studies::ab::plan::AbChoice;
 
 use super::run::measuring::Measuring;
-use super::values::MetricWord;
+use super::values::{METRICS, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use sides::{Side, commits};
@@ -32,10 +32,10 @@ Examples:
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
 Each block runs three fresh processes: the candidate, the baseline, and the baseline again. The
-difference between the two baseline processes is the current noise of the machine. Until the
-verdict is settled, a block loads all three side by side on the same cores and measures CPU per
-request. The intervals stay valid however often they are checked. While time is left, ten further
-blocks load each gateway alone, in random order, to measure the other metrics.
+difference between the two baseline processes is the current noise of the machine. Until there is
+a verdict, each block loads all three side by side on the same cores and measures CPU time per
+request. The intervals stay valid however often they are checked. If time remains, ten more blocks
+load each gateway alone, in random order, to measure the other metrics.
 
 Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 
@@ -57,8 +57,8 @@ pub struct Ab {
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
           conflicts_with_all = ["baseline", "candidate"])]
     git: Option<Vec<String>>,
-    /// With --git, the gateway's folder in your repository; with --config, the gateway [default:
-    /// the one that reads the files]
+    /// With --git, the gateway's folder in your repository; with --config, the gateway that uses
+    /// the files [default: the one that reads files of this kind]
     #[arg(long, value_name = "DIR|NAME", conflicts_with_all = ["baseline", "candidate"])]
     gateway: Option<PathBuf>,
     /// Build each commit with this shell command, in the root of its clone
@@ -72,12 +72,12 @@ pub struct Ab {
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
     /// Decide by this metric
-    #[arg(long, value_enum, default_value = "cpu")]
-    metric: MetricWord,
+    #[arg(long, default_value = "cpu", value_parser = one_of(&METRICS))]
+    metric: DecisiveMetric,
     /// Measure only the metric that decides, and stop at the verdict
     #[arg(long)]
     verdict_only: bool,
-    /// Stop after this time at the latest
+    /// Stop after at most this time
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: HumanDuration,
     /// Run at most N blocks; a verdict needs at least 10
@@ -102,6 +102,8 @@ pub struct Ab {
 impl Ab {
     /// Runs the comparison and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
+        let measuring = &self.measuring;
+        measuring.check_outputs()?;
         let selection = match &self.configs[..] {
             [] => self.selection(&self.sides()?),
             [baseline, candidate] => self.of_configs(baseline, candidate)?,
@@ -114,8 +116,6 @@ impl Ab {
                 ));
             }
         };
-        let measuring = &self.measuring;
-        measuring.check_outputs()?;
         let Some(conducted) = measuring.conducted(&selection, None, Some(self.budget))? else {
             return Ok(Exit::Fine);
         };
@@ -149,7 +149,7 @@ impl Ab {
             seed: self.seed,
             gateway_cores: self.gateway_cores,
             study: Box::new(AbChoice {
-                metric: self.metric.into(),
+                metric: self.metric,
                 only_deciding: self.verdict_only,
             }),
             labels: BTreeMap::from_iter([candidate, baseline].into_iter().filter_map(called)),
@@ -173,26 +173,17 @@ impl Ab {
         if let Some(file) = &self.junit {
             write(file, &junit::render(findings))?;
         }
-        match &self.comment {
-            Some(file) => write(
-                file,
-                &findings
-                    .comment()
-                    .as_ref()
-                    .map(markdown::render)
-                    .unwrap_or_default(),
-            ),
-            None => Ok(()),
+        if let Some(file) = &self.comment {
+            let comment = findings.comment().as_ref().map(markdown::render);
+            write(file, &comment.unwrap_or_default())?;
         }
+        Ok(())
     }
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     fs::write(file, text).map_err(|error| {
         let what = format!("cannot write {}: {error}", file.display());
-        Failure::environment(
-            what,
-            "name a file in a directory that exists and is writable",
-        )
+        Failure::environment(what, "name a file in a writable directory")
     })
 }

@@ -20,20 +20,18 @@ pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
             .iter()
             .map(|(trial, reason)| json!({ "trial": trial.number, "folder": trial.folder, "reason": reason }))
             .collect();
-        terminal::say_data(&format!(
-            "{:#}",
-            json!({ "trials": findings.trials.len(), "findings": entries })
-        ))?;
+        terminal::say_json(&json!({ "trials": findings.trials.len(), "findings": entries }))?;
     } else {
         terminal::say(&summary(&findings, &defects))?;
     }
-    Ok(match defects.is_empty() {
-        true => Exit::Fine,
-        false => Exit::CheckFailed,
+    Ok(if defects.is_empty() {
+        Exit::Fine
+    } else {
+        Exit::CheckFailed
     })
 }
 
-/// The figures that contradict each other or arithmetic.
+/// The figures that contradict other figures or arithmetic.
 fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFindings, &'f Reason)> {
     let of_trial = |trial: &'f TrialFindings| trial.reasons.iter().map(move |it| (trial, it));
     let is_defect = |(_, it): &(&TrialFindings, &Reason)| {

@@ -39,7 +39,7 @@ Examples:
   gatebench check gateway kong@/opt/kong-3.9
 
 For each scenario, gatebench renders the configuration, starts the gateway, sends the scenario's
-test cases and stops the gateway. The first scenario, `contract`, holds for every gateway,
+test cases and stops the gateway. The first scenario, `contract`, applies to every gateway,
 whatever its policies.
 
 Exit code: 1 if a test case fails, 0 otherwise.")]
@@ -107,8 +107,7 @@ impl CheckGateway {
         let all = check_scenarios(&library)?;
         let named = self.scenarios.iter().map(|word| {
             // The contract is not in the library, because it is not a scenario for loads.
-            let known = all.iter().find(|scenario| &scenario.scenario == word);
-            match known {
+            match all.iter().find(|it| it.scenario == *word) {
                 Some(scenario) => Ok(scenario.clone()),
                 None => Ok(gatebench_runner::scenario_and_load(word, None, &library)?.0),
             }
@@ -128,7 +127,7 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
     let asked = counted((all.len() - lacking) as u64, "scenario");
     let untested = match lacking {
         0 => String::new(),
-        count => format!("; {count} not tested, because of features that it does not claim"),
+        count => format!("; {count} not tested, because the folder does not claim their features"),
     };
     let Some(first) = failing.first() else {
         terminal::say(&format!("\n{gateway} passes all {asked}{untested}"))?;

@@ -1,9 +1,9 @@
-//! The output of one scenario.
+//! Describes the results of scenarios.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use console::{Style, measure_text_width};
+use console::measure_text_width;
 use gatebench_report::format::counted;
 use gatebench_report::text::{clean_lines, is_direction};
 use gatebench_runner::{CheckOutcome, Checked};
@@ -14,13 +14,13 @@ use crate::terminal;
 
 /// Spaces before the details of a case.
 const INDENT: usize = 6;
-/// The largest number of failing cases that are shown of a scenario. The cases of a hundred routes
+/// The maximum number of failing cases that are shown for a scenario. The cases of a hundred routes
 /// are alike.
 const SHOWN_MAX: usize = 3;
 /// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Prints one scenario after the other. For a failure that was already printed, it prints only the
+/// Describes one scenario after the other. A failure that was already described is replaced by the
 /// name of the scenario that had it.
 #[derive(Debug, Default)]
 pub struct Printer {
@@ -31,9 +31,84 @@ pub struct Printer {
 impl Printer {
     /// Returns the text of one scenario: one line if everything holds, otherwise the failures.
     pub fn text(&mut self, checked: &Checked) -> String {
-        text(checked, &mut |what: &str| {
-            self.shown_in(what, &checked.scenario)
-        })
+        let style = terminal::stdout_style();
+        let name = &checked.scenario;
+        let mut text = match &checked.outcome {
+            CheckOutcome::NotSupported(policies) => {
+                let mark = style.yellow().apply_to("–");
+                format!("{mark} {name}: not supported: {}", policies.join(", "))
+            }
+            CheckOutcome::Interrupted => {
+                format!("{} {name}: interrupted", style.yellow().apply_to("–"))
+            }
+            CheckOutcome::Failed {
+                culprit,
+                reason,
+                remedy,
+            } => {
+                let culprit = culprit.to_string();
+                let what = indented_reason(reason, &culprit, 4);
+                let mark = style.red().bold().apply_to("✗");
+                match self.shown_in(&what, name) {
+                    Some(first) => format!("{mark} {name}: as in {first}"),
+                    None => format!("{mark} {name}: {culprit}: {what}\n  → {remedy}"),
+                }
+            }
+            CheckOutcome::Asked(record) if checked.holds() => {
+                let mark = style.green().apply_to("✓");
+                format!("{mark} {name}: {}", cases(record.cases.len()))
+            }
+            CheckOutcome::Asked(record) => {
+                let mark = style.red().bold().apply_to("✗");
+                let failing = self.failing(record, name);
+                let stderr = self.stderr(&checked.stderr, name);
+                format!("{mark} {name}: {}{failing}{stderr}", checked.title)
+            }
+        };
+        if let Some(how) = &checked.stopped_badly {
+            let lines = clean_lines(how).replace('\n', "\n    ");
+            text.push_str(&format!("\n    {lines}"));
+        }
+        text
+    }
+
+    /// The gateway's standard error, unless an earlier scenario showed the same.
+    fn stderr(&mut self, written: &str, scenario: &str) -> String {
+        if written.is_empty() || self.shown_in(written, scenario).is_some() {
+            return String::new();
+        }
+        let lines = clean_lines(written).replace('\n', "\n    ");
+        format!("\n  the gateway wrote to standard error:\n    {lines}")
+    }
+
+    fn failing(&mut self, record: &ParityRecord, scenario: &str) -> String {
+        let mut text = String::new();
+        let (passed, failing): (Vec<_>, Vec<_>) = record.cases.iter().partition(|case| case.passed);
+        let style = terminal::stdout_style();
+        if !passed.is_empty() {
+            let mark = style.clone().green().apply_to("✓");
+            text.push_str(&format!("\n  {mark} {}", cases(passed.len())));
+        }
+        let mark = style.red().bold().apply_to("✗");
+        for case in failing.iter().take(SHOWN_MAX) {
+            let what = format!("{}\n{}\n{}", case.name, case.expected, case.received);
+            let shown = match self.shown_in(&what, scenario) {
+                Some(first) => format!(" (as in {first})"),
+                None => format!("\n{}", side_by_side(case)),
+            };
+            text.push_str(&format!("\n  {mark} {}{shown}", case.name));
+        }
+        let more = failing.len().saturating_sub(SHOWN_MAX);
+        if more > 0 {
+            text.push_str(&format!("\n  … and {} more fail", cases(more)));
+        }
+        let (responding, expected) = (record.routes_answering, record.routes_expected);
+        if failing.is_empty() && responding < expected {
+            text.push_str(&format!(
+                "\n  only {responding} of {expected} routes respond"
+            ));
+        }
+        text
     }
 
     /// Returns the scenario in which the same failure was shown. Ports, times and the scenario's
@@ -52,131 +127,30 @@ impl Printer {
     }
 }
 
-/// `shown_in` returns the scenario in which the same text was shown.
-fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
-    let style = Style::new().force_styling(terminal::stdout_colors());
-    let name = &checked.scenario;
-    let mut text = match &checked.outcome {
-        CheckOutcome::NotSupported(policies) => {
-            let mark = style.yellow().apply_to("–");
-            format!("{mark} {name}: not supported: {}", policies.join(", "))
-        }
-        CheckOutcome::Interrupted => {
-            format!("{} {name}: interrupted", style.yellow().apply_to("–"))
-        }
-        CheckOutcome::Failed {
-            culprit,
-            reason,
-            remedy,
-        } => {
-            let culprit = culprit.to_string();
-            let what = indented_reason(reason, &culprit, 4);
-            let mark = style.red().bold().apply_to("✗");
-            match shown_in(&what) {
-                Some(first) => format!("{mark} {name}: as in {first}"),
-                None => format!("{mark} {name}: {culprit}: {what}\n  → {remedy}"),
-            }
-        }
-        CheckOutcome::Asked(record) if checked.holds() => {
-            let mark = style.green().apply_to("✓");
-            format!(
-                "{mark} {name}: {}",
-                counted(record.cases.len() as u64, "case")
-            )
-        }
-        CheckOutcome::Asked(record) => {
-            let mark = style.red().bold().apply_to("✗");
-            format!(
-                "{mark} {name}: {}{}",
-                checked.title,
-                failing(record, shown_in)
-            ) + &stderr(&checked.stderr, shown_in)
-        }
-    };
-    if let Some(how) = &checked.stopped_badly {
-        text.push_str(&format!(
-            "\n    {}",
-            clean_lines(how).replace('\n', "\n    ")
-        ));
-    }
-    text
-}
-
-/// The gateway's standard error, unless an earlier scenario showed the same.
-fn stderr(written: &str, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
-    if written.is_empty() || shown_in(written).is_some() {
-        return String::new();
-    }
-    let lines = clean_lines(written).replace('\n', "\n    ");
-    format!("\n  the gateway wrote to standard error:\n    {lines}")
-}
-
-fn failing(record: &ParityRecord, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
-    let mut text = String::new();
-    let (passed, failing): (Vec<_>, Vec<_>) = record.cases.iter().partition(|case| case.passed);
-    let style = Style::new().force_styling(terminal::stdout_colors());
-    if !passed.is_empty() {
-        let mark = style.clone().green().apply_to("✓");
-        text.push_str(&format!(
-            "\n  {mark} {}",
-            counted(passed.len() as u64, "case")
-        ));
-    }
-    for case in failing.iter().take(SHOWN_MAX) {
-        let mark = style.clone().red().bold().apply_to("✗");
-        let what = format!("{}\n{}\n{}", case.name, case.expected, case.received);
-        let shown = match shown_in(&what) {
-            Some(first) => format!(" (as in {first})"),
-            None => format!("\n{}", side_by_side(case)),
-        };
-        text.push_str(&format!("\n  {mark} {}{shown}", case.name));
-    }
-    let more = failing.len().saturating_sub(SHOWN_MAX);
-    if more > 0 {
-        text.push_str(&format!(
-            "\n  … and {} more fail",
-            counted(more as u64, "case")
-        ));
-    }
-    let (answering, expected) = (record.routes_answering, record.routes_expected);
-    if record.cases.iter().all(|case| case.passed) && answering < expected {
-        text.push_str(&format!(
-            "\n  only {answering} of {expected} routes respond"
-        ));
-    }
-    text
+fn cases(count: usize) -> String {
+    counted(count as u64, "case")
 }
 
 /// The request and the response in two columns, and the expectation below them.
 fn side_by_side(case: &ParityCaseRecord) -> String {
     let width = (terminal::stdout_width() - INDENT - measure_text_width(GAP)) / 2;
-    let column = |title: &str, text: &str| {
+    let column = |title: &str, text: &str| -> Vec<String> {
         let lines = text.trim_end().lines().flat_map(|line| pieces(line, width));
-        let mut all = vec![title.to_owned()];
-        all.extend(lines);
-        all
+        std::iter::once(title.to_owned()).chain(lines).collect()
     };
-    let (sent, received) = (
-        column("sent", &case.sent),
-        column("received", &case.received),
-    );
-    let blank = String::new();
+    let sent = column("sent", &case.sent);
+    let received = column("received", &case.received);
     let mut text = String::new();
     for row in 0..sent.len().max(received.len()) {
-        let left = sent.get(row).unwrap_or(&blank);
-        let right = received.get(row).unwrap_or(&blank);
+        let [left, right] = [&sent, &received].map(|it| it.get(row).map_or("", |it| it));
         let pad = width.saturating_sub(measure_text_width(left));
         let line = format!("{:INDENT$}{left}{:pad$}{GAP}{right}", "", "");
         text.push_str(line.trim_end());
         text.push('\n');
     }
     for (number, line) in case.expected.lines().enumerate() {
-        let title = if number == 0 {
-            "expected: "
-        } else {
-            "          "
-        };
-        text.push_str(&format!("{:INDENT$}{title}{line}\n", ""));
+        let title = if number == 0 { "expected:" } else { "" };
+        text.push_str(&format!("{:INDENT$}{title:9} {line}\n", ""));
     }
     text.trim_end().to_owned()
 }

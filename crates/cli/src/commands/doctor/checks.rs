@@ -28,13 +28,13 @@ const DESCRIPTORS_MIN: u64 = 1024;
 pub enum State {
     /// Nothing to improve.
     Good,
-    /// The tour runs, but could run better.
+    /// The tour can run, but something could be improved.
     Advice,
     /// The tour cannot run.
     Missing,
 }
 
-/// A property of the machine, with a remedy if it is not as it should be.
+/// The result of a check, with a remedy if something could be improved.
 #[derive(Debug)]
 pub struct Check {
     /// The subject.
@@ -88,7 +88,7 @@ pub fn all() -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// Tries an output.
+/// Tests an output.
 pub fn output(target: &Target) -> Check {
     let name = "output";
     match Push::begin(target) {
@@ -100,7 +100,7 @@ pub fn output(target: &Target) -> Check {
     }
 }
 
-/// The rights that containers refuse by default, and whether this program has them.
+/// The permissions that containers refuse by default, and whether this program has them.
 fn grants(
     backend: Backend,
     groups: Option<&str>,
@@ -144,14 +144,14 @@ fn cores(facts: &EnvironmentFacts) -> Check {
     let allowed = allowed.unwrap_or_default().0;
     let placement = Placement::automatic(&topology(&allowed));
     let says = format!("{}. {}", allowed.len(), placement.note);
-    // Of the affinity and the limits of CPU time, the smaller one.
+    // This number also respects limits of CPU time.
     let usable = thread::available_parallelism().map_or(allowed.len(), NonZero::get);
     if usable < allowed.len() {
         Check::advice(
             "cores",
             format!(
-                "{}, but a control group limits the CPU time to that of about {usable}: it stops \
-                 the load generator in the middle of a measurement",
+                "{}, but a control group limits the CPU time to that of about {usable}, which \
+                 stops the load generator in the middle of a measurement",
                 allowed.len()
             ),
             "limit the cores instead of the time, in a container by --cpuset-cpus instead of --cpus",
@@ -179,7 +179,7 @@ fn descriptors(facts: &EnvironmentFacts) -> Check {
                 "ulimit -Hn 65536 (as root), or raise nofile in /etc/security/limits.conf",
             )
         },
-        Some(limit) => Check::good("descriptors", format!("{limit}")),
+        Some(limit) => Check::good("descriptors", limit.to_string()),
         None => Check::good("descriptors", "no limit"),
     }
 }
@@ -305,7 +305,7 @@ fn redis() -> Check {
     }
 }
 
-/// The control groups that hold gateways to `--gateway-cpus` and `--gateway-memory`.
+/// The control groups with which `--gateway-cpus` and `--gateway-memory` limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good("control groups", "limit gateways to a size"),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_is_stated_and_a_contradiction_is_named() {
+    fn the_accounting_mode_is_stated_and_a_contradiction_is_reported() {
         let on = Accounting {
             irq_time: Setting::On,
             paravirt_time: Setting::Off,

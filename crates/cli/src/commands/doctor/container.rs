@@ -1,19 +1,19 @@
-//! The rights that the container of gatebench must grant.
+//! The permissions that the container of gatebench must grant.
 
 use gatebench_report::format::{distinct, listed};
 
 use super::checks::Check;
 
-/// Something that container engines refuse by default.
+/// A permission that container engines refuse by default.
 pub(super) struct Grant {
     /// Its name and its use.
     pub(super) what: &'static str,
     pub(super) is_granted: bool,
-    /// The options of docker and podman that grant it.
+    /// The options of docker and podman that grant the permission.
     pub(super) options: &'static [&'static str],
 }
 
-/// The container of this engine with what it grants.
+/// Checks which permissions the container of this engine grants.
 pub(super) fn check(engine: &str, grants: &[Grant]) -> Check {
     let name = "container";
     let (granted, refused): (Vec<_>, Vec<_>) = grants.iter().partition(|it| it.is_granted);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn each_option_for_what_is_refused_is_stated_once() {
+    fn each_option_for_a_refused_permission_is_stated_once() {
         let all = checked([true; 3]);
         assert_eq!(all.state, State::Good);
         assert_eq!(all.says, "Podman, which grants a, b and c");

@@ -9,7 +9,6 @@ use gatebench_runner::outputs::{Push, Target, replay};
 use gatebench_store::Run;
 
 use crate::commands::outputs::{refused, tag, target};
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -20,17 +19,24 @@ Examples:
   promtool tsdb create-blocks-from openmetrics run.om /var/lib/prometheus/metrics2
 
 Prometheus accepts samples that are at most about an hour older than its newest one; an empty
-server accepts a run of any age. `promtool` makes blocks of text of any age, which a server with
-other data accepts as well.";
+server accepts a run of any age. `promtool` converts text of any age to blocks, which a server
+with other data accepts as well.";
 
 /// Print a run as OpenMetrics text, or send it to a Prometheus server
 #[derive(Debug, Args)]
 #[command(after_help = PROMETHEUS)]
 pub struct Prometheus {
+    #[command(flatten)]
+    recorded: Recorded,
+}
+
+/// The options that all servers share.
+#[derive(Debug, Args)]
+struct Recorded {
     /// The run directory
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Send the run to this server by remote write, with the settings of `run --out prometheus=URL`
+    /// Send the run to this server, with the settings of `gatebench run --out KIND=URL`
     #[arg(long, value_name = "URL")]
     to: Option<String>,
     /// Add this label to every series (repeatable)
@@ -38,34 +44,42 @@ pub struct Prometheus {
     tags: Vec<(String, String)>,
 }
 
-impl Prometheus {
-    /// Prints or sends it.
-    pub fn run(self) -> Result<Exit, Failure> {
+impl Recorded {
+    /// Sends the run to a server of this kind, or calls `print`.
+    fn send_or(
+        self,
+        kind: &str,
+        print: impl FnOnce(&Run, &BTreeMap<String, String>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let run = Run::open(&self.run)?;
         let tags = BTreeMap::from_iter(self.tags);
-        if let Some(url) = self.to {
-            return send(&run, &format!("prometheus={url}"), &tags);
-        }
-        let stats = Target::trend_stats(&|name| std::env::var(name).ok());
-        let stats = stats.map_err(|error| {
-            Failure::words("the environment", error.to_string(), error.remedy())
-        })?;
-        let mut text = OpenMetrics::new(stats, Duration::Response);
-        replay(&run, &tags, &mut |fact| text.take(fact))?;
-        terminal::say_data(text.finish().trim_end())?;
-        Ok(Exit::Fine)
+        let Some(url) = self.to else {
+            return print(&run, &tags);
+        };
+        let target = target(&format!("{kind}={url}"), "--to".into())?;
+        let mut push = Push::begin(&target).map_err(|refusal| refused(&refusal))?;
+        replay(&run, &tags, &mut |fact| push.take(fact))?;
+        let bytes = push.end().map_err(|refusal| refused(&refusal))?;
+        terminal::say(&format!(
+            "sent to {target}: {bytes} bytes before compression"
+        ))
     }
 }
 
-fn send(run: &Run, word: &str, tags: &BTreeMap<String, String>) -> Result<Exit, Failure> {
-    let target = target(word, "--to".into())?;
-    let mut push = Push::begin(&target).map_err(|refusal| refused(&refusal))?;
-    replay(run, tags, &mut |fact| push.take(fact))?;
-    let bytes = push.end().map_err(|refusal| refused(&refusal))?;
-    terminal::say(&format!(
-        "sent to {target}: {bytes} bytes before compression"
-    ))?;
-    Ok(Exit::Fine)
+impl Prometheus {
+    /// Prints or sends the run.
+    pub fn run(self) -> Result<(), Failure> {
+        self.recorded.send_or("prometheus", print_openmetrics)
+    }
+}
+
+fn print_openmetrics(run: &Run, tags: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let stats = Target::trend_stats(&|name| std::env::var(name).ok());
+    let stats = stats
+        .map_err(|error| Failure::words("the environment", error.to_string(), error.remedy()))?;
+    let mut text = OpenMetrics::new(stats, Duration::Response);
+    replay(run, tags, &mut |fact| text.take(fact))?;
+    terminal::say_data(text.finish().trim_end())
 }
 
 /// Print a run as InfluxDB line protocol, or send it to an InfluxDB server
@@ -74,41 +88,29 @@ fn send(run: &Run, word: &str, tags: &BTreeMap<String, String>) -> Result<Exit, 
   gatebench export influxdb RUN --to http://127.0.0.1:8086/k6
   gatebench export influxdb RUN > run.lp")]
 pub struct Influxdb {
-    /// The run directory
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
-    /// Send the run to this server, with the settings of `run --out influxdb=URL`
-    #[arg(long, value_name = "URL")]
-    to: Option<String>,
-    /// Let each point of response times stand for N requests [default: derived from the first
+    #[command(flatten)]
+    recorded: Recorded,
+    /// Make each point of the response times represent N requests [default: derived from the first
     /// second]
     #[arg(long, value_name = "N", conflicts_with = "to", value_parser = clap::value_parser!(u64).range(1..))]
     sampling: Option<u64>,
-    /// Add this label to every series (repeatable)
-    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = tag)]
-    tags: Vec<(String, String)>,
 }
 
 impl Influxdb {
-    /// Prints or sends it.
-    pub fn run(self) -> Result<Exit, Failure> {
-        let run = Run::open(&self.run)?;
-        let tags = BTreeMap::from_iter(self.tags);
-        if let Some(url) = self.to {
-            return send(&run, &format!("influxdb={url}"), &tags);
-        }
-        let format = Format::Influx {
-            sampling: self.sampling,
-        };
-        let mut encoder = Encoder::new(&format, Duration::Response);
-        let mut printed = Ok(());
-        replay(&run, &tags, &mut |fact| {
-            let lines = encoder.encode(fact);
-            let text = String::from_utf8_lossy(&lines);
-            if printed.is_ok() && !text.is_empty() {
-                printed = terminal::say_data(text.trim_end());
-            }
-        })?;
-        printed.map(|()| Exit::Fine)
+    /// Prints or sends the run.
+    pub fn run(self) -> Result<(), Failure> {
+        let sampling = self.sampling;
+        self.recorded.send_or("influxdb", |run, tags| {
+            let mut encoder = Encoder::new(&Format::Influx { sampling }, Duration::Response);
+            let mut printed = Ok(());
+            replay(run, tags, &mut |fact| {
+                let lines = encoder.encode(fact);
+                let text = String::from_utf8_lossy(&lines);
+                if printed.is_ok() && !text.is_empty() {
+                    printed = terminal::say_data(text.trim_end());
+                }
+            })?;
+            printed
+        })
     }
 }

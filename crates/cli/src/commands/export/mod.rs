@@ -3,13 +3,11 @@
 mod metrics;
 
 use clap::{Args, Subcommand, ValueEnum};
-use gatebench_external::Limits;
 use gatebench_outputs::dashboard;
 use gatebench_runner::scenario_and_load;
 
 use self::metrics::{Influxdb, Prometheus};
 use super::values::Overlay;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -38,8 +36,8 @@ enum What {
 }
 
 impl Export {
-    /// Prints the result.
-    pub fn run(self) -> Result<Exit, Failure> {
+    /// Prints or sends the result.
+    pub fn run(self) -> Result<(), Failure> {
         match self.what {
             What::K6(command) => command.run(),
             What::Prometheus(command) => command.run(),
@@ -55,7 +53,7 @@ Examples:
   gatebench export k6 ./mine.yaml --load ./peak.yaml --url http://gateway:8080 > mine.js
   k6 run -e GATEBENCH_URL=http://127.0.0.1:8080 mine.js
 
-Differences between the script and gatebench are printed on standard error.";
+The differences between the script and gatebench are printed on standard error.";
 
 /// Print a scenario as a script for k6 (https://k6.io)
 #[derive(Debug, Args)]
@@ -75,23 +73,17 @@ struct Script {
 }
 
 impl Script {
-    fn run(self) -> Result<Exit, Failure> {
+    fn run(self) -> Result<(), Failure> {
         let library = self.overlay.scenarios();
         let (scenario, load) = scenario_and_load(&self.scenario, self.load.as_deref(), &library)?;
         let exported = gatebench_external::export(&scenario, &load.phases, &self.url);
         let (script, limits) = exported
             .map_err(|refusal| Failure::words("the load", refusal.message, refusal.remedy))?;
-        say_limits(&limits);
-        terminal::say_data(script.trim_end())?;
-        Ok(Exit::Fine)
-    }
-}
-
-fn say_limits(limits: &Limits) {
-    for what in &limits.not_expressed {
-        terminal::complain(&format!(
-            "warning: the script differs from gatebench: {what}"
-        ));
+        for what in &limits.not_expressed {
+            let words = format!("warning: the script differs from gatebench: {what}");
+            terminal::complain(&words);
+        }
+        terminal::say_data(script.trim_end())
     }
 }
 
@@ -113,12 +105,10 @@ enum Source {
 }
 
 impl Grafana {
-    fn run(&self) -> Result<Exit, Failure> {
-        let dashboard = match self.source {
+    fn run(&self) -> Result<(), Failure> {
+        terminal::say_json(&match self.source {
             Source::Prometheus => dashboard::prometheus(),
             Source::Influxdb => dashboard::influxdb(),
-        };
-        terminal::say_data(&format!("{dashboard:#}"))?;
-        Ok(Exit::Fine)
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! `gatebench install`.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use gatebench_testbed::DriverError;
 use gatebench_testbed::gateway::Folder;
@@ -11,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Stands for every gateway that a package registry has.
+/// Stands for all gateways that can be installed.
 const ALL: &str = "all";
 
 /// The server that stores rate limits shared by several gateways; it is not a gateway.
@@ -25,16 +27,16 @@ Examples:
   gatebench install all --dry-run        show the commands for every gateway that can be installed
   gatebench install redis                for rate limits that are kept in Redis
   gatebench install kong                 show the steps that its makers publish for this system
-  gatebench install kong --yes           take these steps, as root
+  gatebench install kong --yes           run these steps, as root
 
 Debian packages are installed system-wide, as root, without starting their daemons. Everything
-else is installed to gatebench in XDG_DATA_HOME (~/.local/share/gatebench), where you can delete
-it. Gateways that are already installed are left alone. Packages of a gateway's makers add a source
-of packages to the system, so they are installed only with `--yes`.
+else is installed in $XDG_DATA_HOME/gatebench (~/.local/share/gatebench), where you can delete it.
+Gateways that are already installed are not changed. The packages of a gateway's makers require a
+new package source on the system, so they are installed only with `--yes`.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
-arrives. Each gateway folder states the versions that its templates fit; `list gateways`, `check
-gateway` and the report state if the folder was not tested with the installed version.")]
+arrives. Each gateway folder states the versions that its templates fit. If the folder was not
+tested with the installed version, `list gateways`, `check gateway` and the report state this.")]
 pub struct Install {
     /// Gateways by name (see `gatebench list gateways`) or folder, `all`, or `redis`
     #[arg(required = true, value_name = "NAME|DIR")]
@@ -42,7 +44,7 @@ pub struct Install {
     /// Print the commands instead of running them
     #[arg(long)]
     dry_run: bool,
-    /// Also take the steps that a gateway's makers publish, instead of printing them
+    /// Also run the steps that a gateway's makers publish, instead of printing them
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -65,7 +67,10 @@ impl Install {
             .into_iter()
             .partition(|step| step.needs_consent() && !self.yes);
         let failed = perform(&taken)?;
-        say_consent(&printed)?;
+        printed.iter().try_for_each(say_plan)?;
+        if !printed.is_empty() {
+            terminal::say("none of these steps was run; `--yes` runs them")?;
+        }
         let launcher = launcher()?;
         for folder in &missing {
             match folder.find_binary(&launcher) {
@@ -83,10 +88,8 @@ impl Install {
             return Ok(exit);
         }
         if is_asked {
-            terminal::say(&format!(
-                "Redis {} is installed",
-                FoundRedis::find()?.version
-            ))?;
+            let version = FoundRedis::find()?.version;
+            terminal::say(&format!("Redis {version} is installed"))?;
         }
         Ok(Exit::Fine)
     }
@@ -100,13 +103,11 @@ impl Install {
             match folder.find_binary(&launcher) {
                 Ok(found) => say_found(&folder, &found.version)?,
                 Err(error @ DriverError::NoVersion { .. }) => return Err(error.into()),
-                Err(_)
-                    if missing
-                        .iter()
-                        .any(|it| it.spec.gateway == folder.spec.gateway) => {}
                 Err(_) => missing.push(folder),
             }
         }
+        let mut names = BTreeSet::new();
+        missing.retain(|it| names.insert(it.spec.gateway.clone()));
         Ok(missing)
     }
 
@@ -148,19 +149,8 @@ fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
 fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
     let unproven = folder.unproven(version);
     let unproven = unproven.map_or(String::new(), |what| format!("; {what}"));
-    terminal::say(&format!(
-        "{} {version} is installed{unproven}",
-        folder.spec.title
-    ))
-}
-
-/// Prints the steps that need the user's consent.
-fn say_consent(steps: &[InstallStep]) -> Result<(), Failure> {
-    steps.iter().try_for_each(say_plan)?;
-    if !steps.is_empty() {
-        terminal::say("none of these steps was taken; `--yes` takes them")?;
-    }
-    Ok(())
+    let title = &folder.spec.title;
+    terminal::say(&format!("{title} {version} is installed{unproven}"))
 }
 
 fn say_plan(step: &InstallStep) -> Result<(), Failure> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use console::Style;
 use gatebench_model::gateway::{Feature, Support};
 use gatebench_model::{Blame, Policy};
 use gatebench_testbed::DriverError;
@@ -14,7 +13,7 @@ use crate::commands::values::launcher;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// A gateway, with its program if this machine has it.
+/// A gateway, with its program if it is installed.
 pub struct Listed {
     folder: Folder,
     program: Result<FoundBinary, DriverError>,
@@ -30,7 +29,7 @@ pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
     Ok(catalogue.list()?.into_iter().map(listed).collect())
 }
 
-/// Describes a feature of the gateway, with its means and the parts that it lacks.
+/// Describes a feature of a gateway: whether a script provides it, and which parts are missing.
 fn feature_in_words(word: &str, feature: &Feature) -> String {
     let script = (feature.support() == Support::Script).then(|| "script".to_owned());
     let lacks = feature.without().iter().map(|part| format!("no {part}"));
@@ -53,14 +52,14 @@ pub fn lines(listed: &[Listed], paths: bool) -> String {
 }
 
 impl Listed {
-    /// Returns its name and version, if this machine has its program.
+    /// Returns its name and version if it is installed.
     pub fn installed(&self) -> Option<(&str, &str)> {
         let found = self.program.as_ref().ok()?;
         Some((&self.folder.spec.gateway, &found.version))
     }
 
     fn lines(&self, widest: usize, paths: bool) -> String {
-        let style = Style::new().force_styling(terminal::stdout_colors());
+        let style = terminal::stdout_style();
         let spec = &self.folder.spec;
         let (mark, state, remedy) = match &self.program {
             Ok(found) => (style.green().apply_to("✓"), found.version.clone(), None),
@@ -102,7 +101,7 @@ impl Listed {
         Vec::from_iter(words).join(", ")
     }
 
-    /// Lists the versions that the project has run, or nothing if the installed version is one of
+    /// States the versions that the project has tested, unless the installed version is one of
     /// them.
     fn proven_in_words(&self) -> String {
         let found = self.program.as_ref();
@@ -114,8 +113,8 @@ impl Listed {
         }
     }
 
-    /// Reports whether the project has run this gateway. It always counts the reference gateway,
-    /// which is its own.
+    /// Reports whether the project has run this gateway. The reference gateway always counts as
+    /// run.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();
@@ -123,8 +122,7 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// The missing parts that features need in addition to the program, each with how to install
-    /// it.
+    /// The features whose additional parts are missing, each with how to install the part.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
         extras

@@ -83,15 +83,9 @@ fn means(spec: &GatewayFolder) -> String {
     let vendor = install.vendor.as_ref();
     let vendor =
         vendor.map(|it| format!("[its makers]({}): {}, with `--yes`", it.page, it.version));
-    let ways: Vec<String> = [apt, pypi, maven, vendor, install.other.clone()]
-        .into_iter()
-        .flatten()
-        .collect();
-    if ways.is_empty() {
-        "–".into()
-    } else {
-        ways.join("; ")
-    }
+    let ways = [apt, pypi, maven, vendor, install.other.clone()];
+    let ways = Vec::from_iter(ways.into_iter().flatten()).join("; ");
+    if ways.is_empty() { "–".into() } else { ways }
 }
 
 /// The policies that each gateway enforces by itself.
@@ -120,23 +114,18 @@ fn policies(folders: &[Folder]) -> String {
         "admin",
         "access_log",
     ];
-    for word in Policy::KINDS
-        .into_iter()
-        .chain(Transport::KINDS)
-        .chain(others)
-    {
-        text.push_str(&row(word, folders, |spec| mark(spec, word)));
+    let words = Policy::KINDS.into_iter().chain(Transport::KINDS);
+    for word in words.chain(others) {
+        let marks = folders.iter().map(|folder| mark(&folder.spec, word));
+        let _ = writeln!(text, "| {word} | {} |", Vec::from_iter(marks).join(" | "));
     }
     text
 }
 
 /// The symbol of a feature in the table.
 fn mark(spec: &GatewayFolder, word: &str) -> &'static str {
-    match spec
-        .features
-        .get(word)
-        .map(|it| (it.support(), it.without()))
-    {
+    let feature = spec.features.get(word);
+    match feature.map(|it| (it.support(), it.without())) {
         Some((Support::Native, [])) => "●",
         Some((Support::Native, _)) => "◐",
         Some((Support::Script, [])) => "○",
@@ -147,17 +136,10 @@ fn mark(spec: &GatewayFolder, word: &str) -> &'static str {
     }
 }
 
-fn row(kind: &str, folders: &[Folder], mark: impl Fn(&GatewayFolder) -> &'static str) -> String {
-    let marks: Vec<&str> = folders.iter().map(|folder| mark(&folder.spec)).collect();
-    format!("| {kind} | {} |\n", marks.join(" | "))
-}
-
 fn about(spec: &GatewayFolder) -> String {
     let mut text = format!("\n### {}\n\n", spec.title);
-    let means = spec
-        .features
-        .iter()
-        .filter_map(|(word, feature)| means_of(word, feature));
+    let means = spec.features.iter();
+    let means = means.filter_map(|(word, feature)| means_of(word, feature));
     let means = Vec::from_iter(means).join(", ");
     if !means.is_empty() {
         text.push_str(&item(&format!("Features, by: {means}.")));
@@ -181,16 +163,17 @@ fn about(spec: &GatewayFolder) -> String {
     if !lacks.is_empty() {
         text.push_str(&item(&format!("It lacks {lacks}.")));
     }
-    let version = match (&spec.binary.version_min, &spec.binary.version_below) {
-        (Some(min), Some(below)) => Some(format!("from {min}, below {below}")),
-        (Some(min), None) => Some(format!("from {min}")),
-        (None, Some(below)) => Some(format!("below {below}")),
-        (None, None) => None,
-    };
-    if let Some(version) = version {
-        text.push_str(&item(&format!(
-            "Versions that the templates fit: {version}."
-        )));
+    let min = spec
+        .binary
+        .version_min
+        .iter()
+        .map(|it| format!("from {it}"));
+    let below = spec.binary.version_below.iter();
+    let below = below.map(|it| format!("below {it}"));
+    let versions = Vec::from_iter(min.chain(below)).join(", ");
+    if !versions.is_empty() {
+        let words = format!("Versions that the templates fit: {versions}.");
+        text.push_str(&item(&words));
     }
     text
 }

@@ -6,12 +6,11 @@ mod markdown;
 use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
-use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
-use gatebench_runner::{Listed, Source};
+use gatebench_model::{Published, Suite};
+use gatebench_runner::Listed;
 use serde_json::{Value, json};
 
 use super::values::Overlay;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -41,7 +40,7 @@ pub struct List {
 enum ListedKind {
     /// Gateways, with their installed version, their policies and how to install them
     Gateways,
-    /// Scenarios: what a gateway does, and what clients send
+    /// Scenarios: the policies of a gateway, and the requests of its clients
     Scenarios,
     /// Suites: scenarios with gateways and a load
     Suites,
@@ -49,7 +48,7 @@ enum ListedKind {
     Loads,
     /// Specifications, for `gatebench spec run`
     Specifications,
-    /// Published documents, in whose format `gatebench report --as` prints a run
+    /// Published documents, whose format `gatebench report --as` uses for a run
     Published,
 }
 
@@ -61,47 +60,35 @@ struct Entry {
     folder: String,
 }
 
-impl Entry {
-    fn new(name: &str, title: &str, source: &Source) -> Self {
-        Self {
-            name: name.into(),
-            title: title.into(),
-            path: source.to_string(),
-            folder: source.folder(),
+/// Returns an entry for each document, whose name and title are given by `named`.
+fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entry> {
+    let entry = |it: Listed<T>| {
+        let (name, title) = named(it.document);
+        Entry {
+            name,
+            title,
+            path: it.source.to_string(),
+            folder: it.source.folder(),
         }
-    }
-
-    fn as_json(&self) -> Value {
-        json!({ "name": self.name, "title": self.title, "path": self.path })
-    }
+    };
+    all.into_iter().map(entry).collect()
 }
 
-/// A suite; its title states whether it repeats a document.
-fn suite(one: &Listed<Suite>) -> Entry {
-    let Suite { suite, title, .. } = &one.document;
-    match one.document.as_published {
-        None => Entry::new(suite, title, &one.source),
-        Some(_) => {
-            let title = format!("{title} (also --as-published)");
-            Entry::new(suite, &title, &one.source)
-        }
-    }
+/// The name of a suite, and its title with a note if the suite repeats a document.
+fn suite(it: Suite) -> (String, String) {
+    let note = it.as_published.map_or("", |_| " (also --as-published)");
+    (it.suite, it.title + note)
 }
 
-/// A published document with its source.
-fn published(one: &Listed<Published>) -> Entry {
-    let Published {
-        published, title, ..
-    } = &one.document;
-    match &one.document.source {
-        None => Entry::new(published, title, &one.source),
-        Some(source) => Entry::new(published, &format!("{title} ({source})"), &one.source),
-    }
+/// The name of a published document, and its title with its source.
+fn published(it: Published) -> (String, String) {
+    let source = it.source.iter().map(|source| format!(" ({source})"));
+    (it.published, it.title + &source.collect::<String>())
 }
 
 impl List {
     /// Prints the list.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         if self.markdown {
             return self.page();
         }
@@ -119,15 +106,13 @@ impl List {
             sections.push(format!("{title}\n{lines}"));
             document.insert(title, entries);
         }
-        if self.json {
-            terminal::say_data(&format!("{:#}", Value::Object(document)))?;
-        } else {
-            terminal::say(&sections.join("\n\n"))?;
+        match self.json {
+            true => terminal::say_json(&document.into()),
+            false => terminal::say(&sections.join("\n\n")),
         }
-        Ok(Exit::Fine)
     }
 
-    fn page(&self) -> Result<Exit, Failure> {
+    fn page(&self) -> Result<(), Failure> {
         if !matches!(self.kind, None | Some(ListedKind::Gateways)) {
             return Err(Failure::words(
                 "--markdown",
@@ -136,51 +121,32 @@ impl List {
             ));
         }
         let folders = self.overlay.catalogue().list()?;
-        terminal::say_data(markdown::page(&folders).trim_end())?;
-        Ok(Exit::Fine)
+        terminal::say_data(markdown::page(&folders).trim_end())
     }
 
     /// The entries of a kind, as lines and as JSON.
     fn section(&self, kind: ListedKind) -> Result<(String, Value), Failure> {
-        if kind == ListedKind::Gateways {
-            let listed = gateways::all(&self.overlay.catalogue())?;
-            let entries = listed.iter().map(gateways::Listed::as_json).collect();
-            return Ok((gateways::lines(&listed, self.paths), entries));
-        }
-        let entries = self.entries(kind)?;
-        let values = entries.iter().map(Entry::as_json).collect();
-        Ok((self.lines(&entries), values))
-    }
-
-    fn entries(&self, kind: ListedKind) -> Result<Vec<Entry>, Failure> {
         let library = self.overlay.scenarios();
-        Ok(match kind {
-            ListedKind::Gateways => Vec::new(),
-            ListedKind::Scenarios => {
-                let entry = |one: &Listed<Scenario>| {
-                    Entry::new(&one.document.scenario, &one.document.title, &one.source)
-                };
-                library.scenarios()?.iter().map(entry).collect()
+        let entries = match kind {
+            ListedKind::Gateways => {
+                let listed = gateways::all(&self.overlay.catalogue())?;
+                let entries = listed.iter().map(gateways::Listed::as_json).collect();
+                return Ok((gateways::lines(&listed, self.paths), entries));
             }
-            ListedKind::Suites => library.suites()?.iter().map(suite).collect(),
-            ListedKind::Loads => {
-                let entry = |one: &Listed<LoadProfile>| {
-                    Entry::new(&one.document.profile, &one.document.title, &one.source)
-                };
-                library.loads()?.iter().map(entry).collect()
-            }
+            ListedKind::Scenarios => entries(library.scenarios()?, |it| (it.scenario, it.title)),
+            ListedKind::Suites => entries(library.suites()?, suite),
+            ListedKind::Loads => entries(library.loads()?, |it| (it.profile, it.title)),
             ListedKind::Specifications => {
-                let entry = |one: &Listed<Specification>| {
-                    let it = &one.document;
-                    Entry::new(&it.specification, &it.title, &one.source)
-                };
-                library.specifications()?.iter().map(entry).collect()
+                entries(library.specifications()?, |it| (it.specification, it.title))
             }
-            ListedKind::Published => library.published()?.iter().map(published).collect(),
-        })
+            ListedKind::Published => entries(library.published()?, published),
+        };
+        let values = entries.iter();
+        let values = values.map(|it| json!({"name": it.name, "title": it.title, "path": it.path}));
+        Ok((self.lines(&entries), values.collect()))
     }
 
-    /// Prints the entries grouped by folder, each with its title.
+    /// The entries with their titles, grouped by folder.
     fn lines(&self, entries: &[Entry]) -> String {
         let widest = terminal::widest(entries.iter().map(|it| &*it.name));
         let folders: BTreeSet<&str> = entries.iter().map(|it| it.folder.as_str()).collect();

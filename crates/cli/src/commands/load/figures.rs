@@ -7,7 +7,7 @@ use gatebench_model::bound::Clock;
 use gatebench_stats::is_trustworthy;
 use hdrhistogram::Counter;
 
-/// The percentiles to show if enough samples lie beyond them, with their keys in JSON.
+/// The percentiles that are shown if enough samples lie beyond them, with their keys in JSON.
 pub const PERCENTILES: [(f64, &str); 7] = [
     (50.0, "p50"),
     (75.0, "p75"),
@@ -22,12 +22,12 @@ pub const PERCENTILES: [(f64, &str); 7] = [
 pub struct Figures<'a> {
     /// The outcome that they are computed from.
     pub outcome: &'a Outcome,
-    /// From the intended send to the last byte, of everything that was sent. A request without a
-    /// response counts with the time until it failed.
+    /// The times from the intended send to the last byte, of all requests that were sent. A request
+    /// without a response counts with the time until it failed.
     pub response: Times,
-    /// From the actual send to the last byte.
+    /// The times from the actual send to the last byte.
     pub service: Times,
-    /// From the intended to the actual send.
+    /// The times from the intended to the actual send.
     pub lateness: Times,
     /// Length of the measured window, seconds.
     pub window_s: f64,
@@ -70,11 +70,7 @@ impl<'a> Figures<'a> {
 
     /// Something that was counted, per second of the measured window.
     pub fn per_second(&self, count: u64) -> f64 {
-        if self.window_s > 0.0 {
-            count as f64 / self.window_s
-        } else {
-            0.0
-        }
+        ratio(count as f64, self.window_s)
     }
 
     /// Requests that ended, with or without a response.
@@ -118,8 +114,8 @@ impl<'a> Figures<'a> {
         self.counts().by_class[class as usize]
     }
 
-    /// Each check in words with the responses that failed it; checks that requests share are added
-    /// up.
+    /// Each check as text, with the number of responses that failed it. Equal checks of several
+    /// requests are added up.
     pub fn failed_checks(&self) -> Vec<(&str, u64)> {
         let mut found: Vec<(&str, u64)> = Vec::new();
         for (text, failed) in self.outcome.checks.iter().zip(&self.counts().checks_failed) {
@@ -131,7 +127,7 @@ impl<'a> Figures<'a> {
         found
     }
 
-    /// The requests by name, if there are several.
+    /// The requests with their names, if there are several.
     pub fn routes(&self) -> impl Iterator<Item = (&str, &RouteRecord)> {
         let groups = self.outcome.groups.iter();
         let routes = groups.flat_map(|group| &group.routes);
@@ -161,16 +157,17 @@ impl<'a> Figures<'a> {
     }
 
     fn share_of_workers(&self, ns: u64) -> f64 {
-        let available_ns = self.window_s * 1e9 * self.outcome.workers.len() as f64;
-        if available_ns > 0.0 {
-            ns as f64 / available_ns
-        } else {
-            0.0
-        }
+        let workers = self.outcome.workers.len() as f64;
+        ratio(ns as f64, self.window_s * 1e9 * workers)
     }
 }
 
-/// The word for a class. Statuses outside 200 to 599 are in the load generator's class of failures.
+/// Divides, and returns zero for an empty whole.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// The name of a class. The load generator counts statuses outside 200 to 599 as failures.
 pub fn class_word(class: Class) -> &'static str {
     match class {
         Class::Failed => "other",
@@ -247,5 +244,41 @@ impl<C: Counter> Times<C> {
             let value = recording.histogram.value_at_quantile(percentile / 100.0);
             value.clamp(recording.min_ns, recording.max_ns)
         })
+    }
+}
+
+/// Rate and response times of all workers in a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondFigures {
+    /// Its number, counted from the start of the measurement.
+    pub second: u32,
+    /// The responses that arrived in it.
+    pub completed: u64,
+    /// The requests that ended in it, with or without a response.
+    pub ended: u64,
+    /// Median response time, nanoseconds; none if no request ended.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the response time, nanoseconds, however few requests ended.
+    pub p99_ns: Option<u64>,
+}
+
+impl SecondFigures {
+    /// The figures of a second of all workers.
+    pub fn of(interval: &Interval) -> Self {
+        let response = Times::of_second(interval, Metric::Response);
+        let recording = response.recording();
+        let at = |quantile| recording.map(|it| it.histogram.value_at_quantile(quantile));
+        Self {
+            second: interval.second,
+            completed: interval.counts.completed_in_window,
+            ended: response.count(),
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+        }
+    }
+
+    /// Returns the 99th percentile if enough requests ended.
+    pub fn trusted_p99_ns(&self) -> Option<u64> {
+        self.p99_ns.filter(|_| is_trustworthy(99.0, self.ended))
     }
 }

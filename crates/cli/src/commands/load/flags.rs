@@ -3,22 +3,24 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gatebench_engine::ProxyProtocol;
-use gatebench_model::load::Think;
+use gatebench_model::data::Pick;
+use gatebench_model::load::{Spread, Think};
 use gatebench_model::{Bound, Bounds, Check, HumanDuration};
+use gatebench_net::Backend;
 use gatebench_net::tls::Version;
 
 use super::results::NO_PROTOCOL;
 use super::values::check;
-use super::values::data::PickWord;
-use super::values::number::whole;
+use super::values::data::PICKS;
 use super::values::resolve::Resolve;
 use super::values::stage::{self, Stage};
-use crate::commands::values::{BackendWord, Cores, SpreadWord, rate};
+use super::values::whole;
+use crate::commands::values::{BACKENDS, Cores, Named, SPREADS, one_of, rate};
 use crate::reports::ReportFile;
 
-/// The amount of requests and their schedule.
+/// The number of requests and their schedule.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
@@ -48,8 +50,8 @@ pub struct ShapeFlags {
     #[arg(long = "stage", value_name = "TARGET:TIME")]
     pub stages: Vec<Stage>,
     /// Space the arrivals evenly, or randomly like those of many independent users
-    #[arg(long, requires = "rate", default_value = "uniform")]
-    pub arrivals: SpreadWord,
+    #[arg(long, requires = "rate", default_value = "uniform", value_parser = one_of(&SPREADS))]
+    pub arrivals: Spread,
     /// Queue at most N arrivals while no connection is free; drop and count the others
     #[arg(long, value_name = "N", requires = "rate", default_value = "100000", value_parser = whole::<u32>(0..=u64::from(u32::MAX)))]
     pub queue_max: u32,
@@ -68,7 +70,7 @@ pub struct RequestFlags {
     /// Use this request method [default: GET; with a body, POST]
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
     pub method: Option<String>,
-    /// Send this header (repeatable); apart from these, only Host and the framing of the body are
+    /// Send this header (repeatable); otherwise, only Host and the headers that frame the body are
     /// sent
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub headers: Vec<String>,
@@ -79,11 +81,11 @@ pub struct RequestFlags {
     /// file, for example users.csv or users.jsonl (repeatable). Write {{ "{{" }} for literal braces
     #[arg(long = "data-file", value_name = "FILE")]
     pub data_files: Vec<PathBuf>,
-    /// Pick the row of the data files for each request in this way
-    #[arg(long, requires = "data_files", default_value = "in-turn")]
-    pub pick: PickWord,
-    /// Send the paths in this file to the URL's host: one per line, optionally with a weight, for
-    /// example '3 /search?q=a'
+    /// How to pick a row of the data files for each request
+    #[arg(long, requires = "data_files", default_value = "in-turn", value_parser = one_of(&PICKS))]
+    pub pick: Pick,
+    /// Request the paths in this file from the host of the URL: one per line, optionally with a
+    /// weight, for example '3 /search?q=a'
     #[arg(long, value_name = "FILE")]
     pub path_file: Option<PathBuf>,
     /// Send these credentials as Authorization: Basic
@@ -119,7 +121,7 @@ fn user(text: &str) -> Result<String, String> {
         .ok_or_else(|| "write NAME:PASSWORD".into())
 }
 
-/// The number of connections, and their use.
+/// The connections: their number, protocol and addresses.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionFlags {
@@ -143,15 +145,15 @@ pub struct ConnectionFlags {
     /// Open this many connections per second at the start [default: all at once]
     #[arg(long, value_name = "PER-SECOND", value_parser = rate)]
     pub connection_rate: Option<f64>,
-    /// Use this address for a host and port, like curl (repeatable)
+    /// Use this address for a host and port, as in curl (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     pub resolve: Vec<Resolve>,
     /// Connect from this local address; several are used in turn (repeatable)
     #[arg(long = "source", value_name = "ADDRESS")]
     pub sources: Vec<IpAddr>,
     /// Begin each connection with a PROXY protocol header
-    #[arg(long, value_name = "VERSION")]
-    pub proxy_protocol: Option<ProxyWord>,
+    #[arg(long, value_name = "VERSION", value_parser = one_of(&PROXIES))]
+    pub proxy_protocol: Option<ProxyProtocol>,
 }
 
 impl ConnectionFlags {
@@ -164,7 +166,7 @@ impl ConnectionFlags {
         }
     }
 
-    /// The differences from plain HTTP/1.1, as text that begins with a comma.
+    /// Describes the differences from plain HTTP/1.1, each after a comma; empty if there are none.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.http2 {
@@ -183,23 +185,10 @@ impl ConnectionFlags {
     }
 }
 
-/// A version of the PROXY protocol, as the command line calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProxyWord {
-    /// The text format
-    V1,
-    /// The binary format
-    V2,
-}
-
-impl From<ProxyWord> for ProxyProtocol {
-    fn from(word: ProxyWord) -> Self {
-        match word {
-            ProxyWord::V1 => Self::V1,
-            ProxyWord::V2 => Self::V2,
-        }
-    }
-}
+const PROXIES: [Named<ProxyProtocol>; 2] = [
+    ("v1", "The text format", ProxyProtocol::V1),
+    ("v2", "The binary format", ProxyProtocol::V2),
+];
 
 /// TLS, for `https://`.
 #[derive(Debug, Default, Args)]
@@ -214,10 +203,10 @@ pub struct TlsFlags {
     /// Present this client certificate, followed by its chain
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
-    /// Private key of --cert
+    /// The private key of --cert
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
-    /// Send this server name, and expect it in the certificate [default: the URL's host]
+    /// Send this server name, and expect it in the certificate [default: the host of the URL]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
     /// Offer this protocol, the preferred one first (repeatable); --http2 offers h2 itself
@@ -226,7 +215,7 @@ pub struct TlsFlags {
     /// Use only this TLS version [default: 1.3, or 1.2 if the server does not support 1.3]
     #[arg(long = "tls", value_name = "1.2|1.3", value_parser = tls_version)]
     pub version: Option<Version>,
-    /// Make a full handshake on every connection, like --handshakes
+    /// Make a full handshake on every connection; --handshakes implies this
     #[arg(long)]
     pub no_resumption: bool,
 }
@@ -262,8 +251,8 @@ pub struct EngineFlags {
     #[arg(long, value_name = "CORES")]
     pub cores: Option<Cores>,
     /// Use this event loop [default: io_uring if the kernel allows it, otherwise epoll]
-    #[arg(long)]
-    pub backend: Option<BackendWord>,
+    #[arg(long, value_parser = one_of(&BACKENDS))]
+    pub backend: Option<Backend>,
     /// Seed for all random choices
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
@@ -284,7 +273,8 @@ pub struct OutputFlags {
     /// Print the results as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Write an HdrHistogram interval log (V2) with response, service and lateness of each second
+    /// Write an HdrHistogram interval log (V2) with the response times, service times and lateness
+    /// of each second
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<PathBuf>,
     /// Write a report to this file; the extension selects the format: html, md, json, csv, xml

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 const FLAG: &str = "--hdr";
 const METRICS: [Metric; 3] = [Metric::Response, Metric::Service, Metric::Lateness];
 
-/// The file, from before the load until its end.
+/// The file, which is open from before the load until its end.
 pub struct HdrFile {
     path: PathBuf,
     out: BufWriter<File>,
@@ -24,7 +24,7 @@ pub struct HdrFile {
 }
 
 impl HdrFile {
-    /// Makes the file, so that a load is not lost to a name that cannot be written.
+    /// Creates the file, so that an error is reported before the load and not after it.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let file = File::create(path).map_err(|error| unwritable(FLAG, path, error))?;
         Ok(Self {
@@ -48,14 +48,14 @@ impl HdrFile {
     }
 }
 
-/// The log under way.
+/// The log of a running load.
 pub struct HdrLog<'a> {
     log: HistogramLog<'a, BufWriter<File>>,
     error: Option<HistogramError>,
 }
 
 impl HdrLog<'_> {
-    /// Writes a second. The first error is kept for the end, because it must not stop the load.
+    /// Writes a second. An error must not stop the load, so [`HdrLog::end`] returns the first one.
     pub fn write(&mut self, interval: &Interval) {
         let began = Duration::from_secs(interval.second.into());
         let length = Duration::from_secs(1);

@@ -15,9 +15,9 @@ pub struct Judged {
     pub text: String,
     /// The measured value: nanoseconds, requests per second, a number, or a share from 0 to 1.
     pub value: Option<f64>,
-    /// The same as text, or why there is none.
+    /// The value as text, or the reason why there is none.
     pub words: String,
-    /// True if the bound was kept.
+    /// True if the bound was met.
     pub held: bool,
 }
 
@@ -123,11 +123,7 @@ mod tests {
     #[test]
     fn a_share_is_never_rounded_to_all_or_nothing() {
         let words = [1.0, 0.999_999_9, 0.9991, 0.5, 0.001, 0.000_001, 0.0].map(percent);
-        assert_eq!(
-            words,
-            [
-                "100 %", "99.999 %", "99.910 %", "50.0 %", "0.100 %", "<0.001 %", "0 %"
-            ]
-        );
+        let expected = "100 % 99.999 % 99.910 % 50.0 % 0.100 % <0.001 % 0 %";
+        assert_eq!(words.join(" "), expected);
     }
 }

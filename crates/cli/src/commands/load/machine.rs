@@ -1,15 +1,35 @@
-//! Checks that this machine has the cores and local addresses that the flags name.
+//! Checks that this machine has the cores, addresses and descriptors that a load needs.
 
 use std::net::{IpAddr, UdpSocket};
 use std::thread;
 
+use gatebench_model::Shape;
 use gatebench_net::workers::{WorkersError, pin_to_core};
+use gatebench_runner::{allow_descriptors, connections_max};
 use gatebench_testbed::probe::{EnvironmentFacts, MachineSample};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Refuses cores that no worker can be pinned to. Only the kernel knows them, so a thread tries to
+/// Open descriptors in addition to those of the connections: event loops, files, standard streams.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Raises the limit on open descriptors as far as the connections of a load need it.
+pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
+    let needed = u64::from(connections_max(shape)) + OTHER_DESCRIPTORS;
+    allow_descriptors(needed).map_err(|allowed| {
+        Failure::environment(
+            format!(
+                "the load needs {needed} open descriptors, but a process may have {allowed} here"
+            ),
+            format!(
+                "raise the limit (as root: ulimit -Hn {needed}), or use fewer connections with -c"
+            ),
+        )
+    })
+}
+
+/// Refuses cores that no worker can be pinned to. Only an attempt shows this, so a thread tries to
 /// pin itself.
 pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let cores = cores.to_vec();
@@ -78,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_watches_where_others_have_a_core_left() {
+    fn a_worker_polls_only_if_other_processes_have_a_core_left() {
         let spared = |online, allowed, is_time_limited| {
             let cores = Cores {
                 online,
@@ -89,7 +109,7 @@ mod tests {
         };
         assert!(spared(2, 2, false));
         assert!(spared(2, 1, false), "bound to one of two cores");
-        assert!(!spared(2, 1, true), "one core's time of two");
+        assert!(!spared(2, 1, true), "the CPU time of one of two cores");
         assert!(spared(4, 2, true));
         assert!(!spared(1, 1, false));
     }

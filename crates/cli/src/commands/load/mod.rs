@@ -1,11 +1,9 @@
 //! `gatebench load URL`: the load engine on its own.
 
 mod contradictions;
-mod descriptors;
 mod figures;
 mod flags;
 mod hdr;
-mod help;
 mod judged;
 mod live;
 mod machine;
@@ -16,7 +14,6 @@ mod shape;
 mod target;
 mod validity;
 mod values;
-mod verdict;
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -32,11 +29,11 @@ use gatebench_net::tls::{CertificateFault, SessionError};
 use gatebench_runner::Merge;
 use gatebench_runner::outputs::{LoadFeed, Outputs};
 
-use self::figures::Figures;
+use self::figures::{Figures, SecondFigures};
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
 use self::hdr::HdrFile;
 use self::judged::Judged;
-use self::live::{Outlook, SecondFigures, Seen, Watch};
+use self::live::{Outlook, Seen, Watch};
 use self::report::{LoadReport, json};
 use self::results::Results;
 use self::shape::Timing;
@@ -47,14 +44,39 @@ use crate::failure::Failure;
 use crate::reports::{Format, ReportFile};
 use crate::{signals, terminal};
 
-/// Name of the only group.
+/// The name of the only group.
 const GROUP: &str = "all";
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench load http://127.0.0.1:8080/ping                      50 connections for 10 s
+  gatebench load -c 64 -d 30s http://127.0.0.1:8080/ping         how high is the throughput?
+  gatebench load --rate 2000 --report load.html URL              write the latency as an HTML page
+  gatebench load --rate 100 --ramp-to 5000 -d 60s URL            where is the knee?
+  gatebench load -n 100 -c 4 --check status=200 URL              does it work at all?
+  gatebench load -X PUT -H 'Content-Type: application/json' --body @order.json URL
+  gatebench load --check json:/ok=true --threshold 'p99<10ms' --threshold 'checks>99.9%' URL
+  gatebench load --cores 0,1 -c 256 --json --hdr load.hlog URL   two workers, results as JSON
+  gatebench load -k --handshakes https://127.0.0.1:8443/         TLS handshakes per second
+  gatebench load http://a.test/x http://a.test/y --resolve a.test:80:127.0.0.1
+
+Several URLs of one host are requested in turn, and each is reported separately.
+
+Exit code:
+  0    success, even if responses were errors: use --check and --threshold to reject them
+  1    a threshold was missed or, if no threshold refers to checks, a response failed a --check
+  3    the target could not be reached, or a file could not be created
+  4    no response arrived
+  130  interrupted; the results so far are printed
+
+docs/guide/COMING-FROM.md translates the options of wrk, oha, k6, ab, hey and vegeta.";
 
 /// Send requests to a URL, and report its throughput and latency
 #[derive(Debug, Args)]
-#[command(after_help = help::EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub struct Load {
-    /// The target: [http://]HOST[:PORT][/PATH][?QUERY]; several URLs of one host are sent in turn
+    /// The target: [http://]HOST[:PORT][/PATH][?QUERY]; several URLs of one host are requested in
+    /// turn
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     #[command(flatten)]
@@ -92,7 +114,7 @@ impl Load {
         let load = self.load(&asked, &timing)?;
         machine::refuse_unusable_cores(&load.cores)?;
         machine::refuse_foreign_sources(&self.connection.sources)?;
-        descriptors::allow(&timing.shape)?;
+        machine::allow_connections(&timing.shape)?;
         let outlook = self.outlook(&asked, &timing);
         let outputs = sending::start(&outputs, &load.cores)?;
         self.create_reports()?;
@@ -101,7 +123,7 @@ impl Load {
         let results = self.results(&asked, &timing, &conducted, &load.cores);
         self.write(&results);
         self.print(&results)?;
-        Ok(verdict::of(&results))
+        Ok(results.exit())
     }
 
     fn load(&self, asked: &Asked, timing: &Timing) -> Result<gatebench_engine::Load, Failure> {
@@ -121,7 +143,7 @@ impl Load {
             // Every request either gets a response or times out.
             drain: self.shape.timeout.0,
             cores: self.engine.cores.clone().unwrap_or_default().0,
-            backend: self.engine.backend.map(Into::into),
+            backend: self.engine.backend,
             trace_tag: None,
             spin: machine::has_cores_to_spare(self.engine.workers() as usize),
             seed: self.engine.seed,
@@ -129,17 +151,12 @@ impl Load {
     }
 
     fn data(&self) -> Result<DataSet, Failure> {
-        let sources = values::data::sources(&self.request.data_files, self.request.pick.into())?;
+        let sources = values::data::sources(&self.request.data_files, self.request.pick)?;
         DataSet::new(&sources).map_err(|error| unable_to_fill(&error))
     }
 
     fn load_in_words(&self, timing: &Timing) -> String {
-        let handshakes = self.connection.handshakes;
-        format!(
-            "{}{}",
-            timing.in_words(handshakes),
-            self.connection.in_words()
-        )
+        timing.in_words(self.connection.handshakes) + &self.connection.in_words()
     }
 
     fn outlook(&self, asked: &Asked, timing: &Timing) -> Outlook {
@@ -164,12 +181,8 @@ impl Load {
         let control = Arc::new(Control::new(workers));
         stop_on_signal(&control)?;
         signals::survive_file_size_limit()?;
-        let mut file = self
-            .output
-            .hdr
-            .as_deref()
-            .map(HdrFile::create)
-            .transpose()?;
+        let hdr = self.output.hdr.as_deref();
+        let mut file = hdr.map(HdrFile::create).transpose()?;
         let mut log = file.as_mut().map(HdrFile::begin).transpose()?;
         let mut merge = Merge::new(workers);
         let watch = Watch::new(&control, outlook, &load.cores);
@@ -243,23 +256,20 @@ impl Load {
         terminal::say(text.trim_end())
     }
 
-    /// Creates the report files, so that a load is not lost to a name that cannot be written.
+    /// Creates the report files, so that an error is reported before the load and not after it.
     fn create_reports(&self) -> Result<(), Failure> {
-        let create = |file: &ReportFile| {
-            let opened = File::options().append(true).create(true).open(&file.path);
-            opened.map_err(|error| unwritable("--report", &file.path, error))
-        };
-        self.output
-            .reports
-            .iter()
-            .try_for_each(|it| create(it).map(drop))
+        for ReportFile { path, .. } in &self.output.reports {
+            let opened = File::options().append(true).create(true).open(path);
+            opened.map_err(|error| unwritable("--report", path, error))?;
+        }
+        Ok(())
     }
 
     /// Removes the report files that nothing was written to.
     fn remove_empty_reports(&self) {
         for ReportFile { path, .. } in &self.output.reports {
             if fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() == 0) {
-                // An empty file that stays is no harm.
+                // If this fails, the empty file does no harm.
                 let _ = fs::remove_file(path);
             }
         }
@@ -278,19 +288,19 @@ impl Load {
 
 /// The failure to write the file that a flag names.
 fn unwritable(flag: &str, path: &Path, error: impl Display) -> Failure {
-    let (culprit, what) = (
+    Failure::said(
+        Exit::Environment,
         format!("{flag} {}", path.display()),
         format!("cannot write it: {error}"),
-    );
-    let remedy = "name a file in a writable directory, on a disk with free space";
-    Failure::said(Exit::Environment, culprit, what, remedy)
+        "name a file in a writable directory, on a disk with free space",
+    )
 }
 
 fn json_of(results: &Results<'_>) -> String {
     format!("{:#}\n", json::of(results))
 }
 
-/// The first signal ends the load and keeps its results; the second one ends the program.
+/// Makes the first signal end the load, with its results, and the second one end the program.
 fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
     let control = Arc::clone(control);
     signals::on_signal(move || {
@@ -321,13 +331,11 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
 
 /// Returns the description of an error, and its remedy in terms of this command line.
 fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
-    let remedy = match reason.remedy() {
-        Some(remedy) => match flags_against(reason) {
-            Some(flags) => format!("{remedy} ({flags})"),
-            None => remedy.into(),
-        },
-        None if asked.unix_socket => "start the target, or check the path of the socket".into(),
-        None => {
+    let remedy = match (reason.remedy(), flags_against(reason)) {
+        (Some(remedy), Some(flags)) => format!("{remedy} ({flags})"),
+        (Some(remedy), None) => remedy.into(),
+        _ if asked.unix_socket => "start the target, or check the path of the socket".into(),
+        _ => {
             let url = format!("{}{}", asked.site.origin(), asked.requests[0].path);
             format!("start the target, or check host and port: curl -v {url}")
         }
@@ -335,7 +343,7 @@ fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
     (reason.what(), remedy)
 }
 
-/// The flags with which a remedy of TLS is followed.
+/// The flags that apply the remedy of a TLS error.
 fn flags_against(reason: &ConnectError) -> Option<&'static str> {
     let ConnectError::Tls(error) = reason else {
         return None;
@@ -377,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_follow_from_the_kind_of_a_tls_error() {
+    fn each_tls_error_has_its_flags() {
         let alert = |name: &str| ConnectError::Tls(SessionError::Alert { name: name.into() });
         let certificate = |fault| {
             let reason = "it expired; the alert of the authority is a certificate".into();

@@ -2,10 +2,10 @@
 
 use gatebench_store::MachineFacts;
 
-use super::figures::Figures;
+use super::figures::{Figures, SecondFigures};
 use super::judged::Judged;
-use super::live::SecondFigures;
 use super::validity::Caution;
+use crate::exit::Exit;
 
 /// The protocol of a load that only opens connections.
 pub const NO_PROTOCOL: &str = "none";
@@ -54,6 +54,22 @@ impl Results<'_> {
             "request"
         } else {
             "connection"
+        }
+    }
+
+    /// Returns the exit code. An error response alone is not a failure, because the target may be
+    /// meant to refuse requests; checks and thresholds state what must hold.
+    pub fn exit(&self) -> Exit {
+        let counts = self.figures.counts();
+        let check_failed = !self.judges_checks && counts.responses_failing_checks > 0;
+        if self.figures.outcome.interrupted {
+            Exit::Interrupted
+        } else if check_failed || self.judged.iter().any(|it| !it.held) {
+            Exit::CheckFailed
+        } else if counts.completed == 0 {
+            Exit::Inconclusive
+        } else {
+            Exit::Fine
         }
     }
 }

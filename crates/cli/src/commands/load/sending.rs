@@ -10,13 +10,13 @@ use crate::commands::outputs::{OutputArgs, delivered, refused};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The outputs. A load writes no directory.
+/// Returns the settings of the outputs. Unlike a run, a load writes no directory.
 pub fn settings(args: &OutputArgs) -> Result<Settings, Failure> {
     match args.dir()? {
         None => args.settings(),
         Some(dir) => Err(Failure::words(
             format!("--out {}", dir.display()),
-            "a load writes no directory, and an output has a kind",
+            "a load writes no directory, and the argument names no kind of output",
             "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE",
         )),
     }

@@ -13,8 +13,8 @@ use crate::failure::Failure;
 
 /// Connections of a closed load, as in hey and oha.
 const CONNECTIONS: u32 = 50;
-/// The fewest and the most connections of an open load. They suffice for a target that stalls for a
-/// second, unless it exceeds the usual limits of connections.
+/// The minimum and the maximum number of connections of an open load. They suffice for a target
+/// that stalls for a second, and stay below the usual limits on connections.
 const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
 const DURATION: HumanDuration = HumanDuration::from_millis(10_000);
 const WARM_UP: HumanDuration = HumanDuration::from_millis(1_000);
@@ -89,7 +89,7 @@ fn closed_in_words(closed: &Closed) -> String {
     words + &connecting(closed.connections, closed.connections_per_second)
 }
 
-/// The time that it takes to open connections at a rate.
+/// Describes the time that opening the connections takes; empty if they are opened all at once.
 fn connecting(connections: u32, per_second: Option<f64>) -> String {
     per_second.map_or(String::new(), |rate| {
         let took = Duration::from_secs_f64(f64::from(connections) / rate);
@@ -218,7 +218,7 @@ impl ShapeFlags {
         Open {
             ramp_to_per_second: self.ramp_to,
             stages: self.stages.iter().map(stage).collect(),
-            arrivals: self.arrivals.into(),
+            arrivals: self.arrivals,
             connections_max,
             queue_max: self.queue_max,
             requests_max: self.requests,

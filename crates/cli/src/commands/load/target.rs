@@ -31,7 +31,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// `POST http://127.0.0.1:8080/path`, or how many requests to which host.
+    /// `POST http://127.0.0.1:8080/path` or `3 requests in turn to http://127.0.0.1:8080`.
     pub fn in_words(&self) -> String {
         let origin = self.site.origin();
         match self.requests.as_slice() {
@@ -139,14 +139,7 @@ fn site_and_paths(
         }
         paths.push((1.0, path));
     }
-    let none = || {
-        Failure::words(
-            "URL",
-            "there is no URL",
-            "add one, for example http://127.0.0.1:8080/path",
-        )
-    };
-    let site = site.ok_or_else(none)?;
+    let site = site.expect("clap requires a URL");
     match path_file {
         None => Ok((site, paths)),
         Some(_) if paths.iter().any(|(_, path)| path != "/") => Err(Failure::words(
@@ -184,7 +177,7 @@ pub fn target(
     let address = peer(site, connections)?;
     let mut target = Target::new(address, asked.host.clone());
     target.sources.clone_from(&connections.sources);
-    target.proxy = connections.proxy_protocol.map(Into::into);
+    target.proxy = connections.proxy_protocol;
     target.tls = tls;
     target.protocol = match connections.handshakes {
         true => Protocol::Handshakes,

@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use gatebench_model::GatewayFolder;
 use gatebench_testbed::gateway::Catalogue;
 
 use crate::commands::values::launcher;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -18,7 +18,7 @@ Examples:
   gatebench new gateway mine --like haproxy
   gatebench new gateway mine --container docker.io/me/mygw:2.1";
 
-/// Create a gateway folder: a plain proxy that works, to change step by step
+/// Create a gateway folder with a working plain proxy, which you change step by step
 #[derive(Debug, Args)]
 pub struct New {
     #[command(subcommand)]
@@ -30,13 +30,13 @@ enum What {
     Gateway(NewGateway),
 }
 
-/// Create a gateway folder: a plain proxy that works, to change step by step
+/// Create a gateway folder with a working plain proxy, which you change step by step
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {
     /// The name of the gateway and its folder: lower-case letters, digits and hyphens
     name: String,
-    /// The gateway that the plain proxy uses [default: the one that is installed]
+    /// The gateway that the plain proxy uses [default: the first one that is installed]
     #[arg(long, value_enum)]
     like: Option<Like>,
     /// Run the gateway from this container image of docker or podman
@@ -46,14 +46,14 @@ struct NewGateway {
 
 impl New {
     /// Writes the folder.
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(self) -> Result<(), Failure> {
         let What::Gateway(gateway) = self.what;
         gateway.run()
     }
 }
 
 impl NewGateway {
-    fn run(self) -> Result<Exit, Failure> {
+    fn run(self) -> Result<(), Failure> {
         let name = &self.name;
         let like = match self.like {
             Some(like) => like,
@@ -66,15 +66,10 @@ impl NewGateway {
         };
         let spec = spec.replace("NAME", name);
         // The name is the only part that can be invalid.
-        gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec).map_err(
-            |_| {
-                Failure::words(
-                    name,
-                    "this is not a valid name for a gateway",
-                    "write lower-case letters, digits and hyphens, for example my-gateway",
-                )
-            },
-        )?;
+        gatebench_config::parse::<GatewayFolder>("gateway.yaml", &spec).map_err(|_| {
+            let remedy = "write lower-case letters, digits and hyphens, for example my-gateway";
+            Failure::words(name, "this is not a valid name for a gateway", remedy)
+        })?;
         let folder = PathBuf::from(name);
         let config = format!("{name}.conf");
         fs::create_dir(&folder).map_err(|error| cannot(&folder, &error))?;
@@ -86,10 +81,9 @@ impl NewGateway {
         terminal::say(&format!(
             "{name}/gateway.yaml    how to find, start and stop the gateway, and its features\n\
              {name}/{config}    a template of its configuration\n\n\
-             It is a plain proxy that uses {like}: `gatebench check gateway ./{name}` proves it. Change one \
-             thing at a time."
-        ))?;
-        Ok(Exit::Fine)
+             It is a plain proxy that uses {like}. `gatebench check gateway ./{name}` verifies that it works. \
+             Change one thing at a time."
+        ))
     }
 }
 
@@ -152,18 +146,12 @@ fn image(word: &str) -> Result<String, String> {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Failure {
-    let (what, remedy) = if error.kind() == io::ErrorKind::AlreadyExists {
-        (
-            "already exists".to_owned(),
-            "choose another name, or remove it",
-        )
-    } else {
-        (
-            format!("cannot be created: {error}"),
-            "change to a directory that you can write to",
-        )
-    };
-    Failure::words(path.display().to_string(), what, remedy)
+    let path = path.display().to_string();
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return Failure::words(path, "already exists", "choose another name, or remove it");
+    }
+    let what = format!("cannot be created: {error}");
+    Failure::words(path, what, "change to a directory that you can write to")
 }
 
 #[cfg(test)]
@@ -171,15 +159,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_short_and_an_image_is_part_of_it() {
+    fn the_folder_is_short_and_contains_the_image() {
         for like in Like::value_variants() {
             let (spec, template) = like.files();
             let lines = spec.lines().count() + template.lines().count();
             assert!(lines <= 60, "{like:?} has {lines} lines");
             let spec = in_image(*like, "localhost/mygw:2").replace("NAME", "mine");
-            let folder =
-                gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec)
-                    .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
+            let folder = gatebench_config::parse::<GatewayFolder>("gateway.yaml", &spec)
+                .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
             let container = folder.container.unwrap_or_else(|| panic!("{spec}"));
             assert_eq!(container.image, "localhost/mygw:2");
         }

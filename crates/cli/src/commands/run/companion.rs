@@ -1,4 +1,4 @@
-//! The page of a run in the browser: another process, which the run starts and does not wait for.
+//! The page of a run in the browser, served by a separate process.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -14,14 +14,14 @@ use gatebench_runner::Interrupt;
 use crate::commands::serve::words_next_to;
 use crate::terminal;
 
-/// The interval at which a page that stays looks for Ctrl-C.
+/// The interval at which `--serve-keep` checks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The options of the page that all measuring commands have.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ServeArgs {
-    /// Show the run in the browser while it runs, at a URL that is printed before the first trial.
-    /// The page ends soon after the run
+    /// Show the run in the browser while it runs. The URL is printed before the first trial, and
+    /// the page ends soon after the run
     #[arg(long)]
     serve: bool,
     /// Like --serve, and keep the page until Ctrl-C
@@ -29,8 +29,8 @@ pub struct ServeArgs {
     serve_keep: bool,
 }
 
-/// The process that serves the page. It ends when its standard input does, however this process
-/// ends.
+/// The process that serves the page. It ends when its standard input is closed, however this
+/// process ends.
 pub struct Companion {
     child: Child,
     url: String,
@@ -38,8 +38,8 @@ pub struct Companion {
 }
 
 impl ServeArgs {
-    /// Starts the page of the run in this directory and prints its URL. A page that cannot be
-    /// started is a warning, because the run does not need it.
+    /// Starts the page of the run in this directory and prints its URL. If this fails, it only
+    /// prints a warning, because the run does not need the page.
     pub fn start(self, dir: &Path) -> Option<Companion> {
         if !self.serve && !self.serve_keep {
             return None;
@@ -58,7 +58,7 @@ impl ServeArgs {
 
 fn start(dir: &Path, keep: bool) -> Option<Companion> {
     let words = words_next_to(dir)?;
-    // The folder is the page's before the run creates its directory in it.
+    // The server needs the folder before the run creates its directory in it.
     fs::create_dir_all(&words[1]).ok()?;
     let mut command = Command::new(std::env::current_exe().ok()?);
     command
@@ -66,19 +66,19 @@ fn start(dir: &Path, keep: bool) -> Option<Companion> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        // Ctrl-C is for the run.
+        // Ctrl-C must reach only the run.
         .process_group(0);
     let mut child = command.spawn().ok()?;
     let mut url = String::new();
     let output = child.stdout.take()?;
-    // It ends without a line if the server cannot start.
+    // If the server cannot start, the output ends without a line.
     BufReader::new(output).read_line(&mut url).ok()?;
     let url = url.trim_end().to_owned();
     (!url.is_empty()).then_some(Companion { child, url, keep })
 }
 
 impl Companion {
-    /// Waits for Ctrl-C, if the page stays and nobody has interrupted the run.
+    /// Waits for Ctrl-C if the page must stay, unless the run was interrupted.
     pub fn wait(&mut self, interrupt: &Interrupt) {
         if !self.keep || interrupt.is_raised() {
             return;
@@ -87,7 +87,7 @@ impl Companion {
         while !interrupt.is_raised() && matches!(self.child.try_wait(), Ok(None)) {
             thread::sleep(LOOK_EVERY);
         }
-        // It need not wait for pages to turn.
+        // The server need not wait until open pages show the report.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

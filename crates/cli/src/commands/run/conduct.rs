@@ -12,10 +12,9 @@ use super::companion::ServeArgs;
 use super::{display, verdict};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::reports::Readers;
 use crate::{reports, signals, terminal};
 
-/// A run that is over.
+/// A finished run.
 pub struct Conducted {
     pub findings: Findings,
     /// The exit code apart from a verdict.
@@ -55,8 +54,7 @@ pub enum Output {
     Json,
 }
 
-/// Runs the plan and reports the results, also if the run ends early. A page of the run may be
-/// served meanwhile.
+/// Runs the plan and reports the results, also if the run ends early.
 pub fn to_its_end(
     request: &RunRequest,
     output: Output,
@@ -97,7 +95,7 @@ fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
             terminal::say(&format!("\n{text}\n"))?;
         }
     }
-    let page = reports::write(dir, &findings, Readers::All)?;
+    let page = reports::write(dir, &findings, false)?;
     if output != Output::Json {
         terminal::say(&page.display().to_string())?;
     }

@@ -22,8 +22,7 @@ pub fn print(prepared: &Prepared, outputs: &[Target], json: bool) -> Result<(), 
         terminal::complain(&format!("warning: {warning}"));
     }
     if json {
-        let plan = serde_json::to_value(&prepared.plan).unwrap_or_default();
-        return terminal::say_data(&format!("{plan:#}"));
+        return terminal::say_json(&serde_json::json!(prepared.plan));
     }
     terminal::say(&in_words(prepared, outputs))?;
     differences(prepared)
@@ -91,7 +90,7 @@ fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }
 
-/// The common load, and the separate loads of scenarios, with their names.
+/// The common load, and the loads of individual scenarios with the scenarios' names.
 fn loads(plan: &Plan) -> Vec<String> {
     let line = |phase: &Phase| {
         let shape = loads::in_words(&phase.shape);
@@ -120,16 +119,12 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     if groups.len() < 2 {
         return Vec::new();
     }
-    let shown = &groups[..groups.len().min(GROUPS_MAX)];
+    let (shown, more) = groups.split_at(groups.len().min(GROUPS_MAX));
     let width = terminal::widest(shown.iter().map(|group| &*group.name));
-    let parts: Vec<_> = plan
-        .load_of(&scenario.scenario)
-        .phases
-        .iter()
-        // Only a load that a script replaces can have too few connections or requests for the
-        // groups.
-        .filter_map(|phase| Some((&phase.name, divide(&phase.shape, &groups).ok()?)))
-        .collect();
+    let phases = plan.load_of(&scenario.scenario).phases.iter();
+    // Only a load that a script replaces can have too few connections or requests for the groups.
+    let parts = phases.filter_map(|it| Some((&it.name, divide(&it.shape, &groups).ok()?)));
+    let parts: Vec<_> = parts.collect();
     let line = |(index, group): (usize, &Group)| {
         let loads: Vec<_> = parts
             .iter()
@@ -140,9 +135,8 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let head = format!("groups   {} of {}", groups.len(), scenario.scenario);
     let mut lines = vec![head];
     lines.extend(shown.iter().enumerate().map(line));
-    if groups.len() > GROUPS_MAX {
-        let more = groups.len() - GROUPS_MAX;
-        lines.push(format!("         and {more} more"));
+    if !more.is_empty() {
+        lines.push(format!("         and {} more", more.len()));
     }
     lines
 }

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gatebench_gateway::library_versions;
 use gatebench_model::HumanDuration;
+use gatebench_net::Backend;
 use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 use super::companion::ServeArgs;
 pub use super::conduct::Conducted;
 use super::conduct::{self, Output};
-use super::{dry_run, out};
+use super::{dry_run, values};
 use crate::commands::outputs::OutputArgs;
-use crate::commands::values::{BackendWord, Overlay, launcher};
+use crate::commands::values::{BACKENDS, Overlay, launcher, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -21,15 +22,15 @@ use crate::failure::Failure;
 pub struct Measuring {
     /// Use this event loop for the built-in load generator [default: io_uring if the kernel allows
     /// it, otherwise epoll]
-    #[arg(long)]
-    backend: Option<BackendWord>,
+    #[arg(long, value_parser = one_of(&BACKENDS))]
+    backend: Option<Backend>,
     /// Write the run to this directory [default: ./gatebench-runs/NAME-TIME]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Print the plan and exit
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the findings as JSON; with --dry-run, print the plan
+    /// Print the findings as JSON, or the plan with --dry-run
     #[arg(long)]
     pub json: bool,
     /// Print all figures and notes, not only the first screen
@@ -98,8 +99,8 @@ impl Measuring {
         })
     }
 
-    /// Returns the request to run the plan: in the directory that is resumed, in the named one, or
-    /// in a new one.
+    /// Returns the request to run the plan in the resumed directory, in the named one, or in a new
+    /// one.
     ///
     /// # Errors
     /// The path of the running program cannot be read.
@@ -115,10 +116,10 @@ impl Measuring {
         let named = resume.or(dir.as_deref()).map(Path::to_path_buf);
         Ok(RunRequest {
             outputs: self.outputs.settings()?,
-            out: named.unwrap_or_else(|| out::default_dir(&prepared.plan.suite)),
+            out: named.unwrap_or_else(|| values::default_dir(&prepared.plan.suite)),
             resume: resume.is_some(),
             command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
+            backend: self.backend,
             budget: None,
             libraries: library_versions()
                 .into_iter()
@@ -146,7 +147,7 @@ impl Measuring {
             None => Ok(()),
             Some(dir) => Err(Failure::words(
                 format!("--out {}", dir.display()),
-                "a resumed run has its directory",
+                "a resumed run already has a directory",
                 "omit it",
             )),
         }

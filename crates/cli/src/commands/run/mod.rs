@@ -1,13 +1,11 @@
-//! `gatebench run`: the main job.
+//! `gatebench run`.
 
 pub mod companion;
 mod conduct;
 mod display;
 mod dry_run;
 pub mod measuring;
-mod out;
-mod shares;
-mod sizes;
+mod values;
 mod verdict;
 
 use std::net::IpAddr;
@@ -19,7 +17,7 @@ use gatebench_runner::{Attach, GeneratorChoice, Selection};
 use gatebench_studies::measure::plan::MeasureChoice;
 
 use self::measuring::Measuring;
-use super::values::EngineWord;
+use super::values::{ENGINES, Engine, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -29,16 +27,16 @@ Examples:
   gatebench run api-key --gateway nginx --blocks 10
   gatebench run --gateway ./mine --smoke          does my gateway folder work?
   gatebench run soap                              the scenarios of a document, in minutes
-  gatebench run soap --as-published --dry-run     with the document's own ramps, users and hours
+  gatebench run soap --as-published --dry-run     with the ramps, users and hours of the document
   gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
   gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
-  gatebench run --config /etc/nginx/nginx.conf --dry-run     the file's routes; what is replaced
+  gatebench run --config /etc/nginx/nginx.conf --dry-run     show the routes and what is replaced
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
-  gatebench run proxy-json --at 50%,70%,90%       also latency at shares of each gateway's saturation
+  gatebench run proxy-json --at 50%,70%,90%       also measure latency at shares of saturation
   gatebench run my-suite.yaml --dry-run
-  gatebench run --serve                           with a page in the browser
+  gatebench run --serve                           show the run in a browser
   gatebench run api-key --engine k6               the same load, sent by k6
   gatebench run api-key --engine k6 --script mine.js
   gatebench run --resume gatebench-runs/tour-20260102T030405Z
@@ -48,35 +46,35 @@ their checks; 3 if a trial could not be stored; 4 if no completed trial of a gat
 otherwise. The report marks limited trials, and invalid trials among valid ones; they do not
 change the exit code, because a run gives no verdict.";
 
-/// Start gateways, verify their policies, measure and report
+/// Start gateways, verify their policies, measure them and report the results
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
-    /// A suite or scenarios, by name (see `gatebench list`), file or imported folder [default:
+    /// A suite or scenarios: names (see `gatebench list`), files, or an imported folder [default:
     /// tour]
     #[arg(value_name = "SUITE|FILE|DIR")]
     words: Vec<String>,
-    /// Measure this gateway instead of the suite's: a name, NAME@VERSION, NAME@/PREFIX, a folder,
-    /// or `all` installed gateways (repeatable)
+    /// Measure this gateway instead of those of the suite: a name, NAME@VERSION, NAME@/PREFIX, a
+    /// folder, or `all` for all installed gateways (repeatable)
     #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
-    /// Measure a running gateway at http://HOST:PORT, in front of a `gatebench upstream`
+    /// Measure a gateway that already runs at http://HOST:PORT, in front of a `gatebench upstream`
     #[arg(long, value_name = "URL")]
     attach: Option<String>,
     /// Read CPU and memory of the attached gateway from this process and its descendants
     #[arg(long, requires = "attach")]
     pid: Option<u32>,
-    /// Measure this scenario instead of the suite's, a name or file (repeatable)
+    /// Measure this scenario, a name or file, instead of those of the suite (repeatable)
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// Use this load profile instead of the suite's, a name or file
+    /// Use this load profile, a name or file, instead of that of the suite
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
-    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = shares::percent,
-          conflicts_with = "as_published", help = shares::help())]
+    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = values::percent,
+          conflicts_with = "as_published", help = values::help_of_at())]
     at: Vec<u32>,
-    /// Repeat everything N times, each with fresh processes; a claim needs at least 10 [default:
-    /// the suite's number]
+    /// Repeat everything N times, each time with fresh processes; a claim needs at least 10
+    /// [default: the number in the suite]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
     /// Seed for the random order
@@ -91,31 +89,31 @@ pub struct Run {
     #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
     /// Use the durations, ramps and users of the document that the suite repeats (see `gatebench
-    /// list suites`), and send no header of gatebench
+    /// list suites`), and send no headers of gatebench
     #[arg(long)]
     as_published: bool,
     /// Omit the trials without a gateway, and the suite's null gateway
     #[arg(long, alias = "no-floor")]
     no_direct: bool,
-    /// Also measure the null gateway, which only copies bytes; subtract its added latency to get
-    /// that of a gateway
+    /// Also measure the null gateway, which only copies bytes; subtract its added latency from that
+    /// of a gateway to get the cost of the gateway itself
     #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
     null: bool,
-    /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from idling
+    /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from going idle
     #[arg(long, conflicts_with = "gateway_on")]
     keep_awake: bool,
     /// Give each gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// Limit each gateway to these CPUs by a control group, on as many cores as needed; each value
-    /// is a variant
-    #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = sizes::cpu_millis)]
+    /// Limit each gateway to this number of CPUs by a control group, on as many cores as needed;
+    /// each value is a variant
+    #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = values::cpu_millis)]
     gateway_cpus: Vec<u32>,
     /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant
-    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = sizes::bytes)]
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
-    /// Run the gateways on this host over ssh, which also copies gatebench there; load generator
-    /// and upstream run on this machine
+    /// Run the gateways on this host over ssh, which also copies gatebench there; the load
+    /// generator and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
     /// The address of this machine at which the gateways' host reaches the upstream [default: the
@@ -123,15 +121,15 @@ pub struct Run {
     #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
     upstream_address: Option<IpAddr>,
     /// Measure your own configuration: nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml,
-    /// or a template of the gateway's folder. Ports, addresses and paths of files are replaced, the
-    /// file is not changed (repeatable; each file is a variant) [default gateway: the one that
-    /// reads the file; default scenario: the file's routes]
+    /// or a template of the gateway's folder. Ports, addresses and file paths are replaced in a
+    /// copy of the file (repeatable; each file is a variant) [default gateway: the one that reads
+    /// the file; default scenario: the routes in the file]
     #[arg(long = "config", value_name = "FILE", conflicts_with = "attach")]
     configs: Vec<String>,
-    /// Send the load with this generator; external ones measure less, and the report states what is
-    /// missing
-    #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
-    engine: EngineWord,
+    /// Send the load with this generator; external generators measure less, and the report states
+    /// what is missing
+    #[arg(long, value_name = "ENGINE", default_value = "gatebench", value_parser = one_of(&ENGINES))]
+    engine: Engine,
     /// Send the requests with this script (k6: JavaScript, wrk: Lua), which reads the target from
     /// GATEBENCH_URL
     #[arg(long, value_name = "FILE")]
@@ -149,7 +147,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs it and reports the results, even if the run ends early.
+    /// Runs the selection and reports the results, even if the run ends early.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
         let conducted = self.measuring.conducted(&self.selection()?, resume, None)?;
@@ -172,7 +170,7 @@ impl Run {
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
-            sizes: sizes::all(&self.gateway_cpus, &self.gateway_memory),
+            sizes: values::sizes(&self.gateway_cpus, &self.gateway_memory),
             elsewhere: self.gateway_on.clone().map(|host| Elsewhere {
                 host,
                 upstream_address: self.upstream_address,
@@ -186,18 +184,17 @@ impl Run {
     }
 
     fn length(&self) -> Length {
-        let lengths = [
-            (self.quick, Length::Quick),
-            (self.smoke, Length::Smoke),
-            (self.as_published, Length::AsPublished),
-        ];
-        let given = lengths.into_iter().find(|(is_given, _)| *is_given);
-        given.map_or(Length::Full, |(_, length)| length)
+        match (self.quick, self.smoke, self.as_published) {
+            (true, ..) => Length::Quick,
+            (_, true, _) => Length::Smoke,
+            (_, _, true) => Length::AsPublished,
+            _ => Length::Full,
+        }
     }
 
     /// The external load generator, if one is chosen.
     fn engine(&self) -> Result<Option<GeneratorChoice>, Failure> {
-        let Some(generator) = self.engine.generator() else {
+        let Some(generator) = self.engine else {
             return match self.script {
                 None => Ok(None),
                 Some(_) => Err(Failure::words(

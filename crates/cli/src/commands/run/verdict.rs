@@ -54,13 +54,9 @@ fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
     let measured = findings.trials.iter().filter(|trial| {
         trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Direct)
     });
-    let mut measured = measured.peekable();
-    let nothing_counts =
-        measured.peek().is_some() && measured.all(|trial| trial.validity == Validity::Invalid);
-    if nothing_counts {
-        Exit::Inconclusive
-    } else {
-        Exit::Fine
+    match measured.map(|trial| trial.validity).min() {
+        Some(Validity::Invalid) => Exit::Inconclusive,
+        _ => Exit::Fine,
     }
 }
 
@@ -68,30 +64,26 @@ fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
 /// trial.
 fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
-    let completed = findings
-        .trials
-        .iter()
-        .filter(|trial| trial.outcome == "completed");
-    let reasons =
-        completed.flat_map(|trial| trial.reasons.iter().map(move |reason| (trial, reason)));
-    reasons
+    let trials = findings.trials.iter();
+    let completed = trials.filter(|trial| trial.outcome == "completed");
+    completed
+        .flat_map(|trial| trial.reasons.iter().map(move |reason| (trial, reason)))
         .filter(|(_, reason)| is_a_failure(reason))
         .filter(|(trial, reason)| seen.insert((&trial.scenario, &trial.variant, reason.gate)))
         .map(|(trial, reason)| complaint(trial, reason, plan))
         .collect()
 }
 
-/// Returns one failure for each scenario, variant, phase and failed threshold of a user's script.
+/// Returns one failure for each scenario, variant, phase and threshold of a user's script that
+/// failed.
 fn thresholds(run: &Run) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let mut complaints = Vec::new();
     for record in run.trials().iter().map(|trial| &trial.record) {
         let trial = &record.trial;
         for phase in &record.phases {
-            let external = phase.external.iter();
-            let crossed = external
-                .flat_map(|external| external.thresholds.iter().filter(|(_, held)| !**held));
-            for (threshold, _) in crossed {
+            let thresholds = phase.external.iter().flat_map(|it| &it.thresholds);
+            for (threshold, _) in thresholds.filter(|(_, held)| !**held) {
                 if seen.insert((&trial.scenario, &trial.variant, &phase.name, threshold)) {
                     let what = format!(
                         "the threshold '{threshold}' failed for {} (trial {}, {})",
@@ -107,13 +99,12 @@ fn thresholds(run: &Run) -> Vec<Failure> {
     complaints
 }
 
-/// Reports whether the reason is a fault of a gateway or upstream. Otherwise, the trial is
-/// unreliable.
+/// Reports whether the reason is a fault of a gateway or of the upstream. Any other reason makes
+/// the trial unreliable.
 fn is_a_failure(reason: &Reason) -> bool {
-    let gate = reason.gate;
     reason.validity == Validity::Invalid
         && matches!(
-            gate,
+            reason.gate,
             Gate::ChecksFailed | Gate::RequestErrors | Gate::ParityLost | Gate::GatewayRestarted
         )
 }

@@ -1,4 +1,4 @@
-//! `gatebench spec`: benchmarks that are written as named steps, as in Kong's testing framework.
+//! `gatebench spec`: benchmarks written as named steps, as in Kong's testing framework.
 
 mod run;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use clap::{Args, Subcommand};
 use gatebench_model::Specification;
 use gatebench_runner::{Library, Listed};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::commands::values::Overlay;
 use crate::exit::Exit;
@@ -23,11 +23,11 @@ Examples:
   gatebench spec run mine.yaml --git v1.0 --git main --gateway ./gateway --build 'make'
   gatebench schema specification > specification.schema.json
 
-A specification is a benchmark as named steps: setup, start_upstream, start_gateway, start_load,
-wait_result, combine_results, save_error_log, teardown. gatebench runs it for each given version
-and reports the results next to each other.";
+A specification is a benchmark written as named steps: setup, start_upstream, start_gateway,
+start_load, wait_result, combine_results, save_error_log, teardown. gatebench runs it for each
+given version and reports the results next to each other.";
 
-/// Run benchmarks of named steps for several versions of a gateway
+/// Run benchmarks written as named steps for several versions of a gateway
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Spec {
@@ -79,11 +79,10 @@ impl ListSpecifications {
                     "path": it.source.to_string(),
                 })
             });
-            terminal::say_data(&format!("{:#}", entries.collect::<Value>()))?;
+            terminal::say_json(&entries.collect())?;
             return Ok(Exit::Fine);
         }
-        let names = all.iter().map(|it| it.document.specification.len());
-        let width = names.max().unwrap_or(0);
+        let width = terminal::widest(all.iter().map(|it| &*it.document.specification));
         for Listed { document: it, .. } in &all {
             terminal::say(&format!("{:<width$}  {}", it.specification, it.title))?;
             terminal::say(&format!("{:<width$}  tags: {}", "", it.tags.join(", ")))?;

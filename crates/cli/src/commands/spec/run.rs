@@ -10,7 +10,7 @@ use gatebench_runner::{GeneratorChoice, Listed, Prepared, Selection};
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};
 use crate::commands::run::measuring::Measuring;
-use crate::commands::values::EngineWord;
+use crate::commands::values::{ENGINES, Engine, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -65,8 +65,8 @@ pub struct RunSpecifications {
     #[arg(long)]
     smoke: bool,
     /// Send the load with this generator; a specification with a script for wrk uses wrk
-    #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
-    engine: EngineWord,
+    #[arg(long, value_name = "ENGINE", default_value = "gatebench", value_parser = one_of(&ENGINES))]
+    engine: Engine,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -131,7 +131,7 @@ impl RunSpecifications {
             } else {
                 Length::Full
             },
-            engine: self.engine.generator().map(|generator| GeneratorChoice {
+            engine: self.engine.map(|generator| GeneratorChoice {
                 generator,
                 script: None,
             }),

@@ -1,4 +1,4 @@
-//! Prometheus has every request of a run, during the run and afterwards.
+//! Prometheus receives every request of a run, during the run and afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -117,7 +117,7 @@ fn every_request_arrives_and_a_past_run_becomes_the_same_series() {
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_the_run_as_it_is() {
+fn a_killed_server_does_not_affect_the_run() {
     if !is_there("prometheus") {
         return;
     }

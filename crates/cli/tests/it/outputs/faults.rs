@@ -127,7 +127,7 @@ fn warnings(finished: &Finished) -> Vec<&str> {
 }
 
 #[test]
-fn a_server_that_fails_changes_nothing_but_a_warning() {
+fn a_failing_server_only_causes_a_warning() {
     let bench = Bench::new();
     let upstream = ["upstream", "ping", "--listen", "127.0.0.1:0", "--json"];
     let upstream = Serving::start(&bench, &upstream);

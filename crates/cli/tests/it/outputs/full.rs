@@ -8,7 +8,7 @@ const LOAD: &str = "- {name: latency, open: {rate_per_second: 3000, connections_
 
 #[test]
 #[ignore = "needs InfluxDB: make test-full"]
-fn influxdb_holds_every_request_and_its_dashboards_return_data() {
+fn influxdb_has_every_request_and_its_dashboards_return_data() {
     if !is_there("influxd") {
         return;
     }
@@ -67,7 +67,7 @@ fn influxdb_holds_every_request_and_its_dashboards_return_data() {
 
 #[test]
 #[ignore = "needs VictoriaMetrics: make test-full"]
-fn victoria_metrics_takes_all_its_formats() {
+fn victoria_metrics_accepts_all_its_formats() {
     if !is_there("victoria-metrics") {
         return;
     }
@@ -93,7 +93,7 @@ fn victoria_metrics_takes_all_its_formats() {
 
 #[test]
 #[ignore = "needs Prometheus without native histograms: make test-full"]
-fn a_server_without_native_histograms_says_so_once() {
+fn a_server_without_native_histograms_is_reported_once() {
     if !is_there("prometheus") {
         return;
     }

@@ -11,7 +11,7 @@ use super::site::{Site, links};
 use crate::history::common::runs::{slower, write_run};
 use crate::history::nights;
 
-/// Two runs of ten blocks a day apart; in the second, haproxy needs half as much CPU time again.
+/// Two runs of ten blocks, a day apart. In the second run, haproxy needs 1.5 times the CPU time.
 fn two_runs() -> TempDir {
     let folder = TempDir::new().unwrap();
     for (day, factor) in [("02", 1.0), ("03", 1.5)] {
@@ -35,7 +35,7 @@ fn gatebench(folder: &Path, words: &str) -> String {
 }
 
 #[test]
-fn three_clicks_lead_to_a_raw_file_and_the_share_is_the_report() {
+fn three_clicks_lead_to_a_raw_file_and_the_download_is_the_report() {
     let folder = two_runs();
     gatebench(folder.path(), "report gatebench-runs/day-03");
     let site = Site::start(folder.path(), &[]);
@@ -74,7 +74,7 @@ fn three_clicks_lead_to_a_raw_file_and_the_share_is_the_report() {
 }
 
 #[test]
-fn two_runs_have_the_verdict_of_compare() {
+fn the_page_has_the_verdict_of_compare() {
     let folder = two_runs();
     let words = "compare gatebench-runs/day-02 gatebench-runs/day-03 --format json";
     let found: Value = serde_json::from_str(&gatebench(folder.path(), words)).unwrap();
@@ -110,7 +110,7 @@ fn the_history_leads_to_the_run_of_a_change() {
 }
 
 #[test]
-fn what_runs_contain_is_shown_as_text() {
+fn the_contents_of_runs_are_shown_as_text() {
     let folder = TempDir::new().unwrap();
     let run = "<b>a & \"b\"";
     let dir = folder.path().join(run);
@@ -167,7 +167,7 @@ fn a_run_directory_is_served_alone_and_a_folder_must_exist() {
 }
 
 #[test]
-fn a_run_that_cannot_be_read_is_listed_with_its_reason() {
+fn an_unreadable_run_is_listed_with_the_reason() {
     let folder = two_runs();
     let manifest = folder.path().join("gatebench-runs/day-02/manifest.json");
     fs::write(&manifest, "{\"schema\": 1, \"gatebench\"").unwrap();

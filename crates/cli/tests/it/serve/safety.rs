@@ -1,4 +1,4 @@
-//! Who may read the pages, and what a page may do.
+//! Access to the pages, and the restrictions of pages.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::site::Site;
 use crate::history::common::runs::write_run;
 
-/// A folder with a run of one block and things that are no business of a page.
+/// A folder with a run of one block, and files that no page may show.
 fn folder() -> TempDir {
     let root = TempDir::new().unwrap();
     let runs = root.path().join("runs");
@@ -45,7 +45,7 @@ fn only_the_loopback_interface_is_listened_on() {
 }
 
 #[test]
-fn another_name_is_refused_before_anything_else() {
+fn requests_for_another_host_are_refused() {
     let folder = folder();
     let site = site(&folder);
     let (port, cookie) = (site.port, &site.cookie);
@@ -77,7 +77,7 @@ fn another_name_is_refused_before_anything_else() {
 }
 
 #[test]
-fn the_token_of_the_url_becomes_a_cookie_and_nothing_else_opens_a_page() {
+fn only_the_cookie_for_the_token_opens_a_page() {
     let folder = folder();
     let site = site(&folder);
     let token = site.token();
@@ -116,7 +116,7 @@ fn the_token_of_the_url_becomes_a_cookie_and_nothing_else_opens_a_page() {
 }
 
 #[test]
-fn other_sites_may_link_here_and_do_nothing_else() {
+fn other_sites_can_only_link_to_a_page() {
     let folder = folder();
     let site = site(&folder);
     let cookie = format!("Cookie: {}", site.cookie);
@@ -141,7 +141,7 @@ fn other_sites_may_link_here_and_do_nothing_else() {
 }
 
 #[test]
-fn pages_are_only_read() {
+fn pages_are_read_only() {
     let folder = folder();
     let site = site(&folder);
     let cookie = format!("Cookie: {}", site.cookie);
@@ -159,7 +159,7 @@ fn pages_are_only_read() {
 }
 
 #[test]
-fn every_response_has_the_headers_that_bind_a_browser() {
+fn every_response_has_the_security_headers() {
     let folder = folder();
     let site = site(&folder);
     let paths = [
@@ -248,12 +248,13 @@ fn no_path_leads_out_of_the_runs() {
 }
 
 #[test]
-fn clients_have_bounds() {
+fn clients_have_limits() {
     let folder = folder();
     let site = site(&folder);
     let long = format!("X: {}", "x".repeat(20_000));
     assert_eq!(site.request("GET", "/", &[&long]).status, 431);
-    // More half requests than there are connections: they end, and then a whole one is served.
+    // There are more incomplete requests than connections. They time out, and then a complete
+    // request is served.
     let half = (0..70).map(|_| {
         let mut stream = site.connect();
         stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
@@ -262,7 +263,7 @@ fn clients_have_bounds() {
     let mut half: Vec<TcpStream> = half.collect();
     assert_eq!(site.get("/").status, 200);
     let mut rest = Vec::new();
-    // It is closed, with or without a word.
+    // The connection is closed, with or without a response.
     let _ = half[0].read_to_end(&mut rest);
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
     drop(half);
@@ -274,7 +275,7 @@ fn clients_have_bounds() {
 }
 
 #[test]
-fn another_address_is_a_choice_with_a_warning() {
+fn listening_on_another_address_causes_a_warning() {
     let folder = folder();
     let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(["serve", "runs", "--listen", "0.0.0.0"])

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, which is killed when dropped.
 pub struct Site {
-    /// None for one that something else started.
+    /// The process; none if the test did not start it here.
     child: Option<Child>,
     pub port: u16,
     /// The printed URL.
@@ -86,7 +86,7 @@ impl Site {
         stream
     }
 
-    /// Sends a request with this server's name and these header lines alone.
+    /// Sends a request with only the Host header and these header lines.
     pub fn request(&self, method: &str, path: &str, lines: &[&str]) -> Response {
         let host = format!("Host: {}", self.host());
         let lines = [&[&*host], lines].concat().join("\r\n");
@@ -98,7 +98,7 @@ impl Site {
         self.request("GET", path, &[&format!("Cookie: {}", self.cookie)])
     }
 
-    /// Gets a page that must be there, with harmless characters as they are shown.
+    /// Gets a page that must exist, without superfluous escapes.
     #[track_caller]
     pub fn page(&self, path: &str) -> String {
         let response = self.get(path);
@@ -106,7 +106,7 @@ impl Site {
         shown(&response.body)
     }
 
-    /// Opens the changes of a page.
+    /// Opens the event stream of a page.
     pub fn changes(&self, path: &str) -> Changes {
         let mut stream = self.connect();
         let (host, cookie) = (self.host(), &self.cookie);
@@ -119,7 +119,7 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // Fails if it has ended.
+            // Killing fails if the process has ended.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -144,7 +144,7 @@ impl Response {
     }
 }
 
-/// The changes of a page, line by line.
+/// The event stream of a page, line by line.
 pub struct Changes(BufReader<TcpStream>);
 
 impl Changes {
@@ -164,7 +164,7 @@ impl Changes {
     }
 }
 
-/// A text of a page with the characters that templates escape without need.
+/// A text of a page without superfluous escapes.
 fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }

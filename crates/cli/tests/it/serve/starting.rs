@@ -1,11 +1,11 @@
-//! Runs that a page starts.
+//! Runs that are started by a page.
 
 use std::fs;
 
 use super::site::{Response, Site};
 use crate::bench::Bench;
 
-/// A suite of the bench among the choices.
+/// A bench whose suite is among the choices.
 fn bench() -> Bench {
     let bench = Bench::new();
     let over = bench.path("over/scenarios/own");
@@ -71,7 +71,7 @@ fn a_page_starts_the_run_that_it_shows() {
 }
 
 #[test]
-fn nothing_but_a_page_of_this_server_starts_a_run() {
+fn only_a_page_of_this_server_starts_a_run() {
     let bench = bench();
     let site = site(&bench);
     let cookie = format!("Cookie: {}", site.cookie);

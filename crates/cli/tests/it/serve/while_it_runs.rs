@@ -1,4 +1,4 @@
-//! Pages of runs that another process writes.
+//! Pages of runs that another process is writing.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -11,7 +11,7 @@ use super::site::Site;
 use crate::bench::Bench;
 use crate::history::common::manifest;
 
-/// A load of several frames of a page.
+/// A load that is long enough for several updates of a page.
 const SECONDS: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 4s, timeout: 2s}
 ";
@@ -27,7 +27,7 @@ fn second(second: u32, completed: u64) -> LiveEvent {
 }
 
 #[test]
-fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
+fn a_run_is_shown_second_by_second_and_a_killed_run_is_marked() {
     let folder = TempDir::new().unwrap();
     let site = Site::start(folder.path(), &["."]);
     assert!(site.page("/").contains("There are no runs yet"));
@@ -54,14 +54,14 @@ fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
         failed: 0,
     })
     .unwrap();
-    changes.until("load saturate warms up");
+    changes.until("warming up load saturate");
     changes.until("12.3k requests/s");
     live.write(&second(0, 43_210)).unwrap();
     live.write(&second(1, 54_321)).unwrap();
     changes.until("54.3k requests/s");
     changes.until("<svg");
 
-    // A page that is opened later has everything, without a script as well.
+    // A page that is opened later contains everything, also without scripts.
     let page = site.page("/run/mine/");
     assert!(
         page.contains("97,531 responses in 2 seconds, 0 failed"),
@@ -73,7 +73,7 @@ fn a_run_is_shown_second_by_second_and_a_killed_one_as_such() {
     let trial_page = format!("/run/mine/trial/{name}/");
     assert!(site.page(&trial_page).contains("54.3k requests/s"));
 
-    // Without its process it is a killed run, and its page another one.
+    // Without its process, the run counts as killed, and a different page replaces the open one.
     drop((live, open, writer));
     changes.until("event: over");
     let page = site.page("/run/mine/");
@@ -102,8 +102,8 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
     let mut url = String::new();
     while !url.starts_with("page: ") {
         url.clear();
-        assert!(said.read_line(&mut url).unwrap() > 0, "it printed no URL");
-        assert!(!url.starts_with("[1/1"), "the trial was first");
+        assert!(said.read_line(&mut url).unwrap() > 0, "no URL was printed");
+        assert!(!url.starts_with("[1/1"), "the trial came first");
     }
     assert!(url.contains("/run/mine/?token="), "{url}");
     let site = Site::at(url.trim_start_matches("page: ").trim());
@@ -119,10 +119,10 @@ fn a_run_prints_the_url_of_its_page_before_the_first_trial() {
     assert!(!listening(run.id()), "the measuring process opens no port");
 
     let mut changes = site.changes("/run/mine/events");
-    changes.until("load latency is measured");
+    changes.until("measuring load latency");
     changes.until(" responses in ");
     changes.until("event: over");
-    // The server ends seconds after the run, so the report is the first thing to ask for.
+    // The server ends seconds after the run, so the report is requested first.
     let page = site.page("/run/mine/");
     assert!(
         page.contains("finished") && page.contains("id=\"results\""),

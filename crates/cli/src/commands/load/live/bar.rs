@@ -1,4 +1,4 @@
-//! Three lines that change, on a terminal.
+//! The display on a terminal: three lines that change.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use super::{Moment, Outlook, Show};
 use crate::terminal;
 
 const TEMPLATE: &str = "{prefix}\n  {bar:40.cyan/dim} {msg}";
-/// Steps of the bar.
+/// The number of steps of the bar.
 const STEPS: u64 = 1_000;
-/// The rate is shown over this long, so that it can be read.
+/// The interval over which the rate is computed, long enough to read the rate.
 const RATE_OVER: Duration = Duration::from_millis(1_000);
 
 /// Shows progress on standard error.
@@ -26,7 +26,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Shows nothing until the first moment.
+    /// Creates a bar that is shown from the first moment on.
     pub fn new(outlook: Outlook) -> Self {
         let style =
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -57,9 +57,10 @@ impl Bar {
         let rate = self.rate_per_second.unwrap_or(moment.per_second);
         let mut figures = moment.figures(rate);
         if let Some(failed) = figures.last_mut().filter(|_| moment.failed > 0) {
-            let red = terminal::stderr_style().red();
-            let shown = red.apply_to(&*failed).to_string();
-            *failed = shown;
+            *failed = terminal::stderr_style()
+                .red()
+                .apply_to(&*failed)
+                .to_string();
         }
         format!("  {}  {}", self.rates.draw(), figures.join(" · "))
     }
@@ -74,11 +75,7 @@ impl Show for Bar {
         };
         let (done, words) = self.outlook.progress(elapsed, moment.completed);
         self.bar.set_position((done * STEPS as f64) as u64);
-        let words = if moment.stopping {
-            "stopping".into()
-        } else {
-            words
-        };
+        let words = if moment.stopping { "stopping" } else { &words };
         let words = format!("{words}\n{}", self.figures(moment));
         self.bar.set_message(terminal::in_progress(&words));
     }
@@ -91,7 +88,7 @@ impl Drop for Bar {
 }
 
 impl Outlook {
-    /// The share that is done, from 0 to 1, and as text.
+    /// Returns the progress as a share from 0 to 1 and as text.
     fn progress(&self, elapsed: Duration, completed: u64) -> (f64, String) {
         if elapsed < self.warm_up {
             let left = (self.warm_up - elapsed).as_secs_f64().ceil();
@@ -101,25 +98,15 @@ impl Outlook {
         let all = self.measure.as_secs_f64();
         match self.requests {
             Some(requests) => {
-                let words = format!(
-                    "{} of {} requests",
-                    grouped(completed as f64),
-                    grouped(requests as f64)
-                );
-                (completed as f64 / requests as f64, words)
+                let (done, all) = (completed as f64, requests as f64);
+                let words = format!("{} of {} requests", grouped(done), grouped(all));
+                (done / all, words)
             }
             None if measured >= all => (1.0, "waiting for the last responses".into()),
             None => {
-                let left = (all - measured).ceil();
-                (
-                    measured / all,
-                    format!(
-                        "{} of {}, {} left",
-                        in_clock(measured.floor()),
-                        in_clock(all),
-                        in_clock(left)
-                    ),
-                )
+                let left = in_clock((all - measured).ceil());
+                let (done, of) = (in_clock(measured.floor()), in_clock(all));
+                (measured / all, format!("{done} of {of}, {left} left"))
             }
         }
     }

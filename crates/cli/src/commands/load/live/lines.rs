@@ -1,4 +1,4 @@
-//! A line every few seconds, for logs.
+//! The display in a log: a line every few seconds.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Writes nothing until the load begins.
+    /// Creates a display that writes nothing until the load begins.
     pub fn new(outlook: Outlook) -> Self {
         Self {
             every: (outlook.measure / LINES).clamp(EVERY.0, EVERY.1),

@@ -3,7 +3,6 @@
 
 mod bar;
 mod lines;
-mod seconds;
 mod silence;
 mod sparkline;
 
@@ -19,21 +18,21 @@ use gatebench_report::format::{grouped, quantity};
 use gatebench_store::MachineFacts;
 use gatebench_testbed::probe::MachineSample;
 
+use super::figures::SecondFigures;
 use crate::terminal;
 use bar::Bar;
 use lines::Lines;
 use silence::Silences;
 
-pub use seconds::SecondFigures;
 pub use silence::Silence;
 
-/// The interval between two looks at the counters.
+/// The interval at which the counters are read.
 const LOOK_EVERY: Duration = Duration::from_millis(125);
 
 /// The figures of a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// Since the first request was due; none while connections are being made.
+    /// The time since the first request was due; none while connections are being opened.
     pub elapsed: Option<Duration>,
     /// Responses per second since the last moment.
     pub per_second: f64,
@@ -73,7 +72,7 @@ pub struct Outlook {
     pub warm_up: Duration,
     /// The duration of the measurement; with a number of requests, its time limit.
     pub measure: Duration,
-    /// The number of requests at which it ends, if one was given.
+    /// The number of requests after which the load ends, if it was given.
     pub requests: Option<u64>,
     /// True if the results begin with the same words.
     pub is_said_again: bool,
@@ -88,7 +87,7 @@ pub struct Seen {
     pub silences: Vec<Silence>,
 }
 
-/// Something that shows moments.
+/// A display of the progress.
 trait Show: Send {
     fn show(&mut self, moment: &Moment);
 }
@@ -144,10 +143,8 @@ impl<'a> Watch<'a> {
             let outcome = load();
             drop(over);
             let seen = watching.join();
-            (
-                outcome,
-                seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            )
+            let seen = seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (outcome, seen)
         })
     }
 
@@ -180,31 +177,27 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The time that has been measured; none outside the measured window.
+    /// The time since the start of the measured window, in nanoseconds; none outside it.
     fn measured_ns(&self) -> Option<u64> {
         let ((begin_ns, end_ns), now_ns) = (self.window_ns()?, clock::now_ns());
-        (begin_ns..end_ns)
-            .contains(&now_ns)
-            .then(|| now_ns - begin_ns)
+        let is_within = (begin_ns..end_ns).contains(&now_ns);
+        is_within.then(|| now_ns - begin_ns)
     }
 
     /// The measured window, once its beginning is known.
     pub fn window_ns(&self) -> Option<(u64, u64)> {
         let begin_ns = self.control.start_ns()? + self.outlook.warm_up.as_nanos() as u64;
-        Some((
-            begin_ns,
-            begin_ns.saturating_add(self.outlook.measure.as_nanos() as u64),
-        ))
+        let measure_ns = self.outlook.measure.as_nanos() as u64;
+        Some((begin_ns, begin_ns.saturating_add(measure_ns)))
     }
 
     fn moment(&self, since: Duration, completed_before: u64) -> Moment {
         let completed = self.sum(|live| &live.completed);
         let seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
+        let since_ns = |start_ns| clock::now_ns().saturating_sub(start_ns);
+        let elapsed_ns = self.control.start_ns().map(since_ns);
         Moment {
-            elapsed: self
-                .control
-                .start_ns()
-                .map(|start_ns| Duration::from_nanos(clock::now_ns().saturating_sub(start_ns))),
+            elapsed: elapsed_ns.map(Duration::from_nanos),
             per_second: completed.saturating_sub(completed_before) as f64 / since.as_secs_f64(),
             completed,
             failed: self.sum(|live| &live.failed),
@@ -233,7 +226,7 @@ impl Drop for Over<'_, '_> {
     }
 }
 
-/// The machine at the two edges of the measurement.
+/// The counters of the machine at both ends of the measurement.
 #[derive(Default)]
 struct MachineWindow {
     before: Option<MachineSample>,
@@ -241,7 +234,7 @@ struct MachineWindow {
 }
 
 impl MachineWindow {
-    /// Takes the samples that are due. Returns the time of the next one.
+    /// Takes the samples that are due. Returns the time of the next sample.
     fn look(&mut self, window_ns: Option<(u64, u64)>) -> Option<u64> {
         let (begin_ns, end_ns) = window_ns?;
         let now_ns = clock::now_ns();
@@ -258,7 +251,7 @@ impl MachineWindow {
         None
     }
 
-    /// The facts of these cores; of all if workers are not pinned.
+    /// The facts about these cores, or about all cores if the list is empty.
     fn facts(self, cores: &[usize]) -> MachineFacts {
         let Some(before) = self.before else {
             return MachineFacts::default();

@@ -1,12 +1,13 @@
-//! Parts of the measured window in which no response arrived.
+//! Finds the parts of the measured window in which no response arrived.
 
 use super::LOOK_EVERY;
 
-/// A second, less the look before which a silence may have begun.
+/// The minimum length of a silence: a second, minus the interval before the first look, in which it
+/// may have begun.
 const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
 
-/// The first and the last look between which no response arrived, nanoseconds after the beginning
-/// of the measurement.
+/// A time in which no response arrived, between two looks at the count of responses. Times are in
+/// nanoseconds since the beginning of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// The time of the first look.
@@ -16,7 +17,7 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// The least length, nanoseconds.
+    /// The minimum length, in nanoseconds.
     pub fn length_ns(&self) -> u64 {
         self.to_ns - self.from_ns
     }
@@ -31,7 +32,7 @@ pub struct Silences {
 }
 
 impl Silences {
-    /// Takes a look within the window.
+    /// Processes the count of responses at a time within the window.
     pub fn look(&mut self, at_ns: u64, completed: u64) {
         match &mut self.same {
             Some((silence, known)) if *known == completed => silence.to_ns = at_ns,
@@ -46,7 +47,7 @@ impl Silences {
         }
     }
 
-    /// All that were found.
+    /// Returns all silences.
     pub fn end(mut self) -> Vec<Silence> {
         self.close();
         self.found

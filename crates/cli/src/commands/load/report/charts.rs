@@ -1,4 +1,4 @@
-//! The charts of a load, which only the page shows: its percentiles, and its seconds.
+//! The charts of a load, which only the page shows: latency by percentile, and second by second.
 
 use gatebench_report::Unit;
 use gatebench_report::axis::{Axis, nines};
@@ -7,19 +7,18 @@ use gatebench_report::chart::lines::{Lines, Panel, Series};
 use gatebench_report::chart::{Names, Ticked};
 use gatebench_stats::highest_trustworthy_percentile;
 
-use crate::commands::load::figures::{PERCENTILES, Times};
-use crate::commands::load::live::SecondFigures;
+use crate::commands::load::figures::{PERCENTILES, SecondFigures, Times};
 use crate::commands::load::results::Results;
 
-/// Points of a curve for each factor of ten in the share of requests beyond.
+/// The number of points of a curve for each factor of ten in the share of slower requests.
 const POINTS_PER_DECADE: f64 = 20.0;
-/// The largest number of points over time; a longer load has several seconds in one.
+/// The maximum number of points over time. In a longer load, a point covers several seconds.
 const POINTS_MAX: usize = 300;
 const HEIGHT: f64 = 160.0;
 /// The CSS class of the colour.
 const COLOUR: &str = "v1";
 
-/// Both charts, if they have data.
+/// The charts that have data.
 pub fn block(results: &Results<'_>) -> Block {
     let charts = [percentiles(results), seconds(results)];
     Block::charts("panels wide", charts.into_iter().flatten())
@@ -77,13 +76,10 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
         return None;
     }
     let at = |it: &SecondFigures| f64::from(it.second);
-    let rates: Vec<_> = seconds
-        .iter()
-        .map(|it| (at(it), it.completed as f64))
-        .collect();
-    let p99s = seconds
-        .iter()
-        .filter_map(|it| Some((at(it), it.p99_ns? as f64)));
+    let rates = seconds.iter().map(|it| (at(it), it.completed as f64));
+    let rates: Vec<(f64, f64)> = rates.collect();
+    let p99s = seconds.iter();
+    let p99s = p99s.filter_map(|it| Some((at(it), it.p99_ns? as f64)));
     let p99s: Vec<(f64, f64)> = p99s.collect();
     let series = |line| Series {
         class: COLOUR.to_owned(),
@@ -109,12 +105,12 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
     Some(match whole.len().div_ceil(seconds.len()) {
         1 => chart,
         several => chart.aside(format!(
-            "mean rate and greatest p99 of {several} seconds each"
+            "mean rate and maximum p99 of {several} seconds each"
         )),
     })
 }
 
-/// Merges neighbouring seconds until there are few enough points.
+/// Merges neighbouring seconds into at most [`POINTS_MAX`] points.
 fn merged(seconds: &[SecondFigures]) -> Vec<SecondFigures> {
     let each = seconds.len().div_ceil(POINTS_MAX).max(1);
     let merge = |group: &[SecondFigures]| SecondFigures {

@@ -1,16 +1,16 @@
-//! The counts, a line for each kind.
+//! The counts of a load, one line for each kind.
 
 use gatebench_engine::{Class, ErrorKind};
 use gatebench_report::Unit;
 use gatebench_report::chapter::{Chapter, Head, Line, Lines, Text};
-use gatebench_report::format::{grouped, quantity};
+use gatebench_report::format::{counted, grouped, quantity};
 
 use super::headed;
 use crate::commands::load::figures::{Figures, class_word};
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// The lines that have content.
+/// The chapter with all lines that have content.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let requests = results.sends_requests();
@@ -40,15 +40,13 @@ pub fn chapter(results: &Results<'_>) -> Chapter {
 }
 
 fn statuses(figures: &Figures<'_>) -> Vec<String> {
-    let known = Class::ALL
-        .into_iter()
-        .filter(|class| figures.responses(*class) > 0);
-    known
-        .map(|class| {
-            let count = grouped(figures.responses(class) as f64);
-            format!("{} {count}{}", class_word(class), codes(figures, class))
-        })
-        .collect()
+    let classes = Class::ALL.into_iter();
+    let words = |class: Class| {
+        let count = grouped(figures.responses(class) as f64);
+        format!("{} {count}{}", class_word(class), codes(figures, class))
+    };
+    let seen = classes.filter(|class| figures.responses(*class) > 0);
+    seen.map(words).collect()
 }
 
 /// The statuses of a class: ` (404)`, ` (401 12, 429 3)`; nothing for 200 alone.
@@ -61,10 +59,9 @@ fn codes(figures: &Figures<'_>, class: Class) -> String {
         [] | [(200, _)] => String::new(),
         [(only, _)] => format!(" ({only})"),
         several => {
-            let each = several
-                .iter()
-                .map(|(status, count)| format!("{status} {}", grouped(**count as f64)));
-            format!(" ({})", each.collect::<Vec<_>>().join(", "))
+            let each = several.iter();
+            let each = each.map(|(status, count)| format!("{status} {}", grouped(**count as f64)));
+            format!(" ({})", Vec::from_iter(each).join(", "))
         }
     }
 }
@@ -95,18 +92,11 @@ fn checks(figures: &Figures<'_>) -> Vec<String> {
     let counts = figures.counts();
     let passed = counts.completed - counts.responses_failing_checks;
     let share = percent(passed as f64 / counts.completed.max(1) as f64);
-    let mut parts = vec![format!(
-        "{} of {} responses passed ({share})",
-        grouped(passed as f64),
-        grouped(counts.completed as f64)
-    )];
-    for (text, failed) in figures
-        .failed_checks()
-        .into_iter()
-        .filter(|(_, failed)| *failed > 0)
-    {
-        parts.push(format!("{text}: {} failed", grouped(failed as f64)));
-    }
+    let (passed, all) = (grouped(passed as f64), grouped(counts.completed as f64));
+    let mut parts = vec![format!("{passed} of {all} responses passed ({share})")];
+    let failed = figures.failed_checks().into_iter();
+    let failed = failed.filter(|(_, failed)| *failed > 0);
+    parts.extend(failed.map(|(text, failed)| format!("{text}: {} failed", grouped(failed as f64))));
     parts
 }
 
@@ -127,11 +117,8 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
     let counts = figures.counts();
     let size = |bytes: f64| quantity(bytes, Unit::Bytes);
     let flow = |bytes: u64, word: &str| {
-        format!(
-            "{} {word} ({}/s)",
-            size(bytes as f64),
-            size(figures.per_second(bytes))
-        )
+        let per_second = size(figures.per_second(bytes));
+        format!("{} {word} ({per_second}/s)", size(bytes as f64))
     };
     let mut parts = vec![
         flow(counts.bytes_sent, "sent"),
@@ -139,10 +126,8 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
     ];
     // Both count what arrived within the window.
     if counts.completed_in_window > 0 {
-        parts.push(format!(
-            "{} per response",
-            size(counts.bytes_received as f64 / counts.completed_in_window as f64)
-        ));
+        let each = counts.bytes_received as f64 / counts.completed_in_window as f64;
+        parts.push(format!("{} per response", size(each)));
     }
     parts
 }
@@ -151,15 +136,12 @@ fn connections(figures: &Figures<'_>) -> Vec<String> {
     let opened = figures.counts().connections_opened;
     let mut parts = vec![format!("{} opened", grouped(opened as f64))];
     if figures.outcome.resumed > 0 {
-        parts.push(format!(
-            "{} TLS sessions resumed",
-            grouped(figures.outcome.resumed as f64)
-        ));
+        let resumed = grouped(figures.outcome.resumed as f64);
+        parts.push(format!("{resumed} TLS sessions resumed"));
     }
-    let failed = &figures.counts().connections_failed;
-    if failed.iter().any(|count| *count > 0) {
-        let kinds = errors(failed).join(", ");
-        parts.push(format!("failed attempts: {kinds}"));
+    let failed = errors(&figures.counts().connections_failed);
+    if !failed.is_empty() {
+        parts.push(format!("failed attempts: {}", failed.join(", ")));
     }
     parts
 }
@@ -167,10 +149,7 @@ fn connections(figures: &Figures<'_>) -> Vec<String> {
 /// The load generator's own figures.
 pub fn engine(results: &Results<'_>) -> Vec<String> {
     let figures = &results.figures;
-    let workers = match figures.outcome.workers.len() {
-        1 => "1 worker".to_owned(),
-        several => format!("{several} workers"),
-    };
+    let workers = counted(figures.outcome.workers.len() as u64, "worker");
     let mut parts = vec![figures.outcome.backend.as_str().to_owned(), workers];
     if let Some(ns) = figures.cpu_ns_per_request() {
         parts.push(quantity(ns, Unit::CpuNanosecondsPerRequest));

@@ -1,4 +1,4 @@
-//! The distribution of response times in bars over a logarithmic scale.
+//! The distribution of response times, as bars over a logarithmic scale.
 
 use gatebench_report::Unit;
 use gatebench_report::chapter::{Block, Chapter, Head, Line, Lines, TERMINAL};
@@ -9,19 +9,18 @@ use crate::commands::load::figures::Times;
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// Bars at the most.
+/// The maximum number of bars.
 const ROWS: u32 = 12;
-/// A row is at least this many times its lower edge wide, so that equal times do not fill the
-/// screen.
+/// The minimum ratio of the edges of a row, so that times that hardly differ take few rows.
 const STEP_MIN: f64 = 1.1;
-/// Shorter times are not responses, but connections that were found closed.
+/// Shorter times do not belong to responses but to connections that were found closed.
 const LOWEST_NS: u64 = 1_000;
 /// Eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Columns of the longest bar.
 const BAR: usize = 20;
 
-/// Requests whose response took up to `to_ns`, and longer than the row before.
+/// The requests whose response took up to `to_ns`, and longer than in the previous row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     to_ns: f64,
@@ -46,7 +45,7 @@ pub fn chapter(results: &Results<'_>) -> Chapter {
     };
     let rows: Vec<[String; 4]> = rows.iter().map(cells).collect();
     let count = format!("{}s", results.unit());
-    let heads = ["up to", "", &count, "share"].map(ToOwned::to_owned);
+    let heads = ["up to", "", &count, "share"].map(str::to_owned);
     let lines = std::iter::once(&heads).chain(&rows).map(brief);
     let brief = Lines::new("Distribution", Vec::new(), lines);
     let heads = Head::row(&format!("up to |> {count} |> share |"));
@@ -58,7 +57,7 @@ pub fn chapter(results: &Results<'_>) -> Chapter {
     headed("Distribution", "distribution", blocks)
 }
 
-/// A line for a terminal, where numbers stand on the right.
+/// A line for a terminal, with the numbers after the bar.
 fn brief(row: &[String; 4]) -> Line {
     let [up_to, bar, count, share] = row;
     let cells = vec![
@@ -78,13 +77,9 @@ fn rows(times: &Times) -> Vec<Row> {
     let Some(recording) = times.recording() else {
         return Vec::new();
     };
-    let (min, max) = (
-        recording.min_ns.max(LOWEST_NS) as f64,
-        recording.max_ns.max(LOWEST_NS) as f64,
-    );
-    let count = ((max / min).ln() / STEP_MIN.ln())
-        .floor()
-        .clamp(1.0, f64::from(ROWS));
+    let [min, max] = [recording.min_ns, recording.max_ns].map(|ns| ns.max(LOWEST_NS) as f64);
+    let count = ((max / min).ln() / STEP_MIN.ln()).floor();
+    let count = count.clamp(1.0, f64::from(ROWS));
     let step = (max / min).powf(1.0 / count);
     let edges = (1..=count as i32).map(|row| min * step.powi(row));
     let mut rows: Vec<Row> = edges.map(|to_ns| Row { to_ns, count: 0 }).collect();

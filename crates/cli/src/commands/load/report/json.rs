@@ -1,10 +1,10 @@
-//! The results for programs.
+//! The results as JSON.
 
 use std::collections::BTreeMap;
 
-use gatebench_engine::{Class, ErrorKind, Metric, Recording, RouteRecord};
+use gatebench_engine::{Class, ErrorKind, Metric, RouteRecord};
 use hdrhistogram::Counter;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::commands::load::figures::{Figures, PERCENTILES, Times, class_word};
 use crate::commands::load::results::Results;
@@ -12,7 +12,7 @@ use crate::commands::load::results::Results;
 /// Incremented when a field is removed or changes its meaning.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Everything, as one object.
+/// All results as one object.
 pub fn of(results: &Results<'_>) -> Value {
     let figures = &results.figures;
     let counts = figures.counts();
@@ -75,25 +75,26 @@ fn engine(results: &Results<'_>) -> Value {
     })
 }
 
-/// Mean, least, greatest and percentiles; a percentile with fewer than ten samples beyond it is
-/// null.
+/// The count, mean, minimum, percentiles and maximum of times. A percentile with fewer than ten
+/// samples beyond it is null.
 fn times<C: Counter>(times: &Times<C>) -> Value {
-    let mut object = Map::new();
-    object.insert("count".into(), times.count().into());
-    object.insert("mean".into(), times.mean_ns().into());
-    object.insert("min".into(), times.min_ns().into());
+    let mut object = json!({
+        "count": times.count(),
+        "mean": times.mean_ns(),
+        "min": times.min_ns(),
+        "max": times.max_ns(),
+    });
     for (percentile, word) in PERCENTILES {
-        object.insert(word.into(), times.percentile_ns(percentile).into());
+        object[word] = times.percentile_ns(percentile).into();
     }
-    object.insert("max".into(), times.max_ns().into());
-    object.into()
+    object
 }
 
 fn by_class(figures: &Figures<'_>) -> Value {
     let classes = Class::ALL.into_iter().filter_map(|class| {
         let of_class = Times::of_class(&figures.outcome.recordings, Metric::Response, class);
-        let recording: Option<&Recording> = of_class.recording();
-        recording.map(|_| (class.as_str().to_owned(), times(&of_class)))
+        of_class.recording()?;
+        Some((class.as_str().to_owned(), times(&of_class)))
     });
     Value::Object(classes.collect())
 }
@@ -116,14 +117,12 @@ fn checks(figures: &Figures<'_>) -> Value {
     if !figures.checked {
         return Value::Null;
     }
-    let each = figures.failed_checks();
-    let each = each
-        .iter()
-        .map(|(text, failed)| json!({"check": text, "failed": failed}));
+    let each = figures.failed_checks().into_iter();
+    let each = each.map(|(text, failed)| json!({"check": text, "failed": failed}));
     json!({
         "passed": counts.completed - counts.responses_failing_checks,
         "failed": counts.responses_failing_checks,
-        "each": each.collect::<Vec<_>>(),
+        "each": each.collect::<Value>(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The results of a load as a report, which every form of the reports of runs can write.
+//! The results of a load as a report, which has the same formats as the report of a run.
 
 mod charts;
 mod counts;
@@ -74,7 +74,7 @@ fn headed(heading: &'static str, id: &'static str, blocks: Vec<Block>) -> Chapte
     }
 }
 
-/// The outcome in a sentence, and whether nothing failed.
+/// The outcome as a sentence, and whether nothing failed.
 fn outcome(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     if figures.ended() == 0 {
@@ -106,10 +106,8 @@ fn goodness(results: &Results<'_>) -> (String, bool) {
     let failed = figures.failed();
     if failed > 0 {
         let share = percent(failed as f64 / all as f64);
-        return (
-            format!("{} ({share}) failed", grouped(failed as f64)),
-            false,
-        );
+        let words = format!("{} ({share}) failed", grouped(failed as f64));
+        return (words, false);
     }
     let words = match (figures.checked, figures.responses(Class::Success) == all) {
         _ if !results.sends_requests() => "all opened",
@@ -135,7 +133,7 @@ fn validity(results: &Results<'_>) -> Chapter {
     }
 }
 
-/// All numbers under their names in JSON, without those of lists: requests, checks and thresholds.
+/// All numbers under their names in JSON, except those in lists: requests, checks and thresholds.
 fn csv(results: &Results<'_>) -> Block {
     let mut records = Vec::new();
     flatten("", &json::of(results), &mut records);

@@ -10,18 +10,16 @@ use crate::commands::load::results::Results;
 
 /// The thresholds, and, for a CI system, all verdicts as test results.
 pub fn chapter(results: &Results<'_>) -> Chapter {
-    let facts: Vec<Fact> = results.judged.iter().map(fact).collect();
+    let judged = || results.judged.iter();
     let mut blocks = Vec::new();
-    if !facts.is_empty() {
-        blocks.push(Block::facts("sentences", facts));
+    if !results.judged.is_empty() {
+        blocks.push(Block::facts("sentences", judged().map(fact)));
     }
     let mut chapter = headed("Thresholds", "thresholds", blocks);
-    let cases = std::iter::once(response(results));
-    let cases = cases.chain(results.judged.iter().map(threshold));
-    let cases = cases.chain(checks(results));
+    let cases = std::iter::once(response(results)).chain(judged().map(threshold));
     let cases = Cases {
         suite: results.target.clone(),
-        cases: cases.collect(),
+        cases: cases.chain(checks(results)).collect(),
     };
     chapter.blocks.push(Part::Cases(cases).into());
     chapter
@@ -40,43 +38,38 @@ fn fact(judged: &Judged) -> Fact {
     Fact::of(in_words(judged), tone)
 }
 
-/// A load without a response is no success, whatever else holds.
+/// A case that fails if no response arrived, because such a load is not a success.
 fn response(results: &Results<'_>) -> Case {
     let completed = results.figures.counts().completed;
-    Case {
-        class: "load".to_owned(),
-        name: "a response arrived".to_owned(),
-        outcome: outcome(completed > 0),
-        text: format!("{} responses", grouped(completed as f64)),
-    }
+    let text = format!("{} responses", grouped(completed as f64));
+    case("load", "a response arrived", completed > 0, text)
 }
 
 fn threshold(judged: &Judged) -> Case {
-    Case {
-        class: "threshold".to_owned(),
-        name: judged.text.clone(),
-        outcome: outcome(judged.held),
-        text: in_words(judged),
-    }
+    case("threshold", &judged.text, judged.held, in_words(judged))
 }
 
 /// A case for each check. A failed check does not fail the load if a threshold judges the checks.
 fn checks<'a>(results: &'a Results<'_>) -> impl Iterator<Item = Case> + 'a {
     let checks = results.figures.failed_checks().into_iter();
-    checks.map(|(text, failed)| Case {
-        class: "check".to_owned(),
-        name: text.to_owned(),
-        outcome: match results.figures.counts().completed {
-            0 => Outcome::Skipped,
-            _ => outcome(failed == 0 || results.judges_checks),
-        },
-        text: format!("{} responses failed", grouped(failed as f64)),
+    checks.map(|(check, failed)| {
+        let text = format!("{} responses failed", grouped(failed as f64));
+        let mut case = case("check", check, failed == 0 || results.judges_checks, text);
+        if results.figures.counts().completed == 0 {
+            case.outcome = Outcome::Skipped;
+        }
+        case
     })
 }
 
-fn outcome(is_good: bool) -> Outcome {
-    match is_good {
-        true => Outcome::Passed,
-        false => Outcome::Failed,
+fn case(class: &str, name: &str, is_good: bool, text: String) -> Case {
+    Case {
+        class: class.to_owned(),
+        name: name.to_owned(),
+        outcome: match is_good {
+            true => Outcome::Passed,
+            false => Outcome::Failed,
+        },
+        text,
     }
 }

@@ -4,39 +4,34 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use gatebench_model::Source;
 use gatebench_model::data::{List, Pick};
 
 use super::template;
+use crate::commands::values::Named;
 use crate::failure::Failure;
 
-/// The most requests of a path file, because each has separate figures.
+/// The maximum number of paths in a path file, because each has separate figures.
 const PATHS_MAX: usize = 10_000;
 
-/// The way to pick the row of a request, as the command line calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PickWord {
-    /// In order, starting again after the last row
-    InTurn,
-    /// Each row with the same probability
-    Uniform,
-    /// Rows in the middle most often (normal distribution)
-    Normal,
-    /// The first rows most often (Zipf's law)
-    Zipf,
-}
-
-impl From<PickWord> for Pick {
-    fn from(word: PickWord) -> Self {
-        match word {
-            PickWord::InTurn => Self::InTurn,
-            PickWord::Uniform => Self::Uniform,
-            PickWord::Normal => Self::Normal,
-            PickWord::Zipf => Self::Zipf,
-        }
-    }
-}
+pub const PICKS: [Named<Pick>; 4] = [
+    (
+        "in-turn",
+        "In order, starting again after the last row",
+        Pick::InTurn,
+    ),
+    (
+        "uniform",
+        "Each row with the same probability",
+        Pick::Uniform,
+    ),
+    (
+        "normal",
+        "Rows in the middle most often (normal distribution)",
+        Pick::Normal,
+    ),
+    ("zipf", "The first rows most often (Zipf's law)", Pick::Zipf),
+];
 
 /// Reads files of rows. Each becomes a source with the name of its file, without the extension.
 pub fn sources(files: &[PathBuf], pick: Pick) -> Result<BTreeMap<String, Source>, Failure> {

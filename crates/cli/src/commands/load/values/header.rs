@@ -1,4 +1,4 @@
-//! `-H`: headers of the user, and headers that only the engine sets.
+//! `-H`: the headers of the user, except those that the load generator sets itself.
 
 use std::collections::BTreeMap;
 
@@ -25,11 +25,8 @@ pub(crate) fn parse(lines: &[String]) -> Result<Headers, String> {
             headers.host = Some(value);
             continue;
         }
-        if headers
-            .fields
-            .keys()
-            .any(|known| known.eq_ignore_ascii_case(&name))
-        {
+        let mut known = headers.fields.keys();
+        if known.any(|known| known.eq_ignore_ascii_case(&name)) {
             return Err(format!(
                 "{name} is given twice: join the values with a comma (for Cookie, with a semicolon)"
             ));
@@ -65,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_read_and_host_stands_apart() {
+    fn headers_are_read_and_host_is_separate() {
         let headers = read(&["X-A: b: c", "host:example.org", "Empty:"]).unwrap();
         assert_eq!(headers.host.as_deref(), Some("example.org"));
         let fields: Vec<_> = headers

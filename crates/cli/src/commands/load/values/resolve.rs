@@ -61,15 +61,15 @@ pub(crate) fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, Stri
         [] => Err("it has no address".into()),
         [only] => Ok(*only),
         [first, ..] => {
-            let takes = |address: &&SocketAddr| {
+            let accepts = |address: &&SocketAddr| {
                 TcpStream::connect_timeout(address, CONNECT_TIMEOUT).is_ok()
             };
-            Ok(*found.iter().find(takes).unwrap_or(first))
+            Ok(*found.iter().find(accepts).unwrap_or(first))
         }
     }
 }
 
-/// The first one that does not apply to the site.
+/// Returns the first entry that does not apply to the site.
 pub fn unused<'a>(site: &Site, known: &'a [Resolve]) -> Option<&'a Resolve> {
     known.iter().find(|known| !known.is_of(site))
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_where_it_is_said_to_be() {
+    fn given_addresses_take_precedence() {
         let known = ["a.b:80:127.0.0.9", "[::2]:81:[::1]"].map(|text| text.parse().unwrap());
         let at = |text| {
             address(&url::parse(text).unwrap().0, &known)

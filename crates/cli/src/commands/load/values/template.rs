@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_blanks_in_braces_go() {
+    fn only_blanks_in_braces_are_removed() {
         let read = |text| without_blanks(text).unwrap();
         assert_eq!(read("/a/{{ users.id }}?b={{x}}"), "/a/{{users.id}}?b={{x}}");
         assert_eq!(read("/a b"), "/a b");
@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_means_the_same(text in "[a-c{}\"' .]{0,16}") {
+        fn the_meaning_stays_the_same(text in "[a-c{}\"' .]{0,16}") {
             if let Ok(template) = Template::parse(&text) {
                 let again = without_blanks(&text).unwrap();
                 let meaning = |it: &Template| it.pieces().iter().map(|piece| match piece {

@@ -1,4 +1,4 @@
-//! URLs as people type them.
+//! Parses URLs as people type them.
 
 use http::Uri;
 
@@ -7,7 +7,7 @@ use http::Uri;
 pub struct Site {
     /// True if it begins with `https://`.
     pub tls: bool,
-    /// Name or address; of an IPv6 address without its brackets.
+    /// A name or an address, without the brackets of an IPv6 address.
     pub host: String,
     /// The port, given or the default of the scheme.
     pub port: u16,
@@ -31,13 +31,12 @@ pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
     let uri: Uri = written.parse().map_err(|error| {
         format!("{error}: write a URL, for example http://127.0.0.1:8080/path?query")
     })?;
-    let tls = match uri.scheme_str() {
-        Some("http") => false,
-        Some("https") => true,
+    let tls = match uri.scheme_str().unwrap_or_default() {
+        "http" => false,
+        "https" => true,
         other => {
-            let scheme = other.unwrap_or_default();
             return Err(format!(
-                "the scheme '{scheme}' is not supported: write http or https"
+                "the scheme '{other}' is not supported: write http or https"
             ));
         }
     };
@@ -51,7 +50,13 @@ pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
     }
     let written_port = authority.as_str()[authority.host().len()..].strip_prefix(':');
     let port = match written_port.map(str::parse) {
-        None => default_port(tls),
+        None => {
+            if tls {
+                443
+            } else {
+                80
+            }
+        }
         Some(Ok(port @ 1..)) => port,
         Some(_) => return Err("its port is not a number from 1 to 65535: write HOST:PORT".into()),
     };
@@ -70,10 +75,6 @@ pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
         },
         path,
     ))
-}
-
-fn default_port(tls: bool) -> u16 {
-    if tls { 443 } else { 80 }
 }
 
 impl Site {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_header_is_what_is_written() {
+    fn the_host_header_is_the_authority_as_written() {
         for (text, authority) in [
             ("http://a.b:80/", "a.b:80"),
             ("http://a.b/", "a.b"),

@@ -21,7 +21,7 @@ use crate::terminal;
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
 
-/// The interval at which the time left and the spinner are updated if there is no progress.
+/// The interval at which the spinner and the remaining time are updated without progress.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.
@@ -36,17 +36,17 @@ pub struct Bars {
 #[derive(Default)]
 struct State {
     plan: Option<Plan>,
-    /// Trials that are written to disk.
+    /// The number of trials on disk.
     finished: u64,
-    /// Trials that are planned.
+    /// The number of planned trials.
     trials: u64,
     /// The expected end of the run.
     ends: Option<Instant>,
-    /// The trial's scenario.
+    /// The scenario of the current trial.
     scenario: String,
-    /// Describes the current trial.
+    /// The description of the current trial.
     trial: String,
-    /// Its current step.
+    /// The current step.
     doing: String,
     /// The latest figures of the load.
     figures: String,
@@ -55,7 +55,7 @@ struct State {
 }
 
 impl Bars {
-    /// Shows nothing until the run starts.
+    /// Creates bars that are shown when the run starts.
     pub fn new(interrupt: Arc<Interrupt>) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
         let style = |template: &str| {
@@ -74,7 +74,7 @@ impl Bars {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic in the display leaves a state that can still be shown.
+        // After a panic in the display, the state can still be shown.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,25 +84,20 @@ impl Bars {
     }
 
     fn show(&self, state: &State) {
-        let left = state
-            .ends
-            .map(|ends| ends.saturating_duration_since(Instant::now()))
-            .unwrap_or_default();
-        let trials = state.trials;
+        let ends = state.ends.unwrap_or_else(Instant::now);
+        let left = clock(ends.saturating_duration_since(Instant::now()));
+        let (finished, trials) = (state.finished, state.trials);
         self.overall.set_length(trials);
-        self.overall.set_position(state.finished);
-        self.overall.set_message(format!(
-            "{}/{trials} trials · {} left",
-            state.finished,
-            clock(left)
-        ));
+        self.overall.set_position(finished);
+        let words = format!("{finished}/{trials} trials · {left} left");
+        self.overall.set_message(words);
         let ending = match self.interrupt.urgency() {
             Urgency::None => "",
             Urgency::Stop => " · stopping; press Ctrl-C again to stop immediately",
             Urgency::Now => " · stopping immediately",
         };
         let trial = if state.trial.is_empty() {
-            "inspecting the machine"
+            "checking the machine"
         } else {
             &state.trial
         };

@@ -22,7 +22,7 @@ pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
     )
 }
 
-/// Describes a shortened run, `length   smoke: 1 block in place of 10; ...`; empty for the full
+/// Describes a shortened run, `length   smoke: 1 block in place of 10; ...`; none for the full
 /// length.
 pub fn length_in_words(plan: &Plan) -> Option<String> {
     let planned = plan.length.as_ref()?;
@@ -60,17 +60,16 @@ pub fn outcome_masked(
     redaction: Option<&Redaction>,
 ) -> String {
     let words = outcome_in_words(outcome, phases);
-    redaction.map_or_else(|| words.clone(), |it| it.text(&words))
+    match redaction {
+        Some(redaction) => redaction.text(&words),
+        None => words,
+    }
 }
 
 /// Describes the end of a trial in one line; after a failure, the reason and the remedy follow.
 fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
     match outcome {
-        Outcome::Completed => phases
-            .iter()
-            .map(summary_in_words)
-            .collect::<Vec<_>>()
-            .join("; "),
+        Outcome::Completed => Vec::from_iter(phases.iter().map(summary_in_words)).join("; "),
         Outcome::NotSupported { policies } => format!("not supported: {}", policies.join(", ")),
         Outcome::Interrupted => "interrupted".into(),
         Outcome::Failed {
@@ -79,10 +78,7 @@ fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
             remedy,
             phase,
         } => {
-            let place = phase
-                .as_ref()
-                .map(|phase| format!(" in {phase}"))
-                .unwrap_or_default();
+            let place: String = phase.iter().map(|phase| format!(" in {phase}")).collect();
             let culprit = culprit.to_string();
             let reason = indented_reason(reason, &culprit, 6);
             let (culprit, remedy) = (clean_lines(&culprit), clean_lines(remedy));
@@ -92,29 +88,22 @@ fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
 }
 
 fn summary_in_words(phase: &PhaseSummary) -> String {
+    let (name, failed) = (&phase.name, grouped(phase.failed as f64));
     if phase.completed + phase.failed < REQUESTS_MIN {
-        let (completed, failed) = (
-            grouped(phase.completed as f64),
-            grouped(phase.failed as f64),
-        );
-        return format!("{} {completed} completed, {failed} failed", phase.name);
+        let completed = grouped(phase.completed as f64);
+        return format!("{name} {completed} completed, {failed} failed");
     }
-    let mut words = format!(
-        "{} {}",
-        phase.name,
-        quantity(phase.completed_per_second, Unit::RequestsPerSecond)
-    );
+    let rate = quantity(phase.completed_per_second, Unit::RequestsPerSecond);
+    let mut words = format!("{name} {rate}");
     if let Some(latency_ns) = phase.response_p50_ns {
         words += &format!(", p50 {}", quantity(latency_ns as f64, Unit::Nanoseconds));
     }
     if let Some(cpu_ns) = phase.gateway_cpu_ns_per_request {
-        words += &format!(
-            ", gateway {}",
-            quantity(cpu_ns, Unit::CpuNanosecondsPerRequest)
-        );
+        let cpu = quantity(cpu_ns, Unit::CpuNanosecondsPerRequest);
+        words += &format!(", gateway {cpu}");
     }
     if phase.failed > 0 {
-        words += &format!(", {} failed", grouped(phase.failed as f64));
+        words += &format!(", {failed} failed");
     }
     words
 }

@@ -1,17 +1,16 @@
 //! `gatebench capacity`: the rate at which a gateway meets an objective, and the cores that a rate
 //! needs.
 
-mod values;
-
 use std::path::PathBuf;
 
 use clap::Args;
+use gatebench_model::load::Spread;
 use gatebench_model::{Capacity as Search, HumanDuration, Objective};
 use gatebench_runner::Selection;
 use gatebench_stats::capacity::REPEATS;
 
 use super::run::measuring::Measuring;
-use super::values::SpreadWord;
+use super::values::{SPREADS, duration, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -47,7 +46,7 @@ pub struct Capacity {
     /// Measure this scenario, a name or file (repeatable) [default: proxy-json]
     #[arg(long = "scenario", value_name = "NAME|FILE", conflicts_with = "resume")]
     scenarios: Vec<String>,
-    /// Require these bounds: percentiles of the response time, and the share of errors
+    /// Require these bounds on percentiles of the response time and on the share of errors
     #[arg(
         long,
         visible_alias = "threshold",
@@ -56,13 +55,13 @@ pub struct Capacity {
     )]
     slo: Objective,
     /// Try at most this rate, in requests/s [default: no limit]
-    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<f64>,
-    /// Space the arrivals in this way
-    #[arg(long, value_name = "SPACING", value_enum, default_value = "poisson")]
-    arrivals: SpreadWord,
+    /// How to space the arrivals
+    #[arg(long, value_name = "SPACING", default_value = "poisson", value_parser = one_of(&SPREADS))]
+    arrivals: Spread,
     /// Measure each step for this time; the result holds for steps of this length
-    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = values::step)]
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = step)]
     step: HumanDuration,
     /// Repeat the search N times, each with a fresh process; an interval needs at least 3
     #[arg(long, value_name = "N", default_value_t = REPEATS as u32,
@@ -73,10 +72,10 @@ pub struct Capacity {
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
     /// Search with each of these numbers of cores for the gateway [default: 1]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = values::cores, conflicts_with = "resume")]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = cores, conflicts_with = "resume")]
     cores: Vec<usize>,
     /// Report how many cores this rate needs, in requests/s
-    #[arg(long = "for", value_name = "RATE", value_parser = values::rate)]
+    #[arg(long = "for", value_name = "RATE", value_parser = rate)]
     size_for: Option<f64>,
     /// Start no repeat that is unlikely to end within this time [default: no limit]
     #[arg(long, value_name = "TIME")]
@@ -116,11 +115,70 @@ impl Capacity {
                 objective: self.slo.clone(),
                 step: self.step,
                 connections: self.connections,
-                arrivals: self.arrivals.into(),
+                arrivals: self.arrivals,
                 rate_max_per_second: self.max_rate,
                 size_for_per_second: self.size_for,
             }),
             ..Selection::default()
         }
+    }
+}
+
+/// The highest rate at which the load generator can keep a schedule.
+const RATE_MAX: f64 = 1e8;
+
+/// A shorter step contains too few samples.
+const STEP_MIN: HumanDuration = HumanDuration::from_millis(200);
+
+/// Reads requests per second, `20000` or `20k`.
+fn rate(word: &str) -> Result<f64, String> {
+    let (digits, factor) = match word.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => (word, 1.0),
+    };
+    let rate = digits.parse::<f64>().map(|rate| rate * factor).ok();
+    rate.filter(|rate| (1.0..=RATE_MAX).contains(rate))
+        .ok_or_else(|| "write requests per second, at least 1, for example 20000 or 20k".into())
+}
+
+/// Reads the length of a step.
+fn step(word: &str) -> Result<HumanDuration, String> {
+    let span = duration(word)?;
+    if span < STEP_MIN {
+        return Err(format!(
+            "a step takes at least {STEP_MIN}; the default is 4s"
+        ));
+    }
+    Ok(span)
+}
+
+/// Reads a number of cores.
+fn cores(word: &str) -> Result<usize, String> {
+    let cores = word.trim().parse::<usize>().ok();
+    cores
+        .filter(|cores| *cores > 0)
+        .ok_or_else(|| "write whole numbers of cores, for example 1,2,4".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_as_people_write_them() {
+        assert_eq!(rate("20000"), Ok(20_000.0));
+        assert_eq!(rate("2.5k"), Ok(2_500.0));
+        for wrong in ["", "0", "-1", "k", "fast", "inf", "nan", "1e9", "20 k"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn steps_and_cores_have_a_least() {
+        assert_eq!(step("10s"), Ok(HumanDuration::from_millis(10_000)));
+        assert!(step("100ms").is_err_and(|said| said.contains("at least 200ms")));
+        assert!(step("10").is_err());
+        assert_eq!(cores("2"), Ok(2));
+        assert!(cores("0").is_err() && cores("1.5").is_err());
     }
 }

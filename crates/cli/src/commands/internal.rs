@@ -1,0 +1,63 @@
+//! Commands that only gatebench itself starts.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::values::launcher;
+use crate::failure::Failure;
+use crate::{signals, terminal};
+
+/// Run a command, and end it with all its descendants when gatebench has ended
+#[derive(Debug, Args)]
+pub struct Supervise {
+    /// Settings, `--`, and the command
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+impl Supervise {
+    /// Returns the exit code of the command.
+    pub fn run(self) -> ExitCode {
+        gatebench_testbed::supervise(self.words)
+    }
+}
+
+/// Copy bytes between clients and a target until Ctrl-C: the null gateway
+#[derive(Debug, Args)]
+pub struct Splice {
+    /// The address that clients connect to
+    listen: SocketAddr,
+    /// The address that receives their bytes
+    target: SocketAddr,
+}
+
+impl Splice {
+    /// Copies until a signal arrives.
+    pub fn run(self) -> Result<(), Failure> {
+        let stop = signals::stop_flag()?;
+        let mut said = Ok(());
+        let announce = |address: SocketAddr| {
+            let line = serde_json::json!({ "listening": address });
+            said = terminal::say_data(&line.to_string());
+        };
+        gatebench_gateway::splice(self.listen, self.target, None, &stop, announce)?;
+        said
+    }
+}
+
+/// Start gateways on this host for a gatebench on another host, at the other end of ssh
+#[derive(Debug, Args)]
+pub struct RemoteEnd {}
+
+impl RemoteEnd {
+    /// Serves until the other end closes the connection.
+    pub fn run(self) -> Result<(), Failure> {
+        gatebench_testbed::remote::serve(launcher()?).map_err(|error| {
+            let remedy = "`gatebench run --gateway-on USER@HOST` starts this over ssh";
+            Failure::environment(error.to_string(), remedy)
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Parsers of the values of `gatebench run`, and the default directory of a run.
+
+use std::path::{Path, PathBuf};
+
+use gatebench_model::Limits;
+use gatebench_model::setup::MILLIS_PER_CPU;
+use gatebench_model::study::measure::CONNECTIONS;
+use jiff::Timestamp;
+
+use crate::commands::values::in_units;
+
+/// The default directory that contains runs.
+const FOLDER: &str = "gatebench-runs";
+
+/// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that exists.
+pub fn default_dir(suite: &str) -> PathBuf {
+    let name = format!("{suite}-{}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
+    free(&Path::new(FOLDER).join(name))
+}
+
+fn free(dir: &Path) -> PathBuf {
+    let numbered = (2..).map(|number| PathBuf::from(format!("{}-{number}", dir.display())));
+    std::iter::once(dir.to_owned())
+        .chain(numbered)
+        .find(|dir| !dir.exists())
+        .unwrap_or_else(|| dir.to_owned())
+}
+
+/// The description of `--at` with the number of connections.
+pub(super) fn help_of_at() -> String {
+    format!(
+        "Also measure latency at these shares of each gateway's own saturation, for example \
+         50%,70%,90%; after the load, {CONNECTIONS} connections determine the saturation of the same process"
+    )
+}
+
+/// Reads a whole percentage, `50%`.
+pub(super) fn percent(word: &str) -> Result<u32, String> {
+    let digits = word.trim().strip_suffix('%');
+    let percent = digits.and_then(|digits| digits.parse::<u32>().ok());
+    percent
+        .filter(|percent| (1..=99).contains(percent))
+        .ok_or_else(|| "write whole percentages from 1% to 99%, for example 50%,70%,90%".into())
+}
+
+/// The kernel requires at least one millisecond of each 100 ms period.
+const CPU_MILLIS_MIN: u32 = 10;
+/// More than the largest machines have.
+const CPUS_MAX: f64 = 4_096.0;
+
+/// Reads a number of CPUs, `0.5`.
+pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
+    let cpus: f64 = word
+        .parse()
+        .map_err(|_| "write a number of CPUs, for example 0.5 or 2".to_owned())?;
+    let millis = (cpus * f64::from(MILLIS_PER_CPU)).round();
+    if (0.0..=CPUS_MAX).contains(&cpus) && millis >= f64::from(CPU_MILLIS_MIN) {
+        Ok(millis as u32)
+    } else {
+        Err("a control group needs at least 0.01 CPU: write 0.01 or more".into())
+    }
+}
+
+/// Reads an amount of memory, `256M`, in binary units.
+pub(super) fn bytes(word: &str) -> Result<u64, String> {
+    let word = word.to_ascii_lowercase();
+    let word = word.strip_suffix("ib").unwrap_or(&word);
+    in_units(word, &[("g", 30), ("m", 20), ("k", 10)])
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "write a size with a unit, for example 256M or 1G".into())
+}
+
+/// Combines each number of CPUs with each amount of memory.
+pub(super) fn sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
+    let cpus = some_or_none(cpu_millis);
+    let memories = some_or_none(memory_bytes);
+    let with_each_memory = |cpu_millis: Option<u32>| {
+        memories.iter().map(move |&memory_bytes| Limits {
+            cpu_millis,
+            memory_bytes,
+        })
+    };
+    let all = cpus.into_iter().flat_map(with_each_memory);
+    all.filter(|limits| !limits.is_none()).collect()
+}
+
+/// Returns each amount, or a single none if there are no amounts.
+fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
+    if amounts.is_empty() {
+        vec![None]
+    } else {
+        amounts.iter().copied().map(Some).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_second_run_in_the_same_second_has_its_own_directory() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("tour");
+        assert_eq!(free(&dir), dir);
+        std::fs::create_dir(&dir).unwrap();
+        assert_eq!(free(&dir), parent.path().join("tour-2"));
+    }
+
+    #[test]
+    fn shares_are_whole_percentages_below_100() {
+        assert_eq!(percent("50%"), Ok(50));
+        assert_eq!(percent(" 99%"), Ok(99));
+        for wrong in ["0%", "100%", "150%", "x", "50", "12.5%", "-5%", "%", ""] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(cpu_millis("0.5"), Ok(500));
+        assert_eq!(cpu_millis("16"), Ok(16_000));
+        for wrong in ["0", "-1", "x", "inf", "nan", "1e9"] {
+            assert!(cpu_millis(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(bytes("256M"), Ok(256 << 20));
+        assert_eq!(bytes("1gib"), Ok(1 << 30));
+        for wrong in ["256", "0M", "M", "1T", "99999999999999999999G", "1é"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_cpus_has_every_amount_of_memory() {
+        assert!(sizes(&[], &[]).is_empty());
+        let written = |all: Vec<Limits>| Vec::from_iter(all.iter().map(ToString::to_string));
+        assert_eq!(written(sizes(&[500, 1_000], &[])), ["0.5 CPU", "1 CPU"]);
+        assert_eq!(written(sizes(&[500], &[1 << 20])), ["0.5 CPU and 1 MiB"]);
+        assert_eq!(written(sizes(&[], &[1 << 20])), ["1 MiB"]);
+    }
+}
