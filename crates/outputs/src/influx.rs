@@ -78,7 +78,7 @@ impl Influx {
     /// Draws values at equal ranks and spreads them over the second, because points of a series
     /// with the same time replace each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
-        let wanted = match gained.max_ns() {
+        let wanted = match gained.max_ns {
             // All values are 0.
             0 => 1,
             _ => gained.count().div_ceil(self.sampling.max(1)),
@@ -94,7 +94,7 @@ impl Influx {
         for (index, value_ns) in (0..).zip(gained.at(&shares)) {
             time_ns += step_ns;
             let value_ns = if index == last {
-                gained.max_ns()
+                gained.max_ns
             } else {
                 value_ns
             };
