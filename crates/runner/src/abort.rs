@@ -7,10 +7,13 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_store::Outcome;
 use gatebench_testbed::{DriverError, Interrupted, Running};
 
+/// The remedy if a part of the trial does not work as expected.
+pub(crate) const READ_LOGS: &str = "read its logs in the trial's folder";
+
 /// A reason that ends a trial early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
-    /// A user stopped the run.
+    /// The user stopped the run.
     Interrupted,
     /// The trial cannot be completed.
     Failed(Failure),

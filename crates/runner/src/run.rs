@@ -6,7 +6,6 @@
 
 mod early_stop;
 mod eta;
-mod kept_threads;
 mod live_log;
 mod preflight;
 mod resume;
@@ -28,15 +27,16 @@ use gatebench_testbed::probe::{Accounting, EnvironmentFacts, FrequencySource};
 
 use crate::context::TrialContext;
 use crate::error::RunnerError;
-use crate::outputs::{Outputs, Refusal, Settings, TrialFeed, spare_cores};
+use crate::numbers::count;
+use crate::outputs::{Outputs, Refusal, Settings, TrialFeed};
 use crate::plan::identity;
 use crate::plan::selection::Prepared;
 use crate::progress::{Observer, Progress, RunSummary};
+use crate::threads::{KeptThreads, spare_cores};
 use crate::trial::TrialResult;
 use crate::warning::Warning;
 use early_stop::{EarlyStop, Over};
 use eta::Eta;
-use kept_threads::KeptThreads;
 use live_log::run_logged;
 
 /// The number of consecutive failures of the environment that ends the run, because the next trial
@@ -236,7 +236,7 @@ impl<'a> RunLoop<'a> {
         let plan = &request.prepared.plan;
         let mut summary = RunSummary {
             dir: opened.writer.dir().into(),
-            planned: u32::try_from(plan.trials.len()).unwrap_or(u32::MAX),
+            planned: count(plan.trials.len()),
             completed: 0,
             not_supported: 0,
             failed: 0,
@@ -273,7 +273,7 @@ impl<'a> RunLoop<'a> {
         self.observer.observe(Progress::RunStarted {
             dir: self.writer.dir().into(),
             plan: Box::new(plan.clone()),
-            remaining: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+            remaining: count(trials.len()),
             left: self.left(&trials),
         });
         let warnings = self
@@ -380,7 +380,7 @@ impl<'a> RunLoop<'a> {
         })?;
         let kept = self.writer.manifest().plan.trials.iter();
         let kept: BTreeSet<u32> = kept.map(|trial| trial.number).collect();
-        self.summary.planned = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        self.summary.planned = count(kept.len());
         let planned = self.request.prepared.plan.trials.iter();
         let cut = planned.map(|trial| trial.number);
         self.done
@@ -412,9 +412,7 @@ impl<'a> RunLoop<'a> {
     ) -> Result<bool, RunnerError> {
         let TrialResult {
             record,
-            histograms,
-            series,
-            requests,
+            timed,
             summaries,
         } = result;
         if !matches!(record.outcome, Outcome::NotSupported { .. }) {
@@ -431,8 +429,9 @@ impl<'a> RunLoop<'a> {
                 text: text.clone(),
             }));
         }
-        let kept = trial_writer.keep_requests(&requests);
-        let written = kept.and_then(|()| trial_writer.finish(record, &histograms, &series));
+        let kept = trial_writer.keep_requests(&timed.requests);
+        let written =
+            kept.and_then(|()| trial_writer.finish(record, &timed.histograms, &timed.series));
         if let Err(error) = written {
             return self.lost(trial, error).map(|()| false);
         }
@@ -524,7 +523,7 @@ impl<'a> RunLoop<'a> {
                 .zip(scenario)
                 .is_none_or(|(gateway, scenario)| gateway.supports(scenario).is_ok())
         };
-        u32::try_from(trials.iter().filter(supported).count()).unwrap_or(u32::MAX)
+        count(trials.iter().filter(supported).count())
     }
 
     /// Ends the run after two consecutive failures of the environment.

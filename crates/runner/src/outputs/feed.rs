@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gatebench_engine::{ErrorKind, Group, Interval, Protocol, Recording};
+use gatebench_engine::{ErrorKind, Group, Interval, Protocol};
 use gatebench_model::{Plan, Request, Trial};
 use gatebench_net::clock;
 use gatebench_outputs::{
     Class, Component, Distribution, Fact, Load, Own, Second, Trend, Usage, Validity, What,
 };
 use gatebench_report::Validity as Verdict;
-use gatebench_store::{RequestsRow, SeriesUsage};
+use gatebench_store::{Histogram, RequestsRow, SeriesUsage};
 use gatebench_studies::common::facts::Reason;
 
 use super::hub::Outputs;
 use crate::workload::connections_max;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The smallest number of characters for which a secret is masked.
+/// The minimum length of a masked secret.
 const SECRET_MIN: usize = 4;
 const MASK: &str = "[masked]";
 
@@ -56,7 +56,7 @@ impl Place<'_> {
     }
 }
 
-/// The requests of a load, as far as labels name them.
+/// The requests of a load, from which its labels are made.
 pub(super) struct Requests<'a> {
     pub(super) all: Vec<&'a Request>,
     pub(super) is_http2: bool,
@@ -79,8 +79,8 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// The text without secrets. Very short secrets are not masked, because they may be part of
-    /// other words.
+    /// Masks the secrets in a text. Very short secrets stay, because they may be part of other
+    /// words.
     fn masked(&self, text: String) -> String {
         let secrets = self.secrets.iter().filter(|it| it.len() >= SECRET_MIN);
         secrets.fold(text, |text, secret| text.replace(secret, MASK))
@@ -94,7 +94,7 @@ impl<'a> Requests<'a> {
         if let [only] = methods[..] {
             request.insert("method", only.clone());
         }
-        // Figures per second are not recorded for each request, so several requests share a name.
+        // Figures per second are not recorded by request, so several requests share a name.
         let name = match self.all[..] {
             [only] => self.masked(only.path.clone()),
             _ => labels.get("scenario").cloned().unwrap_or_default(),
@@ -140,14 +140,14 @@ impl<'a> TrialFeed<'a> {
     /// The outputs for a load of this trial.
     pub(crate) fn load(&self, phase: &str, groups: &[Group]) -> LoadFeed<'a> {
         let place = Place {
-            run: self.outputs.run(),
+            run: &self.outputs.run,
             gateway: &self.trial.variant,
             scenario: &self.trial.scenario,
             phase,
             block: self.trial.block,
             trial: self.trial.number,
         };
-        let labels = place.labels(self.outputs.tags());
+        let labels = place.labels(&self.outputs.tags);
         let id = self.outputs.next_load();
         let load = Arc::new(Requests::of(groups, &self.secrets).load(labels, id));
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,14 +191,14 @@ impl<'a> LoadFeed<'a> {
     /// The outputs for a load outside a trial.
     pub fn alone(outputs: &'a Outputs, target: &str, groups: &[Group]) -> Self {
         let place = Place {
-            run: outputs.run(),
+            run: &outputs.run,
             gateway: target,
             scenario: "load",
             phase: "load",
             block: 1,
             trial: 1,
         };
-        let labels = place.labels(outputs.tags());
+        let labels = place.labels(&outputs.tags);
         let secrets = BTreeSet::new();
         let load = Requests::of(groups, &secrets).load(labels, outputs.next_load());
         Self {
@@ -207,8 +207,8 @@ impl<'a> LoadFeed<'a> {
         }
     }
 
-    /// Adds a complete second of a load outside a trial. `window_ns` is the beginning
-    /// and the end of the measurement on `CLOCK_MONOTONIC`, nanoseconds.
+    /// Adds a complete second of a load outside a trial. `window_ns` contains the start and the end
+    /// of the measurement on `CLOCK_MONOTONIC`.
     pub fn take(&self, window_ns: (u64, u64), interval: &Interval) {
         let window = Window {
             begin_ns: window_ns.0,
@@ -227,14 +227,9 @@ impl<'a> LoadFeed<'a> {
         self.fact(window, interval.second, What::Second(second));
     }
 
-    /// Adds the usage of components in a second.
-    pub(crate) fn usage(
-        &self,
-        window: Window,
-        second: u32,
-        components: &[(&'static str, Option<SeriesUsage>)],
-    ) {
-        let usage = usage_of(second, components);
+    /// Adds the usage of gateway, load generator and upstream in a second.
+    pub(crate) fn usage(&self, window: Window, second: u32, usages: [Option<SeriesUsage>; 3]) {
+        let usage = usage_of(second, usages);
         self.fact(window, second, What::Usage(usage));
     }
 
@@ -254,7 +249,7 @@ impl<'a> LoadFeed<'a> {
         self.now(What::Ended);
     }
 
-    /// Ends the load, after which nothing else follows.
+    /// Ends the load; no further fact follows.
     pub fn close(&self) {
         self.ended();
         self.now(What::Closed);
@@ -281,8 +276,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Start and end of a second; the last second may be shorter. The drain has the number after the
-/// last second and ends now. No end lies in the future.
+/// Returns the start and the end of a second; the last second may be shorter. The drain has the
+/// number after the last second, and ends now. No end lies in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);
@@ -332,20 +327,22 @@ pub(super) fn second_of(row: &RequestsRow) -> Second {
     }
 }
 
-pub(super) fn usage_of(second: u32, components: &[(&'static str, Option<SeriesUsage>)]) -> Usage {
-    let component = |(name, usage): &(&'static str, Option<SeriesUsage>)| {
-        let usage = (*usage)?;
+/// The usage of gateway, load generator and upstream in a second.
+pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
+    let component = |(name, usage): (&'static str, Option<SeriesUsage>)| {
+        let usage = usage?;
         let component = Component {
             // The load generator's CPU time is that of its workers, which its second contains.
-            cpu_ns: (*name != "engine").then_some(usage.cpu_ns),
+            cpu_ns: (name != "engine").then_some(usage.cpu_ns),
             memory_bytes: usage.rss_anon_bytes,
             descriptors: usage.descriptors,
         };
-        Some((*name, component))
+        Some((name, component))
     };
+    let named = ["gateway", "engine", "upstream"].into_iter().zip(usages);
     Usage {
         second,
-        components: components.iter().filter_map(component).collect(),
+        components: named.filter_map(component).collect(),
     }
 }
 
@@ -371,13 +368,14 @@ fn times_of(interval: &Interval) -> BTreeMap<(Trend, Class), Distribution> {
             Trend::named(metric.as_str())?,
             Class::named(class.as_str())?,
         );
-        Some((key, distribution(recording)))
+        let times = distribution(&recording.histogram);
+        let (min_ns, max_ns) = (recording.min_ns, recording.max_ns);
+        Some((key, times.with_exact(recording.sum_ns, min_ns, max_ns)))
     });
     times.collect()
 }
 
-fn distribution(recording: &Recording) -> Distribution {
-    let values = recording.histogram.iter_recorded();
-    let values = values.map(|it| (it.value_iterated_to(), it.count_at_value()));
-    Distribution::new(values).with_exact(recording.sum_ns, recording.min_ns, recording.max_ns)
+pub(super) fn distribution(histogram: &Histogram<u64>) -> Distribution {
+    let values = histogram.iter_recorded();
+    Distribution::new(values.map(|it| (it.value_iterated_to(), it.count_at_value())))
 }

@@ -13,8 +13,9 @@ use gatebench_outputs::{Encoder, Fact};
 
 use super::queue::{Body, Queue};
 use super::refusal::Refusal;
-use super::sender::{self, step_aside};
+use super::sender;
 use super::target::Target;
+use crate::threads::step_aside;
 
 /// The interval at which facts are encoded.
 const EVERY: Duration = Duration::from_secs(1);
@@ -49,10 +50,11 @@ pub struct Delivery {
 
 /// The outputs of a run. They exist from before its first trial to its end.
 pub struct Outputs {
-    run: String,
-    tags: BTreeMap<String, String>,
-    /// The wall clock at a time of `CLOCK_MONOTONIC`. It is read only once, so setting the clock
-    /// back later does not change the order.
+    /// The name of the run.
+    pub(super) run: String,
+    pub(super) tags: BTreeMap<String, String>,
+    /// A time of the wall clock and of `CLOCK_MONOTONIC`. The wall clock is read only once, so that
+    /// the order of facts stays correct if it is set back later.
     wall: (u64, u64),
     loads: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -61,7 +63,7 @@ pub struct Outputs {
     cores: Vec<usize>,
 }
 
-/// Signals on drop that no further fact follows.
+/// Signals on drop that no more facts follow.
 struct Closing<'a>(&'a Outputs);
 
 impl Drop for Closing<'_> {
@@ -205,15 +207,6 @@ impl Outputs {
     /// Adds a fact. The lock is held only briefly, and only by threads that measure nothing.
     pub(super) fn take(&self, fact: Fact) {
         self.inbox().facts.push(fact);
-    }
-
-    /// The name of the run.
-    pub(super) fn run(&self) -> &str {
-        &self.run
-    }
-
-    pub(super) fn tags(&self) -> &BTreeMap<String, String> {
-        &self.tags
     }
 
     pub(super) fn next_load(&self) -> u64 {

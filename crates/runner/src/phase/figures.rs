@@ -11,9 +11,10 @@ use gatebench_testbed::probe::Sample;
 
 use super::samples::{Moment, PssAround};
 use super::{samples, timeline};
+use crate::numbers::count;
 use crate::progress::PhaseSummary;
 
-/// Judges a load outside a run, by the same gates as the loads of a run.
+/// Judges a load outside a run by the gates that apply to the loads of a run.
 pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -> Vec<Reason> {
     let record = record("load", shape, outcome, machine.clone());
     reasons(&record, &outcome.recordings)
@@ -60,7 +61,7 @@ fn engine_facts(outcome: &Outcome) -> EngineFacts {
     let workers = &outcome.workers;
     EngineFacts {
         backend: outcome.backend.as_str().into(),
-        workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
+        workers: count(workers.len()),
         cpu_ns: workers.iter().map(|worker| worker.cpu_ns).sum(),
         run_queue_wait_ns: workers.iter().map(|worker| worker.run_queue_wait_ns).sum(),
     }

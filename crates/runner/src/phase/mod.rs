@@ -2,8 +2,8 @@
 //!
 //! [`measure`] runs the load generator on its own thread. The watch, the scrapes, the calls to an
 //! admin interface and the profile each have another thread. In [`external`], an external load
-//! generator replaces the built-in one. A phase must not know the order of a trial or how the plan
-//! was made: it gets a context, the running parts of a trial, and the load.
+//! generator replaces the built-in one. A phase must not depend on the order of a trial or on how
+//! the plan was made: its inputs are a context, the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod bins;
@@ -25,18 +25,16 @@ mod watch;
 mod wire_facts;
 
 use std::io;
-use std::panic;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use gatebench_engine::{Load, Metric, Outcome, Protocol, Target};
 use gatebench_model::{Phase, Shape};
 use gatebench_net::tls::SettingsError;
-use gatebench_store::{
-    AdminLoadRecord, LedgerDelta, PhaseRecord, RequestsRow, SeriesRow, TaggedInterval, TraceCounts,
-};
+use gatebench_net::workers::joined;
+use gatebench_store::{AdminLoadRecord, LedgerDelta, PhaseRecord, TraceCounts};
 use gatebench_studies::throughput_per_second;
 use gatebench_testbed::probe::{Outside, Profile, ProfileError};
 use gatebench_testbed::{DriverError, Running, Wire};
@@ -56,6 +54,7 @@ use reconfiguration::Reconfiguration;
 use samples::{PssAround, Samplers};
 use scrape::{Scrape, Scraping};
 use tap::Tap;
+pub(crate) use timeline::Timed;
 use timeline::{Onlooker, Timeline};
 use trace::Seen;
 use warming::Warming;
@@ -64,9 +63,7 @@ use watch::{Shared, Watch, Watched};
 /// A phase that was measured.
 pub(crate) struct Measured {
     pub(crate) record: PhaseRecord,
-    pub(crate) histograms: Vec<TaggedInterval>,
-    pub(crate) series: Vec<SeriesRow>,
-    pub(crate) requests: Vec<RequestsRow>,
+    pub(crate) timed: Timed,
     pub(crate) summary: PhaseSummary,
     /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
@@ -120,8 +117,9 @@ pub(crate) fn measure(
     let feed = feed.map(|it| it.load(&phase.name, &load.groups));
     let measure_ns = phase.measure.as_nanos();
     let tap = feed.as_ref().map(|it| Tap::new(it, &shared, measure_ns));
-    let stretch_seconds = stretch_seconds(context, phase);
-    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds, tap).seen_by(Onlooker {
+    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds(context, phase));
+    timeline.tap = tap;
+    timeline.onlooker = Some(Onlooker {
         observer: context.observer,
         phase: &phase.name,
         measure_ns,
@@ -145,8 +143,13 @@ pub(crate) fn measure(
     }
     let run = run_watched(&load, &shared, &mut timeline, watch, companions);
     let abort = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
-    let outcome = undisturbed(run.outcome, run.kept_awake, context);
-    let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
+    let in_phase = |failure: Failure| failure.in_phase(&phase.name);
+    let kept_awake = run.kept_awake;
+    kept_awake.map_err(|error| in_phase(Failure::of_keeper(&error)))?;
+    let outcome = run.outcome.map_err(|error| {
+        let target = context.target_culprit();
+        in_phase(Failure::of_engine(&error, target))
+    })?;
     let mut after = match &abort {
         None => ledger::read(&running.upstream(), context.interrupt)?,
         // An interrupted load lacks some responses.
@@ -171,8 +174,8 @@ pub(crate) fn measure(
     let mut measured = assemble(context, loading, raw, timeline, tap);
     measured.abort = abort;
     measured.record.admin = run.admin;
-    let failed = |error: ProfileError| Failure::from(&error).in_phase(&phase.name);
-    measured.profile = run.profile.transpose().map_err(failed)?;
+    let profile = run.profile.transpose();
+    measured.profile = profile.map_err(|error| in_phase(Failure::from(&error)))?;
     Ok(measured)
 }
 
@@ -217,8 +220,11 @@ fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
-/// Returns the reason for an early end if the partial load is kept, because every second of a soak
-/// counts, and every sample of a profile.
+/// Returns the reason for an early end if the partial load is kept: every second of a soak and
+/// every sample of a profile is useful.
+///
+/// # Errors
+/// The reason, if the partial load is discarded.
 fn ended_by(
     context: &TrialContext<'_>,
     watched: &Watched,
@@ -226,14 +232,13 @@ fn ended_by(
     phase: &Phase,
 ) -> Result<Option<Abort>, Abort> {
     let death = watched.death.clone();
-    let abort = if context.interrupt.is_raised() {
-        Some(Abort::Interrupted)
-    } else {
-        death.map(|death| death.in_phase(&phase.name).into())
+    let abort = match context.interrupt.is_raised() {
+        true => Some(Abort::Interrupted),
+        false => death.map(|death| death.in_phase(&phase.name).into()),
     };
     let has_samples = matches!(profile, Some(Ok(_)));
-    let says_something = context.plan.study.is_in_segments() || has_samples;
-    let is_worth_keeping = says_something && watched.moments.len() > 1;
+    let is_of_use = context.plan.study.is_in_segments() || has_samples;
+    let is_worth_keeping = is_of_use && watched.moments.len() > 1;
     match abort {
         Some(abort) if !is_worth_keeping => Err(abort),
         abort => Ok(abort),
@@ -353,22 +358,6 @@ fn run_watched(
     })
 }
 
-/// Returns the load generator's outcome, or the error of keeping the gateway's cores awake.
-fn undisturbed(
-    outcome: Result<Outcome, gatebench_engine::EngineError>,
-    kept_awake: io::Result<()>,
-    context: &TrialContext<'_>,
-) -> Result<Outcome, Failure> {
-    kept_awake.map_err(|error| Failure::of_keeper(&error))?;
-    outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))
-}
-
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| panic::resume_unwind(panic))
-}
-
 /// Signals the end of the load to the watch on drop, even if the load generator panics.
 struct Over<'a>(&'a Shared);
 
@@ -378,7 +367,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Counts the responses by the nonces that they carry.
+/// Counts the responses by their nonces.
 fn trace_counts(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,
@@ -424,9 +413,8 @@ fn assemble(
     let machine = samples::machine(moments, &context.cores());
     let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
     let measure_ns = of_engine.measure_ns;
-    let timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
-    let mut series = timed.series;
-    scrape::into_series(&scrapes, &mut series);
+    let mut timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
+    scrape::into_series(&scrapes, &mut timed.series);
     let engine = own_usage(moments, &pss, &of_engine.engine, measure_ns);
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
@@ -457,9 +445,7 @@ fn assemble(
     let summary = summary(&record, throughput_per_second(&record), response_p50_ns);
     Measured {
         record,
-        histograms: timed.histograms,
-        series,
-        requests: timed.requests,
+        timed,
         summary,
         profile: None,
         abort: None,

@@ -6,7 +6,9 @@ use gatebench_store::{GatewayWire, UpstreamWire, WireFacts};
 use gatebench_testbed::probe::Outside;
 use gatebench_upstream::Snapshot;
 
-/// The share of the work (one twentieth) from which on a thread counts as a worker.
+use crate::numbers::count;
+
+/// A thread counts as a worker if it did at least this part of the work: one twentieth.
 const BUSY_PART: u64 = 20;
 
 /// Returns the growth of the upstream's ledger.
@@ -41,10 +43,6 @@ fn gained<K: Ord + Copy>(before: &[(K, u64)], after: &[(K, u64)]) -> Vec<u64> {
     let gained =
         |(key, value): &(K, u64)| value.saturating_sub(before.get(key).copied().unwrap_or(0));
     after.iter().map(gained).collect()
-}
-
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 /// Returns all counts of one load, from the ledger and the processes before and after it.

@@ -8,6 +8,8 @@ use gatebench_store::SettleRecord;
 use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::{LoadAverage, MachineSample};
 
+use crate::numbers::nanos;
+
 /// The interval between reads; the kernel updates the load average only every five seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -37,7 +39,7 @@ fn wait_by(
             return Some(SettleRecord {
                 asked_load_per_core: settle.load_per_core,
                 load_per_core: load,
-                waited_ns: u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX),
+                waited_ns: nanos(waited),
                 settled: is_quiet,
             });
         }

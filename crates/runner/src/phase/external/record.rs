@@ -12,9 +12,10 @@ use gatebench_store::{
 use super::Watched;
 use crate::context::TrialContext;
 use crate::external::PreparedGenerator;
-use crate::phase::Measured;
+use crate::numbers::count;
 use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, PssAround};
+use crate::phase::{Measured, Timed};
 
 /// The figures of a load generator, and what was observed around it.
 pub(super) struct Observed {
@@ -64,9 +65,7 @@ pub(super) fn assemble(
     let summary = summary(&record, rate_per_second, response_p50_ns);
     Measured {
         record,
-        histograms: Vec::new(),
-        series: Vec::new(),
-        requests: Vec::new(),
+        timed: Timed::default(),
         summary,
         profile: None,
         abort: None,
@@ -129,7 +128,7 @@ fn engine_facts(
     let used = usage.get("engine");
     EngineFacts {
         backend: engine.generator.as_str().into(),
-        workers: u32::try_from(cores).unwrap_or(u32::MAX).max(1),
+        workers: count(cores).max(1),
         cpu_ns: used.map_or(0, |used| used.cpu_ns),
         run_queue_wait_ns: used.map_or(0, |used| used.run_queue_wait_ns),
     }
