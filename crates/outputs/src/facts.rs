@@ -1,4 +1,4 @@
-//! The facts about a load, in the order in which they occur.
+//! The facts about a load, in chronological order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl Class {
         }
     }
 
-    /// Reports whether k6 considers such a response expected.
+    /// Reports whether k6 considers responses of this class expected.
     pub(crate) fn is_expected(self) -> bool {
         matches!(self, Self::Success | Self::Redirection)
     }

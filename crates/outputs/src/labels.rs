@@ -31,7 +31,7 @@ pub(crate) fn of_status(status: u16) -> Extra {
     labels
 }
 
-/// The labels of requests of which only the class is known.
+/// The labels of requests whose status is unknown.
 pub(crate) fn of_class(class: Class) -> Extra {
     let status = match class {
         Class::Failed => "0",
@@ -51,8 +51,8 @@ pub(crate) fn of_error(kind: &str) -> Extra {
     labels
 }
 
-/// The labels of the times of a class in a second: those of its status if there was only one,
-/// because times are known only by class.
+/// The labels of the times of a class in a second: those of its status if there was only one, because
+/// times are recorded only by class.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -1,4 +1,4 @@
-//! The metrics: name, kind, unit and explanation.
+//! The metrics, with name, kind, unit and explanation.
 
 /// A family of series.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(crate) struct Metric {
     /// Its name; for k6's metrics, the name in k6.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// The explanation for the reader of a dashboard.
+    /// The explanation for users of a dashboard.
     pub(crate) help: &'static str,
 }
 

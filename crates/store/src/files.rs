@@ -1,4 +1,4 @@
-//! The raw files of a run, with which a reader traces a figure to its source.
+//! The raw files of a run, so that a reader can trace a figure to its source.
 
 use std::fs::{self, File};
 use std::path::Path;

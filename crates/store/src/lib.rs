@@ -1,5 +1,5 @@
-//! The run directory: the only place where gatebench writes what it measured, and the owner of
-//! every on-disk schema.
+//! The run directory, which contains all measurements of a run. This crate owns every on-disk
+//! schema.
 //!
 //! ```text
 //! DIR/manifest.json                    everything needed to repeat the run

@@ -1,4 +1,4 @@
-//! The lock with which only one process writes into a run directory.
+//! The lock of a run directory, which only one writing process can hold.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -97,8 +97,8 @@ pub struct PhaseRecord {
     /// Its step in a search for capacity, if it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
-    /// The offered share of the gateway's own saturation, in per cent; 100 for the closed load that
-    /// determined it. None for loads of the profile.
+    /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load that
+    /// determined the saturation, none for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
 }
@@ -114,8 +114,8 @@ pub struct WarmUpRecord {
     pub settled: bool,
 }
 
-/// A measurement in short bins, with which its steadiness is tested. All lists have one value for
-/// each bin; those of a component that cannot be observed are empty.
+/// A measurement in short bins, for tests of its steadiness. All lists have one value for each bin;
+/// the list of a component that cannot be observed is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
     /// The end of each bin, counted from the start of the measurement, at which the first one
@@ -211,7 +211,7 @@ pub struct FailureRecord {
     pub began_ns: u64,
     /// End of the failure.
     pub over_ns: u64,
-    /// Requests that each target received, the failing one first. The warm-up counts as before.
+    /// Requests that each target received, the failing one first. `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
     /// Requests that the targets received in addition to those that were sent: the gateway retried
     /// each of them. Each request that never reached a target hides one retry. Requests that a
@@ -330,11 +330,11 @@ pub struct Throttling {
 pub struct MachineFacts {
     /// Time between the first and the last sample.
     pub window_ns: u64,
-    /// Number of cores to which the trial was pinned.
+    /// Number of cores of the trial.
     pub cores: u32,
     /// Time that the hypervisor took from these cores, summed over cores.
     pub steal_ns: u64,
-    /// Time for which a CPU limit of the cgroup stopped the run's processes.
+    /// Time during which a CPU limit of the cgroup stopped the run's processes.
     pub throttled_ns: u64,
     /// CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,

@@ -148,7 +148,7 @@ impl TrialWriter {
         &self.folder
     }
 
-    /// The existing folder in which the testbed renders the gateway's files and keeps its logs.
+    /// The folder for the gateway's rendered files and logs, which exists.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }

@@ -13,7 +13,7 @@ use super::{GeneratorChoice, NOWHERE, PreparedGenerator, digest};
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The timeout includes the time in which k6 compiles a script.
+/// The timeout of a command of the load generator. k6 may have to compile a script.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The name of the only phase of a script with its own load.

@@ -34,17 +34,12 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     /// The labels, including the user's.
     pub(super) fn labels(&self, tags: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let Self {
-            run,
-            gateway,
-            scenario,
-            ..
-        } = self;
+        let (run, gateway, scenario) = (self.run, self.gateway, self.scenario);
         let own = [
             ("testid", format!("{run}/{gateway}/{scenario}")),
-            ("run", (*run).to_owned()),
-            ("gateway", (*gateway).to_owned()),
-            ("scenario", (*scenario).to_owned()),
+            ("run", run.to_owned()),
+            ("gateway", gateway.to_owned()),
+            ("scenario", scenario.to_owned()),
             ("phase", self.phase.to_owned()),
             ("block", self.block.to_string()),
             ("trial", self.trial.to_string()),
@@ -56,7 +51,7 @@ impl Place<'_> {
     }
 }
 
-/// The requests of a load, from which its labels are made.
+/// The requests of a load, which determine its labels.
 pub(super) struct Requests<'a> {
     pub(super) all: Vec<&'a Request>,
     pub(super) is_http2: bool,
@@ -70,7 +65,7 @@ impl<'a> Requests<'a> {
         let is_http2 = |group: &Group| matches!(group.target.protocol, Protocol::Http2 { .. });
         let connections = groups
             .iter()
-            .map(|group| u64::from(connections_max(&group.shape)));
+            .map(|it| u64::from(connections_max(&it.shape)));
         Self {
             all: groups.iter().flat_map(|group| &group.requests).collect(),
             is_http2: groups.iter().any(is_http2),
@@ -101,11 +96,7 @@ impl<'a> Requests<'a> {
         };
         request.insert("url", name.clone());
         request.insert("name", name);
-        let proto = if self.is_http2 {
-            "HTTP/2.0"
-        } else {
-            "HTTP/1.1"
-        };
+        let proto = ["HTTP/1.1", "HTTP/2.0"][usize::from(self.is_http2)];
         request.insert("proto", proto.into());
         let checks = self.all.iter().flat_map(|it| &it.checks);
         Load {
@@ -152,22 +143,17 @@ impl<'a> TrialFeed<'a> {
         let load = Arc::new(Requests::of(groups, &self.secrets).load(labels, id));
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
         loads.push(Arc::clone(&load));
-        LoadFeed {
-            outputs: self.outputs,
-            load,
-        }
+        let outputs = self.outputs;
+        LoadFeed { outputs, load }
     }
 }
 
 impl Drop for TrialFeed<'_> {
     fn drop(&mut self) {
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
+        let outputs = self.outputs;
         for load in loads.drain(..) {
-            let feed = LoadFeed {
-                outputs: self.outputs,
-                load,
-            };
-            feed.now(What::Closed);
+            LoadFeed { outputs, load }.now(What::Closed);
         }
     }
 }

@@ -27,7 +27,7 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// The output settings of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Targets to which each second is sent.
+    /// The targets that receive each second.
     pub targets: Vec<Target>,
     /// True if a target that does not respond before the first trial is an error.
     pub required: bool,
@@ -80,9 +80,9 @@ struct Inbox {
 }
 
 impl Outputs {
-    /// Starts the senders of a run in a directory, on these cores (on any if there are none), and
-    /// tries each target. A target that does not respond in time, or refuses, is passed to `warn`.
-    /// None if there are no targets.
+    /// Starts the senders of the run in this directory, on these cores (on any if there are none),
+    /// and tries each target. The refusal of a target, or its missing response, is passed to `warn`.
+    /// Returns none if there are no targets.
     ///
     /// # Errors
     /// The refusal, if outputs are required.
@@ -133,9 +133,9 @@ impl Outputs {
         Ok(Some(outputs))
     }
 
-    /// Encodes facts on a separate thread until the guard is dropped, even by a panic, and then
-    /// waits until the remaining data is sent. The first failure of each target is passed to
-    /// `warn`, unless its probe failed before.
+    /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
+    /// then waits until the remaining data is sent. The first failure of each target is passed to
+    /// `warn`, unless its probe has failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
@@ -188,7 +188,8 @@ impl Outputs {
         self.targets.iter().map(delivery).collect()
     }
 
-    /// Waits for a second, or for the end, and returns the facts since the last call.
+    /// Waits for a second or for the end. Returns the facts since the last call, and whether it is
+    /// the end.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();

@@ -168,8 +168,8 @@ impl Queue {
         state.delivered += push.len() as u64;
     }
 
-    /// Puts back the bodies of a failed push, if they may be sent again. Returns the pause before
-    /// the next attempt.
+    /// Puts the bodies of a failed push back into the queue, if they may be sent again. Returns the
+    /// pause before the next attempt.
     pub(super) fn refused(&self, push: Push, refusal: Refusal) -> Duration {
         let mut state = self.state();
         state.under_way = 0;
@@ -219,7 +219,7 @@ impl Queue {
         state.failure = None;
     }
 
-    /// The time by which a running request must end.
+    /// Returns the deadline of a request whose usual deadline is this one.
     pub(super) fn deadline(&self, usual: Instant) -> Instant {
         self.state().until.map_or(usual, |until| until.min(usual))
     }

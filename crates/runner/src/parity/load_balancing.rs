@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_weight_is_asked_often_enough() {
+    fn the_target_with_the_lowest_weight_gets_enough_requests() {
         let scenario = |weights: &str| -> Scenario {
             let text = format!(
                 "{{scenario: s, title: t, upstream: ping, targets: 2, {weights}routes: [{{name: r, path: /}}], \
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_never_asked_fails_the_proof() {
+    fn a_target_without_requests_fails_the_proof() {
         assert!(record(&[20, 1, 39], 60, "GET /\n").passed);
         let found = record(&[60, 0, 0], 60, "GET /\n");
         assert!(!found.passed);

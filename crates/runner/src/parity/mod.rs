@@ -37,7 +37,7 @@ const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
 /// The target and the upstream of the proof.
 pub(crate) struct Place<'a> {
-    /// The address to which requests are sent.
+    /// The target of the requests.
     pub(crate) target: Wire,
     /// The targets of the upstream, with their ledgers; empty for an upstream of the user. In that
     /// case, a request counts as having reached the upstream if the response carries the upstream's
@@ -54,7 +54,7 @@ pub(crate) struct Place<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// Returns the record of a case. A failure is what was sent, expected and received.
+/// Returns the record of a case. `failure` contains what was sent, expected and received.
 pub(crate) fn proof(
     name: impl Into<String>,
     reached_upstream: bool,
@@ -368,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_is_asked_by_the_loads_request_before_a_cases() {
+    fn requests_of_the_load_take_precedence_over_those_of_cases() {
         let text = "{scenario: s, title: t, upstream: ping, \
                     routes: [{repeat: 3, name: 'r{{ index }}', path: '/r{{ index }}'}], \
                     requests: [{path: /r2/ping}], \

@@ -27,11 +27,8 @@ pub(crate) fn reasons(record: &PhaseRecord, recordings: &Recordings) -> Vec<Reas
         (CurveMetric::Service, Metric::Service),
         (CurveMetric::Lateness, Metric::Lateness),
     ];
-    let histogram = |metric| of_responses(recordings, metric);
-    judge_load(
-        record,
-        metrics.map(|(word, metric)| (word, histogram(metric))),
-    )
+    let metrics = metrics.map(|(word, metric)| (word, of_responses(recordings, metric)));
+    judge_load(record, metrics)
 }
 
 /// Returns a phase's record with the figures of the engine and the machine.
@@ -85,14 +82,8 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
         sent: counts.sent,
         completed: counts.completed,
         completed_in_window: counts.completed_in_window,
-        by_class: classes
-            .filter(|(_, count)| *count > 0)
-            .map(|(class, count)| (class.as_str().into(), count))
-            .collect(),
-        errors: errors
-            .filter(|(_, count)| *count > 0)
-            .map(|(kind, count)| (kind.as_str().into(), count))
-            .collect(),
+        by_class: positive(classes.map(|(class, count)| (class.as_str(), count))),
+        errors: positive(errors.map(|(kind, count)| (kind.as_str(), count))),
         dropped: counts.dropped,
         queued_max: counts.queued_max,
         checks_failed,
@@ -101,6 +92,12 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
     }
+}
+
+/// Returns the counts above 0, by name.
+fn positive(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<String, u64> {
+    let positive = counts.filter(|(_, count)| *count > 0);
+    positive.map(|(name, count)| (name.into(), count)).collect()
 }
 
 /// Returns the exact sums of a load or a group.
@@ -151,8 +148,8 @@ pub(crate) fn usages(
         ("upstream", of(|moment| moment.upstream, 1)),
         ("engine", engine),
     ];
-    named
-        .into_iter()
+    let known = named.into_iter();
+    known
         .filter_map(|(name, usage)| Some((name.to_owned(), usage?)))
         .collect()
 }

@@ -34,7 +34,7 @@ use gatebench_engine::{Load, Metric, Outcome, Protocol, Target};
 use gatebench_model::{Phase, Shape};
 use gatebench_net::tls::SettingsError;
 use gatebench_net::workers::joined;
-use gatebench_store::{AdminLoadRecord, LedgerDelta, PhaseRecord, TraceCounts};
+use gatebench_store::{AdminLoadRecord, LedgerDelta, PhaseRecord, TraceCounts, WireFacts};
 use gatebench_studies::throughput_per_second;
 use gatebench_testbed::probe::{Outside, Profile, ProfileError};
 use gatebench_testbed::{DriverError, Running, Wire};
@@ -84,7 +84,7 @@ pub(crate) struct Loading<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// The results of a load, from which its record is computed.
+/// The results of a load before its record is computed.
 struct Raw {
     outcome: Outcome,
     /// The loads of its groups.
@@ -395,44 +395,36 @@ fn assemble(
     timeline: Timeline<'_>,
     tap: Option<Tap<'_>>,
 ) -> Measured {
-    let Raw {
-        outcome,
-        shapes,
-        watched,
-        scrapes,
-        pss,
-        outside,
-        ledger,
-        responses,
-    } = raw;
-    let ledger = ledger.as_ref();
+    let (outcome, watched) = (raw.outcome, raw.watched);
+    let ledger = raw.ledger.as_ref();
     let gained = ledger.map(|(before, after)| ledger::delta(before, after));
-    let connections = outcome.counts.connections_opened;
     let phase = loading.phase;
     let moments = &watched.moments;
     let machine = samples::machine(moments, &context.cores());
     let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
     let measure_ns = of_engine.measure_ns;
     let mut timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
-    scrape::into_series(&scrapes, &mut timed.series);
-    let engine = own_usage(moments, &pss, &of_engine.engine, measure_ns);
+    scrape::into_series(&raw.scrapes, &mut timed.series);
+    let engine = own_usage(moments, &raw.pss, &of_engine.engine, measure_ns);
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
-        groups: groups::records(&outcome, &shapes),
+        groups: groups::records(&outcome, &raw.shapes),
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
-        trace: trace_counts(context, loading, &outcome, responses, gained.as_ref()),
-        usage: usages(moments, &pss, engine),
+        trace: trace_counts(context, loading, &outcome, raw.responses, gained.as_ref()),
+        usage: usages(moments, &raw.pss, engine),
         ledger: gained.unwrap_or_default(),
         change: watched.change,
         failure: watched.failure,
         side_by_side: phase.side_by_side && context.lockstep.is_some(),
-        own_metrics: scrape::record(&scrapes),
-        wire: Some(wire_facts::facts(
-            responses,
-            connections,
-            ledger,
-            outside.as_ref(),
-        )),
+        own_metrics: scrape::record(&raw.scrapes),
+        wire: Some(WireFacts {
+            responses: raw.responses,
+            client_connections: outcome.counts.connections_opened,
+            upstream: ledger.map(|(before, after)| wire_facts::upstream(before, after)),
+            gateway: raw
+                .outside
+                .map(|(before, after)| wire_facts::gateway(&before, &after)),
+        }),
         adaptive_warm_up: watched.warm_up,
         bins: bins::record(&watched.glances),
         ..of_engine

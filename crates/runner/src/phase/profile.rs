@@ -23,7 +23,8 @@ const NAP: Duration = Duration::from_millis(5);
 /// of stacks.
 const READING: Duration = Duration::from_secs(2);
 
-/// The longest time to read [`SAMPLES_MIN`] samples, because perf starts slowly on a busy machine.
+/// The maximum time for reading [`SAMPLES_MIN`] samples, because perf starts slowly on a busy
+/// machine.
 const READING_MAX: Duration = Duration::from_secs(10);
 
 /// The smallest number of samples of a useful profile.
@@ -64,12 +65,9 @@ impl<'a> Profiling<'a> {
         if shared.over.load(Ordering::Acquire) {
             return None;
         }
-        let Flame {
-            samples_per_second,
-            stacks,
-        } = self.flame;
-        let is_unwound = stacks == Stacks::Dwarf;
-        let profiler = Profiler::start(&self.processes, samples_per_second, is_unwound, &self.data);
+        let rate = self.flame.samples_per_second;
+        let is_unwound = self.flame.stacks == Stacks::Dwarf;
+        let profiler = Profiler::start(&self.processes, rate, is_unwound, &self.data);
         Some(profiler.and_then(|profiler| {
             self.wait_until(shared, self.measure_ns);
             let seen = OnceLock::new();
@@ -77,8 +75,7 @@ impl<'a> Profiling<'a> {
         }))
     }
 
-    /// Reports whether reading has taken long enough since the user's interrupt, whose time is in
-    /// `seen`.
+    /// Reports whether reading must end after the user's interrupt, whose time is in `seen`.
     fn is_impatient(&self, seen: &OnceLock<Instant>, samples: u64) -> bool {
         match self.interrupt.urgency() {
             Urgency::None => false,

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_are_of_the_gateways_cores_at_every_moment() {
+    fn frequencies_are_those_of_the_gateways_cores() {
         let moment = |frequencies_khz: &[u64]| Moment {
             frequencies_khz: frequencies_khz.into(),
             ..Moment::default()

@@ -236,7 +236,7 @@ mod tests {
 
     /// A linear search for each row would take minutes.
     #[test]
-    fn a_day_of_them_finds_its_seconds() {
+    fn fetches_of_a_day_are_matched_to_their_seconds() {
         const DAY_SECONDS: u32 = 86_400;
         let scrape = |second, requests| Scrape {
             second,

@@ -80,12 +80,8 @@ pub fn prepare(
         .map(|listed| (listed.document, listed.source.path().to_owned()))
         .unzip();
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
-    let GatewaySelection {
-        variants,
-        gateways,
-        mut warnings,
-        ..
-    } = found;
+    let (variants, gateways) = (found.variants, found.gateways);
+    let mut warnings = found.warnings;
     warnings.extend(too_large.into_iter().chain(fitted));
     let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
     let others = selection.study().other_blocks(&Vec::from_iter(all));

@@ -14,7 +14,7 @@ const TOUR: &str = "tour";
 const NAMES_MAX: usize = 3;
 
 /// Returns the suite that the arguments name, or a suite of the scenarios that they name, and the
-/// folder to which its paths are relative.
+/// base folder of its relative paths.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,

@@ -63,7 +63,9 @@ impl<'a> RunLoop<'a> {
             context.lockstep = Some(lockstep.member(place));
             match self.writer.begin_trial(trial) {
                 Ok(writer) => begun.push((*trial, context, writer)),
-                Err(error) => self.lost(trial, error)?,
+                Err(error) => {
+                    self.lost(trial, error)?;
+                }
             }
         }
         let results: Vec<(&Trial, TrialResult, TrialWriter)> = thread::scope(|scope| {

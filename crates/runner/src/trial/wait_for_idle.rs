@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn it_waits_until_the_machine_is_quiet() {
+    fn the_wait_ends_when_the_machine_is_idle() {
         let loads = Cell::new([0.5, 0.3, 0.1].iter());
         let next = || {
             let mut left = loads.take();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn its_patience_ends_and_it_warns() {
+    fn a_busy_machine_causes_a_warning() {
         let record = wait_by(&settle(1), &Interrupt::new(), || Some(0.75)).unwrap();
         assert!(!record.settled);
         let text = warning("run-2", &record).unwrap();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_waiting_and_what_cannot_be_read_is_not_waited_for() {
+    fn an_interrupt_or_an_unknown_load_average_ends_the_wait() {
         let interrupt = Interrupt::new();
         interrupt.raise();
         assert!(

@@ -68,7 +68,7 @@ fn left() -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
+fn a_busy_gateway_is_held_to_its_limit_and_the_record_shows_it() {
     let bench = Bench::warmed_up();
     let prepared = match sized(&bench, vec![TIGHT]) {
         Ok(prepared) => prepared,
@@ -128,7 +128,7 @@ fn leftover() -> PathBuf {
 }
 
 #[test]
-fn each_size_is_a_variant_with_the_cores_it_can_fill() {
+fn each_size_is_a_variant_with_as_many_cores_as_it_can_use() {
     let bench = Bench::new();
     let size = |cpu_millis| Limits {
         cpu_millis: Some(cpu_millis),

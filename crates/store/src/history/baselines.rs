@@ -1,4 +1,4 @@
-//! `baselines.json`: names for sets of runs with which other runs are compared.
+//! `baselines.json`: named sets of runs for comparison with other runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,8 +17,8 @@ pub const FILE: &str = "baselines.json";
 pub struct Baselines {
     /// Version of the file.
     schema: u32,
-    /// Directories of the runs by the name of their baseline: relative if they are in the folder,
-    /// so that it can be moved, otherwise absolute.
+    /// The directories of the runs, by the name of their baseline. Directories in the folder are
+    /// relative, so that the folder can be moved; others are absolute.
     #[serde(default)]
     pub baselines: BTreeMap<String, Vec<PathBuf>>,
 }

@@ -49,7 +49,7 @@ fn entry(dir: &str, stamp: &str, created: &str) -> RunEntry {
 }
 
 #[test]
-fn what_is_put_is_read_back_oldest_first_and_only_changes_are_read_again() {
+fn entries_are_read_back_oldest_first_and_only_changed_runs_are_stale() {
     let folder = TempDir::new().unwrap();
     directory(folder.path(), "b", "{}");
     directory(folder.path(), "a", "{}");
@@ -81,7 +81,7 @@ fn what_is_put_is_read_back_oldest_first_and_only_changes_are_read_again() {
 }
 
 #[test]
-fn a_damaged_or_deleted_index_is_made_anew() {
+fn a_damaged_or_deleted_index_is_rebuilt() {
     let folder = TempDir::new().unwrap();
     directory(folder.path(), "a", "{}");
     fs::write(

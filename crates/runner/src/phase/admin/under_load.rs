@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_was_begun_is_ended() {
+    fn an_incomplete_round_is_completed() {
         let round = ["create", "read", "update", "delete"];
         assert_eq!(left(&round, 0), [""; 0]);
         assert_eq!(left(&round, 5), ["read", "update", "delete"]);
