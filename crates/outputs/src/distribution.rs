@@ -81,8 +81,8 @@ impl Distribution {
         self.values.extend(theirs);
     }
 
-    /// The values at these shares of the count, which must be ascending. The value at a share is the
-    /// smallest one that at least this share of all values does not exceed.
+    /// The values at these shares of the count, which must be ascending. The value at a share is
+    /// the smallest one that at least this share of all values does not exceed.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);

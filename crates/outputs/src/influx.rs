@@ -18,7 +18,8 @@ const UNIT_NS: f64 = 1e6;
 /// point. A request occurs in a dozen measurements, and InfluxDB often shares the machine with the
 /// run.
 const POINTS_PER_SECOND: u64 = 500;
-/// The number of requests per point is raised if a second has more than this multiple of the maximum.
+/// The number of requests per point is raised if a second has more than this multiple of the
+/// maximum.
 const POINTS_FACTOR_MAX: u64 = 5;
 /// The measurement with the number of requests per point.
 const SAMPLING: &str = "gatebench_sampling";
@@ -41,8 +42,8 @@ impl Influx {
         }
     }
 
-    /// Chooses the number of requests per point at the first second, and raises it if a later second
-    /// would have far too many points.
+    /// Chooses the number of requests per point at the first second, and raises it if a later
+    /// second would have far too many points.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
             return;

@@ -59,8 +59,8 @@ impl Failure {
         }
     }
 
-    /// A plan that cannot be run. Files are checked before the start, so the manifest must have been
-    /// changed later.
+    /// A plan that cannot be run. Files are checked before the start, so the manifest must have
+    /// been changed later.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
             path: "manifest.json".into(),

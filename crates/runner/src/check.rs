@@ -42,8 +42,8 @@ const REUSE_CONNECTIONS_MAX: u64 = 5;
 /// changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum numbers of routes and consumers of a checked scenario. Larger scenarios prove nothing
-/// new.
+/// The maximum numbers of routes and consumers of a checked scenario. Larger scenarios prove
+/// nothing new.
 const CHECKED_ROUTES_MAX: usize = 100;
 const CHECKED_CONSUMERS_MAX: usize = 1_000;
 
@@ -224,8 +224,8 @@ fn check_one(
     Ok(checked)
 }
 
-/// Removes the files of an earlier check from a scenario's folder, because a program could append to
-/// them or copy them.
+/// Removes the files of an earlier check from a scenario's folder, because a program could append
+/// to them or copy them.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -26,8 +26,8 @@ const HANGING_AFTER: Duration = Duration::from_secs(1);
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// The interval between checks for an interrupt.
 const SLICE: Duration = Duration::from_millis(50);
-/// The maximum number of bytes of a body that are kept, and of a decompressed body that are checked:
-/// the same as in the load generator.
+/// The maximum number of bytes of a body that are kept, and of a decompressed body that are
+/// checked: the same as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
 /// The maximum number of bytes of a body that are read: twice the upstream's largest response. Each
 /// byte extends the deadline, so this also limits the time, to a minute at [`BODY_BYTES_PER_MS`].

@@ -152,8 +152,8 @@ impl<'a> Member<'a> {
         (state.begins.0 > ticket).then_some(state.begins.1)
     }
 
-    /// Waits for this member's turn, during which no other member runs. The turn ends when the guard
-    /// is dropped.
+    /// Waits for this member's turn, during which no other member runs. The turn ends when the
+    /// guard is dropped.
     ///
     /// # Errors
     /// The run was interrupted.

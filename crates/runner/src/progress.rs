@@ -9,7 +9,8 @@ use gatebench_store::{LiveSecond, Outcome};
 use crate::outputs::Delivery;
 use crate::warning::Warning;
 
-/// Receives the events of a run. Several threads call the observer, but no measurement waits for it.
+/// Receives the events of a run. Several threads call the observer, but no measurement waits for
+/// it.
 pub trait Observer: Sync {
     /// Receives an event.
     fn observe(&self, progress: Progress);

@@ -69,8 +69,8 @@ pub struct RunRequest {
 /// kept with its reason, and the run continues. During the run, all threads of this process avoid
 /// the gateway's cores, if there are other cores.
 ///
-/// A resumed run measures the missing and interrupted trials, and those that failed through no fault
-/// of their gateway or of a file.
+/// A resumed run measures the missing and interrupted trials, and those that failed through no
+/// fault of their gateway or of a file.
 ///
 /// # Errors
 /// The run directory, the cores or the descriptors are not available, or two consecutive trials
@@ -81,7 +81,8 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, RunnerError> {
     preflight::check(&request.prepared.plan)?;
-    // The accounting is tested before the first trial, because the test may use a core for a second.
+    // The accounting is tested before the first trial, because the test may use a core for a
+    // second.
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
@@ -296,8 +297,8 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Runs a trial, and repeats it after failures up to the plan's number of retries. Every attempt
-    /// is kept.
+    /// Runs a trial, and repeats it after failures up to the plan's number of retries. Every
+    /// attempt is kept.
     fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), RunnerError> {
         let mut retries = self.request.prepared.plan.retries();
         let mut trial = trial.clone();
@@ -316,7 +317,8 @@ impl<'a> RunLoop<'a> {
         }
     }
 
-    /// Returns the highest number of a trial in the plan. The numbers have gaps if the plan was cut.
+    /// Returns the highest number of a trial in the plan. The numbers have gaps if the plan was
+    /// cut.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
         trials.map(|trial| trial.number).max().unwrap_or(0)

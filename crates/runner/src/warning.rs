@@ -133,7 +133,8 @@ pub enum Warning {
     /// An output does not accept data. The run is the same without it.
     #[error("{0}; {remedy}", remedy = .0.remedy)]
     Output(Refusal),
-    /// The load generator is external and reports no figures per second, so outputs receive nothing.
+    /// The load generator is external and reports no figures per second, so outputs receive
+    /// nothing.
     #[error(
         "nothing is sent to outputs, because {engine} does not report its load second by second; omit --engine"
     )]

@@ -143,27 +143,26 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
         let remedy = "correct the scenario's `data`, or the template that names it";
         return Some((error.to_string(), remedy.into()));
     }
-    let does = |action: &'static str| {
-        let is_it =
-            move |phase: &&Phase| phase.change.as_ref().is_some_and(|it| it.action == action);
-        phases.iter().find(is_it)
-    };
-    if let Some(phase) = does(WEIGHTS).filter(|_| scenario.weights.is_empty()) {
-        let message = format!(
-            "the phase '{}' changes the weights of the targets, but the scenario does not define them",
-            phase.name
-        );
-        let remedy = "write them under `weights:`, as in scenarios/change/balancer-weights.yaml";
-        return Some((message, remedy.into()));
-    }
-    if let Some(phase) = does(CONFIGURE).filter(|_| scenario.later.is_none()) {
-        let message = format!(
-            "the phase '{}' reconfigures the gateway, but the scenario does not define the new configuration",
-            phase.name
-        );
-        let remedy =
-            "write the added routes under `later:`, as in scenarios/change/route-added.yaml";
-        return Some((message, remedy.into()));
+    let undefined = [
+        (
+            WEIGHTS,
+            scenario.weights.is_empty(),
+            "changes the weights of the targets, but the scenario does not define them",
+            "write them under `weights:`, as in scenarios/change/balancer-weights.yaml",
+        ),
+        (
+            CONFIGURE,
+            scenario.later.is_none(),
+            "reconfigures the gateway, but the scenario does not define the new configuration",
+            "write the added routes under `later:`, as in scenarios/change/route-added.yaml",
+        ),
+    ];
+    for (action, is_undefined, what, remedy) in undefined {
+        let does = |phase: &&Phase| phase.change.as_ref().is_some_and(|it| it.action == action);
+        if let Some(phase) = phases.iter().find(does).filter(|_| is_undefined) {
+            let message = format!("the phase '{}' {what}", phase.name);
+            return Some((message, remedy.into()));
+        }
     }
     let groups = scenario.groups();
     phases.iter().find_map(|phase| {

@@ -221,8 +221,8 @@ fn group(address: SocketAddr, route: &str, pace: Pace) -> Group {
     }
 }
 
-/// Loads the plain route and another one at the same time. The tag distinguishes the
-/// nonces of one load from those of another.
+/// Loads the plain route and another one at the same time. The tag distinguishes the nonces of one
+/// load from those of another.
 fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
     let load = Load {
         groups: vec![group(address, "plain", pace), group(address, route, pace)],

@@ -71,8 +71,8 @@ impl RunLock {
 }
 
 impl Drop for RunLock {
-    /// Unlocks explicitly. If the file were only closed, a child that another thread has just forked
-    /// would keep the lock until it executes its program, because it shares the open file.
+    /// Unlocks explicitly. If the file were only closed, a child that another thread has just
+    /// forked would keep the lock until it executes its program, because it shares the open file.
     fn drop(&mut self) {
         // On an error, the kernel unlocks when the last descriptor is closed.
         let _ = flock(&self.file, FlockOperation::Unlock);

@@ -58,7 +58,7 @@ pub enum Status {
 }
 
 /// The exact identity of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayIdentity {
     /// Its common name.
     pub title: String,

@@ -97,8 +97,8 @@ pub struct PhaseRecord {
     /// Its step in a search for capacity, if it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
-    /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load that
-    /// determined the saturation, none for loads of the profile.
+    /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
+    /// that determined the saturation, none for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
 }

@@ -83,8 +83,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// Reports whether a resumed run leaves the trial unchanged. A failure of a gateway or a file
-    /// is a finding. A failure of the upstream, the load generator or the environment is not evidence
-    /// about the gateway, so the trial is measured again.
+    /// is a finding. A failure of the upstream, the load generator or the environment is not
+    /// evidence about the gateway, so the trial is measured again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Completed | Self::NotSupported { .. } => true,

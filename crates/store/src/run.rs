@@ -201,8 +201,8 @@ pub(crate) fn stamp(file: &Path) -> Option<String> {
     Some(format!("{} {}", modified.as_nanos(), status.len()))
 }
 
-/// Reports whether a trial's folder contains its record, which is written last. A trial
-/// without it is in progress or was abandoned.
+/// Reports whether a trial's folder contains its record, which is written last. A trial without it
+/// is in progress or was abandoned.
 pub(crate) fn is_complete(folder: &Below) -> bool {
     folder.join(RECORD).is_there()
 }

@@ -53,8 +53,7 @@ impl RunWriter {
     /// that need no repetition (see [`Outcome::is_final`]) by number.
     ///
     /// # Errors
-    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into
-    /// it.
+    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into it.
     pub fn resume(dir: &Path) -> Result<(Self, Vec<TrialRecord>), StoreError> {
         if !dir.join(MANIFEST).exists() {
             return Err(StoreError::NotARun {

@@ -66,7 +66,8 @@ impl PreparedGenerator {
         translate(self.generator, &job)
     }
 
-    /// Returns warnings about the differences between the plan and the loads of this load generator.
+    /// Returns warnings about the differences between the plan and the loads of this load
+    /// generator.
     ///
     /// # Errors
     /// All properties of the plan that it does not support.

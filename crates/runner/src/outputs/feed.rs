@@ -21,34 +21,25 @@ const SECOND_NS: u64 = 1_000_000_000;
 const SECRET_MIN: usize = 4;
 const MASK: &str = "[masked]";
 
-/// The labels that distinguish a load from all others.
-pub(super) struct Place<'a> {
-    pub(super) run: &'a str,
-    pub(super) gateway: &'a str,
-    pub(super) scenario: &'a str,
-    pub(super) phase: &'a str,
-    pub(super) block: u32,
-    pub(super) trial: u32,
-}
-
-impl Place<'_> {
-    /// The labels, including the user's.
-    pub(super) fn labels(&self, tags: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let (run, gateway, scenario) = (self.run, self.gateway, self.scenario);
-        let own = [
-            ("testid", format!("{run}/{gateway}/{scenario}")),
-            ("run", run.to_owned()),
-            ("gateway", gateway.to_owned()),
-            ("scenario", scenario.to_owned()),
-            ("phase", self.phase.to_owned()),
-            ("block", self.block.to_string()),
-            ("trial", self.trial.to_string()),
-        ];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        let mut labels = BTreeMap::from(own);
-        labels.extend(tags.clone());
-        labels
-    }
+/// Returns the labels that distinguish a load from all others, and those of the user.
+pub(super) fn labels_of(
+    run: &str,
+    trial: &Trial,
+    phase: &str,
+    tags: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let (gateway, scenario) = (&trial.variant, &trial.scenario);
+    let own = [
+        ("testid", format!("{run}/{gateway}/{scenario}")),
+        ("run", run.to_owned()),
+        ("gateway", gateway.clone()),
+        ("scenario", scenario.clone()),
+        ("phase", phase.to_owned()),
+        ("block", trial.block.to_string()),
+        ("trial", trial.number.to_string()),
+    ];
+    let own = own.map(|(name, value)| (name.to_owned(), value));
+    own.into_iter().chain(tags.clone()).collect()
 }
 
 /// The requests of a load, which determine its labels.
@@ -130,20 +121,12 @@ impl<'a> TrialFeed<'a> {
 
     /// The outputs for a load of this trial.
     pub(crate) fn load(&self, phase: &str, groups: &[Group]) -> LoadFeed<'a> {
-        let place = Place {
-            run: &self.outputs.run,
-            gateway: &self.trial.variant,
-            scenario: &self.trial.scenario,
-            phase,
-            block: self.trial.block,
-            trial: self.trial.number,
-        };
-        let labels = place.labels(&self.outputs.tags);
-        let id = self.outputs.next_load();
+        let outputs = self.outputs;
+        let labels = labels_of(&outputs.run, &self.trial, phase, &outputs.tags);
+        let id = outputs.next_load();
         let load = Arc::new(Requests::of(groups, &self.secrets).load(labels, id));
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
         loads.push(Arc::clone(&load));
-        let outputs = self.outputs;
         LoadFeed { outputs, load }
     }
 }
@@ -176,15 +159,14 @@ pub(crate) struct Window {
 impl<'a> LoadFeed<'a> {
     /// The outputs for a load outside a trial.
     pub fn alone(outputs: &'a Outputs, target: &str, groups: &[Group]) -> Self {
-        let place = Place {
-            run: &outputs.run,
-            gateway: target,
-            scenario: "load",
-            phase: "load",
+        let trial = Trial {
+            number: 1,
             block: 1,
-            trial: 1,
+            scenario: "load".into(),
+            variant: target.into(),
+            again: None,
         };
-        let labels = place.labels(&outputs.tags);
+        let labels = labels_of(&outputs.run, &trial, "load", &outputs.tags);
         let secrets = BTreeSet::new();
         let load = Requests::of(groups, &secrets).load(labels, outputs.next_load());
         Self {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use gatebench_net::clock;
 use gatebench_outputs::{Encoder, Fact};
 
-use super::queue::{Body, Queue};
+use super::queue::{Body, Delivery, Queue};
 use super::refusal::Refusal;
 use super::sender;
 use super::target::Target;
@@ -33,19 +33,6 @@ pub struct Settings {
     pub required: bool,
     /// Labels that are added to all series.
     pub tags: BTreeMap<String, String>,
-}
-
-/// The result of an output at the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The target, without secrets.
-    pub target: String,
-    /// Parts, of about a second each, that were delivered.
-    pub delivered: u64,
-    /// Parts that were not delivered.
-    pub dropped: u64,
-    /// CPU time of encoding and sending.
-    pub cpu: Duration,
 }
 
 /// The outputs of a run. They exist from before its first trial to its end.
@@ -81,8 +68,8 @@ struct Inbox {
 
 impl Outputs {
     /// Starts the senders of the run in this directory, on these cores (on any if there are none),
-    /// and tries each target. The refusal of a target, or its missing response, is passed to `warn`.
-    /// Returns none if there are no targets.
+    /// and tries each target. The refusal of a target, or its missing response, is passed to
+    /// `warn`. Returns none if there are no targets.
     ///
     /// # Errors
     /// The refusal, if outputs are required.
@@ -98,6 +85,8 @@ impl Outputs {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let wall_ns = since_1970.map_or(0, |it| it.as_nanos() as u64);
         let run = run.file_name().unwrap_or(run.as_os_str());
+        let targets = settings.targets.iter();
+        let targets = targets.map(|target| (target.clone(), Arc::default()));
         let outputs = Self {
             run: run.to_string_lossy().into_owned(),
             tags: settings.tags.clone(),
@@ -105,11 +94,7 @@ impl Outputs {
             loads: AtomicU64::new(0),
             inbox: Mutex::default(),
             changed: Condvar::new(),
-            targets: settings
-                .targets
-                .iter()
-                .map(|target| (target.clone(), Arc::default()))
-                .collect(),
+            targets: targets.collect(),
             cores,
         };
         let until = Instant::now() + PROBE;
@@ -148,11 +133,8 @@ impl Outputs {
 
     fn encode(&self, warn: &dyn Fn(Refusal)) -> Vec<Delivery> {
         step_aside(&self.cores);
-        let mut encoders: Vec<Encoder> = self
-            .targets
-            .iter()
-            .map(|(target, _)| target.encoder())
-            .collect();
+        let targets = self.targets.iter();
+        let mut encoders: Vec<Encoder> = targets.map(|(target, _)| target.encoder()).collect();
         loop {
             let (facts, is_closed) = self.wait();
             for (encoder, (_, queue)) in encoders.iter_mut().zip(&self.targets) {
@@ -172,18 +154,13 @@ impl Outputs {
 
     fn flush(&self, warn: &dyn Fn(Refusal)) -> Vec<Delivery> {
         let until = Instant::now() + FLUSH;
-        self.targets
-            .iter()
-            .for_each(|(_, queue)| queue.close(until));
+        for (_, queue) in &self.targets {
+            queue.close(until);
+        }
         let delivery = |(target, queue): &(Target, Arc<Queue>)| {
-            let counts = queue.await_end();
+            let delivery = queue.await_end(target);
             queue.take_failure().into_iter().for_each(warn);
-            Delivery {
-                target: target.to_string(),
-                delivered: counts.delivered,
-                dropped: counts.dropped,
-                cpu: Duration::from_nanos(counts.cpu_ns),
-            }
+            delivery
         };
         self.targets.iter().map(delivery).collect()
     }

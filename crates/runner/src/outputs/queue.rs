@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::refusal::{Refusal, Then};
+use super::target::Target;
 
 /// The age at which a body is dropped.
 const KEPT_FOR: Duration = Duration::from_secs(120);
@@ -75,13 +76,17 @@ pub(super) fn bytes(push: &[Body]) -> Vec<u8> {
         .collect()
 }
 
-/// The results of all pushes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) delivered: u64,
-    pub(super) dropped: u64,
+/// The result of an output at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The target, without secrets.
+    pub target: String,
+    /// Parts, of about a second each, that were delivered.
+    pub delivered: u64,
+    /// Parts that were not delivered.
+    pub dropped: u64,
     /// CPU time of encoding and sending.
-    pub(super) cpu_ns: u64,
+    pub cpu: Duration,
 }
 
 impl Queue {
@@ -232,7 +237,7 @@ impl Queue {
     }
 
     /// Waits for the end of sending, at most until the time given to [`Queue::close`].
-    pub(super) fn await_end(&self) -> Counts {
+    pub(super) fn await_end(&self, target: &Target) -> Delivery {
         let mut state = self.state();
         while let Some(until) = state.until
             && !state.is_over
@@ -242,10 +247,11 @@ impl Queue {
             state = self.wait(state, left);
         }
         let undelivered = (state.waiting.len() + state.under_way) as u64;
-        Counts {
+        Delivery {
+            target: target.to_string(),
             delivered: state.delivered,
             dropped: state.dropped + undelivered,
-            cpu_ns: state.encoding_ns + state.sending_ns,
+            cpu: Duration::from_nanos(state.encoding_ns + state.sending_ns),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use gatebench_engine::Metric;
 use gatebench_model::Shape;
 use gatebench_outputs::{Class, Fact, Load, Own, Second, Trend, What};
 use gatebench_store::{
@@ -11,12 +12,21 @@ use gatebench_store::{
 use gatebench_studies::common::facts::{CurveMetric, Reason};
 use gatebench_studies::judge_load;
 
-use super::feed::{Place, Requests, Window, distribution, edges, second_of, usage_of, validity_of};
+use super::feed::{
+    Requests, Window, distribution, edges, labels_of, second_of, usage_of, validity_of,
+};
 use crate::workload::{Workload, connections_max};
 
 /// The kind of an error in runs of earlier versions, which did not record it.
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "failed";
+
+/// The times by which a load is judged.
+pub(crate) const JUDGED: [(CurveMetric, Metric); 3] = [
+    (CurveMetric::Response, Metric::Response),
+    (CurveMetric::Service, Metric::Service),
+    (CurveMetric::Lateness, Metric::Lateness),
+];
 
 /// Passes the facts of a run to `take`, trial by trial and in chronological order.
 ///
@@ -56,14 +66,6 @@ fn load_of(
     id: u64,
 ) -> Load {
     let planned = &trial.record.trial;
-    let place = Place {
-        run: name,
-        gateway: &planned.variant,
-        scenario: &planned.scenario,
-        phase: &phase.name,
-        block: planned.block,
-        trial: planned.number,
-    };
     let plan = &run.manifest().plan;
     let scenario = plan.scenario(&planned.scenario);
     let both = scenario.zip(plan.variant(&planned.variant));
@@ -80,7 +82,7 @@ fn load_of(
         secrets: &plan.secrets(),
         connections_max: connections.sum(),
     };
-    requests.load(place.labels(tags), id)
+    requests.load(labels_of(name, planned, &phase.name, tags), id)
 }
 
 /// A load on disk.
@@ -172,8 +174,8 @@ impl Past<'_> {
 
     fn reasons(&self) -> Result<Vec<Reason>, StoreError> {
         let merged = self.trial.histograms()?;
-        let of = |(metric, word): (CurveMetric, &str)| {
-            let prefix = format!("{}.{word}.", self.phase.name);
+        let of = |(metric, recorded): (CurveMetric, Metric)| {
+            let prefix = format!("{}.{}.", self.phase.name, recorded.as_str());
             let of_class = |(tag, it): (&String, &Histogram<u64>)| {
                 let class = tag.strip_prefix(&prefix)?;
                 (class != FAILED).then(|| it.clone())
@@ -185,12 +187,7 @@ impl Past<'_> {
             });
             Some((metric, sum?))
         };
-        let metrics = [
-            (CurveMetric::Response, "response"),
-            (CurveMetric::Service, "service"),
-            (CurveMetric::Lateness, "lateness"),
-        ];
-        Ok(judge_load(self.phase, metrics.into_iter().filter_map(of)))
+        Ok(judge_load(self.phase, JUDGED.into_iter().filter_map(of)))
     }
 }
 

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
 use gatebench_model::Shape;
 use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, MachineFacts, PhaseRecord, Usage};
-use gatebench_studies::common::facts::{CurveMetric, Reason};
+use gatebench_studies::common::facts::Reason;
 use gatebench_studies::judge_load;
 use gatebench_testbed::probe::Sample;
 
 use super::samples::{Moment, PssAround};
 use super::{samples, timeline};
 use crate::numbers::count;
+use crate::outputs::JUDGED;
 use crate::progress::PhaseSummary;
 
 /// Judges a load outside a run by the gates that apply to the loads of a run.
@@ -22,12 +23,7 @@ pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -
 
 /// Judges a load by its record and its recordings.
 pub(crate) fn reasons(record: &PhaseRecord, recordings: &Recordings) -> Vec<Reason> {
-    let metrics = [
-        (CurveMetric::Response, Metric::Response),
-        (CurveMetric::Service, Metric::Service),
-        (CurveMetric::Lateness, Metric::Lateness),
-    ];
-    let metrics = metrics.map(|(word, metric)| (word, of_responses(recordings, metric)));
+    let metrics = JUDGED.map(|(word, metric)| (word, of_responses(recordings, metric)));
     judge_load(record, metrics)
 }
 

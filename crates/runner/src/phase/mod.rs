@@ -136,8 +136,15 @@ pub(crate) fn measure(
             false => &[],
         },
     };
-    let mut watch = watch(context, running, &mut samplers, &shared, phase, warming)?;
-    watch.tap = tap;
+    let watch = watch(
+        context,
+        running,
+        &mut samplers,
+        &shared,
+        phase,
+        warming,
+        tap,
+    )?;
     if phase.side_by_side {
         context.meet()?;
     }
@@ -187,6 +194,7 @@ fn watch<'a>(
     shared: &'a Shared,
     phase: &'a Phase,
     warming: Warming<'a>,
+    tap: Option<Tap<'a>>,
 ) -> Result<Watch<'a>, Abort> {
     let failure = phase.failure.as_ref().filter(|_| context.gateway.is_some());
     let fault_injection = failure.map(|it| FaultInjection::new(it, running, context.interrupt));
@@ -199,7 +207,7 @@ fn watch<'a>(
         observer: context.observer,
         warming,
         measure_ns: phase.measure.as_nanos(),
-        tap: None,
+        tap,
         late_glances: 0,
         reconfiguration: context
             .gateway

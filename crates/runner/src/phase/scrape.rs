@@ -103,8 +103,8 @@ impl Scraping<'_> {
     }
 }
 
-/// Returns the time of the next fetch. As in Prometheus, fetches that are due during a slow response
-/// are skipped.
+/// Returns the time of the next fetch. As in Prometheus, fetches that are due during a slow
+/// response are skipped.
 fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
     (since_ns / every_ns + 1) * every_ns
 }

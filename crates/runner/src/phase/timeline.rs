@@ -121,10 +121,9 @@ impl Timeline<'_> {
         for (stretch, recordings) in self.stretches {
             let start_ns = (u64::from(stretch) * stretch_ns).min(measure_ns);
             let measured_ns = (measure_ns - start_ns).min(stretch_ns);
-            let duration_ns = if measured_ns > 0 {
-                measured_ns
-            } else {
-                drained_ns
+            let duration_ns = match measured_ns {
+                0 => drained_ns,
+                measured_ns => measured_ns,
             };
             let tagged = |((metric, class), histogram): ((Metric, Class), _)| TaggedInterval {
                 tag: format!("{phase}.{}.{}", metric.as_str(), class.as_str()),

@@ -27,8 +27,8 @@ pub(crate) struct Seen {
 /// to be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
 /// measurement's responses came from the upstream. They include the traced ones; the header of the
 /// others was stripped. This does not apply to requests that the gateway itself must serve. Without
-/// a ledger (the upstream of an attached gateway may be the user's), requests with untimed responses
-/// count as never having reached the upstream.
+/// a ledger (the upstream of an attached gateway may be the user's), requests with untimed
+/// responses count as never having reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses are neither

@@ -108,8 +108,8 @@ impl<'a> Warming<'a> {
 }
 
 /// Reports whether the warm-up lasts until the cost settles. It does not for loads with think times
-/// or a fixed number of requests, which may end earlier, and for the steps of a search, which follow
-/// a load that has warmed the gateway up.
+/// or a fixed number of requests, which may end earlier, and for the steps of a search, which
+/// follow a load that has warmed the gateway up.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {

@@ -111,8 +111,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Drops all samples of the machine but the first, before another one is added, because a day has
-    /// 86,400.
+    /// Drops all samples of the machine but the first, before another one is added, because a day
+    /// has 86,400.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();

@@ -37,15 +37,15 @@ pub(super) fn run_logged(
 struct LiveLog<'a> {
     observer: &'a dyn Observer,
     events: Option<SyncSender<LiveEvent>>,
-    /// The number of warm-up events since the start of the load; `u32::MAX` once the measurement has
-    /// started.
+    /// The number of warm-up events since the start of the load; `u32::MAX` once the measurement
+    /// has started.
     warm_ups: AtomicU32,
     writing: Option<JoinHandle<()>>,
 }
 
 impl<'a> LiveLog<'a> {
-    /// Starts the log. If the file cannot be created, no process can follow the trial, but the trial
-    /// continues.
+    /// Starts the log. If the file cannot be created, no process can follow the trial, but the
+    /// trial continues.
     fn start(observer: &'a dyn Observer, writer: &TrialWriter, left: Duration) -> Self {
         let (events, received) = sync_channel(WAITING_MAX);
         let writing = writer.live().ok().and_then(|mut file| {

@@ -287,8 +287,8 @@ impl<'a> TrialRunner<'a> {
             .unwrap_or_else(|| Failure::new(self.context.target_culprit(), reason, remedy))
     }
 
-    /// Counts the processes that ended during the whole trial. Only this count includes a worker that
-    /// crashed in a warm-up or between two loads.
+    /// Counts the processes that ended during the whole trial. Only this count includes a worker
+    /// that crashed in a warm-up or between two loads.
     fn count_processes_ended(&mut self) {
         let last = self.processes.as_mut().map(GatewaySampler::sample);
         if let Some((facts, last)) = self.result.record.gateway.as_mut().zip(last) {

@@ -309,7 +309,8 @@ impl DrivenPhase<'_> {
 impl Watched {
     fn sample(&mut self) {
         let mut moment = self.samplers.sample();
-        // Otherwise, the time of the load generator would count as that of a process outside the run.
+        // Otherwise, the time of the load generator would count as that of a process outside the
+        // run.
         moment.own.cpu_ns += self.engine.last().map_or(0, |sample| sample.cpu_ns);
         self.moments.push(moment);
     }

@@ -124,8 +124,8 @@ impl Document for Published {
 }
 
 impl Library {
-    /// Creates a library of the embedded files and those of `overlay`, which replace embedded files of
-    /// the same name.
+    /// Creates a library of the embedded files and those of `overlay`, which replace embedded files
+    /// of the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
     }
@@ -214,8 +214,8 @@ impl Library {
         ))
     }
 
-    /// Returns the document with this name, the documents of a family, or those at a path relative to
-    /// `base`.
+    /// Returns the document with this name, the documents of a family, or those at a path relative
+    /// to `base`.
     fn find_each<T: Document>(
         &self,
         word: &str,
