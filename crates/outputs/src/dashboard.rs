@@ -50,15 +50,16 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Added latency, p99",
         "s",
-        "Service time without the time the upstream had the request, since the start of each load. \
-         Percentiles are not averaged.",
+        "Service time minus the time during which the upstream had the request, since the start \
+         of each load. Percentiles are not averaged.",
         r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
     Panel::series(
         "Added latency, median",
         "s",
-        "Service time without the time the upstream had the request, since the start of each load.",
+        "Service time minus the time during which the upstream had the request, since the start \
+         of each load.",
         r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
@@ -87,9 +88,10 @@ const PROMETHEUS: [Panel; 12] = [
         )
     },
     Panel::series(
-        "The gateway's own count next to ours",
+        "The gateway's request count and gatebench's",
         "reqps",
-        "The gateway's metrics, fetched by gatebench, and the responses that it received.",
+        "The gateway's own metrics, which gatebench fetches, and the responses that gatebench \
+         received.",
         r#"sum by (gateway, scenario) (rate(gatebench_own_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
         "{{gateway}} {{scenario}} (the gateway's)",
     )
@@ -123,7 +125,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "CPU of each component",
         "none",
-        "Cores that gateway, upstream and load generator use.",
+        "Cores used by gateway, upstream and load generator.",
         r#"sum by (gateway, component) (rate(gatebench_component_cpu_seconds_total{testid=~"$testid"}[$__rate_interval]))"#,
         "{{component}} ({{gateway}})",
     ),
@@ -137,8 +139,8 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Lateness, p99",
         "s",
-        "From when the request was due to its send: the load generator's, or the wait for a \
-         connection.",
+        "From when the request was due to its send: the delay of the load generator, or the wait \
+         for a connection.",
         r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
@@ -176,7 +178,7 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Requests in each interval",
         "short",
-        "Requests that ended; exact.",
+        "The exact number of requests that ended.",
         r#"SELECT sum("value") FROM "http_reqs" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
@@ -188,9 +190,10 @@ const INFLUXDB: [Panel; 8] = [
         "$tag_gateway $tag_scenario $tag_phase b$tag_block",
     ),
     Panel::series(
-        "The gateway's own count next to ours",
+        "The gateway's request count and gatebench's",
         "short",
-        "The gateway's metrics, fetched by gatebench, and the responses that it received.",
+        "The gateway's own metrics, which gatebench fetches, and the responses that gatebench \
+         received.",
         r#"SELECT sum("value") FROM "gatebench_own_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
         "$tag_gateway (the gateway's)",
     )

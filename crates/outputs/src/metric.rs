@@ -99,11 +99,11 @@ metrics! {
     SERVICE = OWN "service" Trend
         "Time from the send of the request to the last byte of the response.";
     LATENESS = OWN "lateness" Trend "Time from when the request was due to its send.";
-    ADDED = OWN "added" Trend "Service time without the time the upstream had the request.";
+    ADDED = OWN "added" Trend "Service time minus the time during which the upstream had the request.";
     REQUEST_HALF = OWN "request_half" Trend
-        "Time from the send of the request to the upstream having it.";
+        "Time from the send of the request until the upstream has it.";
     RESPONSE_HALF = OWN "response_half" Trend
-        "Time from the upstream sending to the last byte of the response.";
+        "Time from the upstream's send to the last byte of the response.";
     REQUESTS = OWN "requests" Counter "Responses by status class.";
     ERRORS = OWN "errors" Counter "Requests without a response, by kind.";
     DROPPED = OWN "dropped" Counter "Requests that were due and never sent.";

@@ -357,6 +357,6 @@ fn reuse(
             format!("{opened} were opened"),
         ]
     });
-    let name = "connections to the upstream are kept and used again";
+    let name = "connections to the upstream are kept alive and reused";
     Ok(proof(name, true, failure))
 }

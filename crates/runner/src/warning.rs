@@ -55,7 +55,7 @@ pub enum Warning {
     },
     /// Another program uses a core of the run.
     #[error(
-        "core {core} is {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
+        "core {core} was {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
         busy * 100.0
     )]
     CoreBusy {
@@ -65,7 +65,7 @@ pub enum Warning {
     },
     /// A gateway is limited only by its number of cores, because no control group could be created.
     #[error(
-        "{gateway} is held to {limits} by its cores alone, and is never throttled: {why}; {remedy}"
+        "{gateway} is limited to {limits} only by its cores, and is never throttled: {why}; {remedy}"
     )]
     LimitsByCores {
         /// Its label.
@@ -136,7 +136,7 @@ pub enum Warning {
     /// The load generator is external and reports no figures per second, so outputs receive
     /// nothing.
     #[error(
-        "nothing is sent to outputs, because {engine} does not report its load second by second; omit --engine"
+        "outputs receive nothing, because {engine} does not report figures per second; omit --engine"
     )]
     OutputsWithoutRequests {
         /// Its name and version.
@@ -163,11 +163,11 @@ pub enum Warning {
 
 fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
     let there = match host {
-        None => format!("this machine has {cores} cores for everything"),
+        None => format!("this machine has {cores} cores in total"),
         Some(host) => format!("{host} has {cores} cores"),
     };
     format!(
-        "{} left out: {there}, too few for these sizes, or cannot limit a gateway to them; use a larger machine, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, which are too few for these sizes, or gateways cannot be limited to them; use a larger machine, or choose sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

@@ -25,7 +25,7 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// The directory already contains a run.
-    #[error("{} already holds a run", dir.display())]
+    #[error("{} already contains a run", dir.display())]
     AlreadyARun {
         /// The run directory.
         dir: PathBuf,

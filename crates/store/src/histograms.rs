@@ -113,7 +113,11 @@ pub(crate) fn write(
             .iter()
             .find(|known| known.name == phase)
             .map(|phase| phase.began_ns)
-            .ok_or_else(|| inconsistent(format!("the tag '{tag}' names a phase that it lacks")))?;
+            .ok_or_else(|| {
+                inconsistent(format!(
+                    "the tag '{tag}' names a phase that the record lacks"
+                ))
+            })?;
         log.write(
             tag,
             Duration::from_nanos(began_ns.saturating_add(interval.start_ns)),

@@ -107,8 +107,9 @@ impl PreparedGenerator {
         }
         let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
         if let Some(Phase { name, .. }) = plan.phases().find(disturbed) {
-            let message =
-                format!("'{name}' is judged second by second, which {generator} does not report");
+            let message = format!(
+                "'{name}' is judged by figures per second, which {generator} does not report"
+            );
             return Some((message, "use the built-in load generator for it"));
         }
         if let Some(Phase { name, .. }) = plan.phases().find(|phase| phase.side_by_side) {
@@ -123,7 +124,7 @@ impl PreparedGenerator {
         let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
         let name = &loads.find(|load| load.cold)?.profile;
         let message = format!(
-            "'{name}' begins at the first correct response, for which {generator} starts too late"
+            "'{name}' begins at the first correct response, but {generator} starts too late for it"
         );
         let remedy = "choose a load without `cold` (--load), or use the built-in load generator";
         Some((message, remedy))
@@ -160,7 +161,7 @@ fn unsupported_activities(plan: &Plan) -> Vec<String> {
     let fetches = fetches.next();
     let fetches = fetches.map(|_| "the gateway's own metrics are not fetched during the load");
     let calls = calls.next();
-    let calls = calls.map(|_| "its admin interface is not called during the load");
+    let calls = calls.map(|_| "the gateway's admin interface is not called during the load");
     let all = fetches.into_iter().chain(calls);
     all.map(str::to_owned).collect()
 }

@@ -228,7 +228,7 @@ impl Target {
             return Ok(Stat::DEFAULT.to_vec());
         };
         Stat::list(&list).map_err(|_| {
-            let valid = "a list of count, sum, min, max, avg, med and percentiles like p(95)";
+            let valid = "a list of count, sum, min, max, avg, med and percentiles such as p(95)";
             setting(NAME, &list, valid)
         })
     }
@@ -308,7 +308,7 @@ fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)
 }
 
 fn push_every(name: &str, variables: Variables<'_>) -> Result<Duration, TargetError> {
-    let given: Option<HumanDuration> = given(name, variables(name), "a time like 1s")?;
+    let given: Option<HumanDuration> = given(name, variables(name), "a duration such as 1s")?;
     Ok(given.map_or(PUSH_EVERY, |it| it.0.max(PUSH_EVERY)))
 }
 

@@ -216,7 +216,7 @@ pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     for value in from.iter_recorded() {
         let value_ns = value.value_iterated_to().min(HIGHEST_NS);
         to.record_n(value_ns, value.count_at_value())
-            .expect("it grows as far as it is filled");
+            .expect("the histogram grows as needed");
     }
 }
 

@@ -190,7 +190,7 @@ impl Asked<'_> {
         };
         if blocks == 0 {
             return Err(RunnerError::words(
-                "0 blocks measure nothing",
+                "a run needs at least one block",
                 "use --blocks 1 or more",
             ));
         }
@@ -201,7 +201,7 @@ impl Asked<'_> {
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             return vec![format!(
-                "the load '{}', which is minutes long; --as-published takes the document's",
+                "the load '{}', which is minutes long; --as-published uses that of the document",
                 loads.common.profile
             )];
         }
@@ -281,7 +281,8 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
     loads.of_scenarios = of_each;
     let mut words = vec!["one user for each group, who sends each of its requests once".to_owned()];
     if has_disturbed {
-        let longer = "seconds where something happens to the gateway or the upstream";
+        let longer =
+            "a few seconds if something happens to the gateway or the upstream during the load";
         words.push(longer.into());
     }
     words

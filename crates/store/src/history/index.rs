@@ -40,7 +40,6 @@ const TABLES: &str = "
 pub struct HistoryIndex {
     folder: PathBuf,
     connection: Connection,
-    on_disk: bool,
 }
 
 /// A run directory that is not in the index, or that has changed.
@@ -122,17 +121,12 @@ impl HistoryIndex {
             remove(&path)?;
             opened = prepare(Connection::open(&path));
         }
-        let on_disk = !matches!(
-            code_of(&opened),
-            Some(CannotOpen | PermissionDenied | ReadOnly)
-        );
-        if !on_disk {
+        if let Some(CannotOpen | PermissionDenied | ReadOnly) = code_of(&opened) {
             opened = prepare(Connection::open_in_memory());
         }
         Ok(Self {
             connection: opened.map_err(|error| unusable(folder, &error))?,
             folder: folder.to_owned(),
-            on_disk,
         })
     }
 
@@ -143,11 +137,6 @@ impl HistoryIndex {
     pub fn rebuild(folder: &Path) -> Result<Self, StoreError> {
         remove(&folder.join(INDEX_FILE))?;
         Self::open(folder)
-    }
-
-    /// Reports whether it is in a file and not only in memory.
-    pub fn is_on_disk(&self) -> bool {
-        self.on_disk
     }
 
     /// Returns the run directories that are new or have changed, by name, and removes missing ones

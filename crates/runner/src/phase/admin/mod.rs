@@ -143,7 +143,7 @@ impl Speaker<'_> {
             let response = send(self.target, &request, None, self.interrupt);
             let got = match &response {
                 Ok(response) if response.status == status => return Ok(()),
-                Ok(response) => format!("{} came", response.status),
+                Ok(response) => format!("it returned {}", response.status),
                 Err(error) => error.to_string(),
             };
             if self.interrupt.is_raised() || Instant::now() >= until {

@@ -298,7 +298,7 @@ const LISTED_MAX: usize = 16;
 fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     let similar = similar(word, known);
     let meant = match similar.as_slice() {
-        [] if known.len() <= LISTED_MAX => format!("known are {}; ", known.join(", ")),
+        [] if known.len() <= LISTED_MAX => format!("known names are {}; ", known.join(", ")),
         [] => String::new(),
         names => format!("did you mean {}? ", names.join(" or ")),
     };
