@@ -28,7 +28,7 @@ use crate::plan::library::Library;
 /// The behaviour that every gateway must have, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
-/// The name of the gateway's folder in the folder of a scenario, and the prefix of the upstream's.
+/// The folder of the gateway in that of a scenario, and the prefix of the upstreams' folders.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
@@ -54,9 +54,9 @@ pub struct CheckRequest<'a> {
     pub scenarios: &'a [Scenario],
     /// The folder for rendered files and logs. Each scenario gets a folder in it.
     pub out: &'a Path,
-    /// Where the gateway runs.
+    /// The testbed of the gateway.
     pub testbed: &'a Testbed,
-    /// Ends the check.
+    /// Interrupts the check.
     pub interrupt: &'a Interrupt,
 }
 

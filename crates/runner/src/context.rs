@@ -48,8 +48,8 @@ pub(crate) struct TrialCores {
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
-/// Returns all cores of this machine that a placement uses, without duplicates, if the gateway has
-/// these of its cores.
+/// Returns the cores of this machine in a placement, without duplicates. `gateway` contains the
+/// cores of the gateway, which do not count if it runs on another host.
 pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize> {
     let gateway = match placement.gateway_is_elsewhere {
         true => &[],

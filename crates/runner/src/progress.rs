@@ -33,7 +33,7 @@ pub enum Progress {
         plan: Box<Plan>,
         /// The number of remaining trials, which is lower than the plan's in a resumed run.
         remaining: u32,
-        /// Their expected duration.
+        /// The expected duration of the remaining trials.
         left: Duration,
     },
     /// A trial begins.

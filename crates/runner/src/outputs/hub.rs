@@ -29,13 +29,13 @@ const FLUSH: Duration = Duration::from_secs(5);
 pub struct Settings {
     /// The targets that receive each second.
     pub targets: Vec<Target>,
-    /// True if a target that does not respond before the first trial is an error.
+    /// True if the run fails when a target does not respond before the first trial.
     pub required: bool,
     /// Labels that are added to all series.
     pub tags: BTreeMap<String, String>,
 }
 
-/// The outputs of a run. They exist from before its first trial to its end.
+/// The outputs of a run, from before its first trial to its end.
 pub struct Outputs {
     /// The name of the run.
     pub(super) run: String,

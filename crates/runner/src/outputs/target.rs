@@ -107,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// The environment variables that contain its secrets.
+    /// Returns how to set the environment variables that contain its secrets.
     pub(super) fn secrets(self) -> &'static str {
         match self {
             Self::Prometheus => {

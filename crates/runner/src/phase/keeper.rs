@@ -13,8 +13,8 @@ use gatebench_net::workers::pin_to_core;
 /// all threads spin.
 ///
 /// # Errors
-/// The system's error if a core cannot be kept awake. A thread on another core, or with a higher
-/// priority, would disturb the load, so it ends.
+/// The system's error if a core cannot be kept awake. The thread then ends, because it would
+/// disturb the load on another core or with a higher priority.
 pub(crate) fn keep_awake<'scope>(
     scope: &'scope Scope<'scope, '_>,
     cores: &[usize],

@@ -1,4 +1,4 @@
-//! The machines on which gateways run, this one or another: their sizes, and the cores of each
+//! The machines of the gateways, which may include this one: their sizes, and the cores of each
 //! part.
 
 use gatebench_model::{Limits, Placement, Suite, Topology};

@@ -41,7 +41,7 @@ impl EarlyStop {
         }
     }
 
-    /// Returns the remaining time of the limit.
+    /// Returns the remaining time until the limit; none without a limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }

@@ -15,7 +15,7 @@ use crate::trial::{self, TrialResult};
 /// The maximum number of events that wait for the disk. Further events are left out.
 const WAITING_MAX: usize = 1_024;
 
-/// One of this number of events of a warm-up is written: one per second.
+/// One of this many warm-up events is written, which is one per second.
 const WARM_UP_EVERY: u32 = 4;
 
 /// Runs a trial. `left` is the expected duration of this and all further trials.
