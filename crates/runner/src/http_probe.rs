@@ -151,10 +151,8 @@ impl Response {
     /// Sets the head, the status and the times.
     fn begin(&mut self, head: &[u8]) {
         self.head = head.to_vec();
-        let read = self.with_head(|head| {
-            let times = head.field(TIMES_HEADER).and_then(Times::parse);
-            (head.status(), times)
-        });
+        let times = |head: &Head<'_>| head.field(TIMES_HEADER).and_then(Times::parse);
+        let read = self.with_head(|head| (head.status(), times(head)));
         (self.status, self.times) = read.unwrap_or_default();
     }
 
@@ -197,12 +195,8 @@ impl Response {
 
     /// Returns the response as text of at most `chars_max` characters.
     pub(crate) fn text(&self, chars_max: usize) -> String {
-        let whole = format!(
-            "{}{}",
-            String::from_utf8_lossy(&self.head),
-            String::from_utf8_lossy(&self.body)
-        );
-        shorten(&whole, chars_max)
+        let [head, body] = [&self.head, &self.body].map(|it| String::from_utf8_lossy(it));
+        shorten(&format!("{head}{body}"), chars_max)
     }
 }
 

@@ -170,9 +170,9 @@ impl Outputs {
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
-        while !inbox.is_closed && Instant::now() < until {
-            let left = until.saturating_duration_since(Instant::now());
-            let waited = self.changed.wait_timeout(inbox, left);
+        let left = || until.saturating_duration_since(Instant::now());
+        while !inbox.is_closed && !left().is_zero() {
+            let waited = self.changed.wait_timeout(inbox, left());
             inbox = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         (std::mem::take(&mut inbox.facts), inbox.is_closed)

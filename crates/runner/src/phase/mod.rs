@@ -24,7 +24,6 @@ mod warming;
 mod watch;
 mod wire_facts;
 
-use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -131,10 +130,7 @@ pub(crate) fn measure(
         scraping: scraping(context, running, phase, tap),
         calling: Calling::of(context, running, phase),
         profiling: Profiling::of(context, &samplers, loading),
-        kept_awake: match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
-            true => context.gateway_cores(),
-            false => &[],
-        },
+        kept_awake: kept_awake(context, phase),
     };
     let watch = watch(
         context,
@@ -148,15 +144,10 @@ pub(crate) fn measure(
     if phase.side_by_side {
         context.meet()?;
     }
-    let run = run_watched(&load, &shared, &mut timeline, watch, companions);
+    let run = run_watched(context, &load, &shared, &mut timeline, watch, companions);
     let abort = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
     let in_phase = |failure: Failure| failure.in_phase(&phase.name);
-    let kept_awake = run.kept_awake;
-    kept_awake.map_err(|error| in_phase(Failure::of_keeper(&error)))?;
-    let outcome = run.outcome.map_err(|error| {
-        let target = context.target_culprit();
-        in_phase(Failure::of_engine(&error, target))
-    })?;
+    let outcome = run.outcome.map_err(in_phase)?;
     let mut after = match &abort {
         None => ledger::read(&running.upstream(), context.interrupt)?,
         // An interrupted load lacks some responses.
@@ -310,6 +301,14 @@ fn scraping<'a>(
     })
 }
 
+/// Returns the cores that must not idle during a phase.
+fn kept_awake<'a>(context: &TrialContext<'a>, phase: &Phase) -> &'a [usize] {
+    match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
+        true => context.gateway_cores(),
+        false => &[],
+    }
+}
+
 /// The activities during a load, each on a separate thread; the watch is not among them.
 struct Companions<'a> {
     /// Fetches metrics.
@@ -324,17 +323,17 @@ struct Companions<'a> {
 
 /// The outcome of the load generator, and the results of the activities during the load.
 struct Run {
-    outcome: Result<Outcome, gatebench_engine::EngineError>,
+    outcome: Result<Outcome, Failure>,
     watched: Watched,
     scrapes: Vec<Scrape>,
     admin: Option<AdminLoadRecord>,
     profile: Option<Result<Profile, ProfileError>>,
-    kept_awake: io::Result<()>,
 }
 
 /// Runs the load generator on this thread, and the watch and each other activity on a separate
 /// thread.
 fn run_watched(
+    context: &TrialContext<'_>,
     load: &Load,
     shared: &Shared,
     timeline: &mut Timeline<'_>,
@@ -355,13 +354,17 @@ fn run_watched(
             timeline.take(worker, interval);
         });
         drop(over);
+        let outcome = kept_awake
+            .map_err(|error| Failure::of_keeper(&error))
+            .and_then(|()| {
+                outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))
+            });
         Run {
             outcome,
             watched: joined(watching),
             scrapes: joined(scraping),
             admin: joined(calling),
             profile: joined(profiling),
-            kept_awake,
         }
     })
 }

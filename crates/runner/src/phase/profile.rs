@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::{Flame, Stacks};
-use gatebench_net::clock;
 use gatebench_testbed::probe::{Profile, ProfileError, Profiler};
 use gatebench_testbed::{Interrupt, Urgency};
 
@@ -62,7 +60,7 @@ impl<'a> Profiling<'a> {
     /// After an interrupt, it reads only the samples that can be read quickly.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
-        if shared.over.load(Ordering::Acquire) {
+        if shared.is_over() {
             return None;
         }
         let rate = self.flame.samples_per_second;
@@ -90,10 +88,11 @@ impl<'a> Profiling<'a> {
     /// Waits until this long after the start of the measurement, or until the load is over.
     fn wait_until(&self, shared: &Shared, after_begin_ns: u64) {
         let has_come = || {
-            let begin_ns = shared.begin_ns();
-            begin_ns.is_some_and(|begin_ns| clock::now_ns() >= begin_ns + after_begin_ns)
+            shared
+                .since_begin_ns()
+                .is_some_and(|it| it >= after_begin_ns)
         };
-        while !has_come() && !shared.over.load(Ordering::Acquire) {
+        while !has_come() && !shared.is_over() {
             thread::sleep(NAP);
         }
     }

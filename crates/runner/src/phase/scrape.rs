@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Request;
 use gatebench_model::gateway::OwnMetrics;
-use gatebench_net::clock;
 use gatebench_store::{OwnMetricsRecord, SeriesRow};
 use gatebench_testbed::{Interrupt, Wire};
 
@@ -53,8 +51,8 @@ impl Scraping<'_> {
     pub(crate) fn run(&self, shared: &Shared) -> Vec<Scrape> {
         let mut all = Vec::new();
         let mut due_ns = 0;
-        while !shared.over.load(Ordering::Acquire) && due_ns < self.measure_ns {
-            match self.since_begin_ns(shared).filter(|it| *it >= due_ns) {
+        while !shared.is_over() && due_ns < self.measure_ns {
+            match shared.since_begin_ns().filter(|it| *it >= due_ns) {
                 Some(since_ns) => {
                     let second = u32::try_from(since_ns / SECOND_NS).unwrap_or(u32::MAX);
                     let scrape = self.fetch(second, shared);
@@ -62,18 +60,13 @@ impl Scraping<'_> {
                         tap.feed.own(scrape.requests, &scrape.pools);
                     }
                     all.push(scrape);
-                    let since_ns = self.since_begin_ns(shared).unwrap_or(since_ns);
+                    let since_ns = shared.since_begin_ns().unwrap_or(since_ns);
                     due_ns = next_due_ns(since_ns, self.every_ns);
                 }
                 None => thread::sleep(NAP),
             }
         }
         all
-    }
-
-    /// Returns the time since the start of the measurement; none before the start.
-    fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
-        clock::now_ns().checked_sub(shared.begin_ns()?)
     }
 
     fn fetch(&self, second: u32, shared: &Shared) -> Scrape {

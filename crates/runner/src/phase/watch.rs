@@ -56,6 +56,16 @@ impl Shared {
         }
     }
 
+    /// Returns the time since the start of the measurement; none before the start.
+    pub(crate) fn since_begin_ns(&self) -> Option<u64> {
+        clock::now_ns().checked_sub(self.begin_ns()?)
+    }
+
+    /// Reports whether the load is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
     fn sum(&self, pick: fn(&gatebench_engine::Live) -> &AtomicU64) -> u64 {
         let live = self.control.live().iter();
         live.map(|live| pick(live).load(Ordering::Relaxed)).sum()
@@ -131,7 +141,7 @@ impl Watch<'_> {
         };
         // The first sample determines the processes whose CPU time counts.
         self.samplers.sample();
-        while !self.shared.over.load(Ordering::Acquire) {
+        while !self.shared.is_over() {
             if self.interrupt.is_raised() {
                 self.shared.control.stop();
             }
@@ -234,8 +244,7 @@ impl Watch<'_> {
 
     /// Makes the scheduled changes of the gateway and the upstream's failure at their times.
     fn advance(&mut self) -> Result<(), Abort> {
-        let begin_ns = self.shared.begin_ns();
-        let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
+        let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());
         };
         if let Some(reconfiguration) = &mut self.reconfiguration {

@@ -60,15 +60,13 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
 fn keep_profile(
     writer: &TrialWriter,
     phase: &str,
-    profile: Option<Profile>,
-) -> Result<Option<ProfileRecord>, Failure> {
-    let Some(Profile { folded, sampled_ns }) = profile else {
-        return Ok(None);
-    };
-    let file = writer
-        .keep_profile(phase, &folded)
-        .map_err(|error| Failure::from(&error))?;
-    Ok(Some(ProfileRecord { file, sampled_ns }))
+    profile: &Profile,
+) -> Result<ProfileRecord, Failure> {
+    let file = writer.keep_profile(phase, &profile.folded);
+    Ok(ProfileRecord {
+        file: file.map_err(|error| Failure::from(&error))?,
+        sampled_ns: profile.sampled_ns,
+    })
 }
 
 /// Reports whether a phase gives the gateway the routes under `later`.
@@ -329,7 +327,9 @@ impl<'a> TrialRunner<'a> {
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
-        measured.record.profile = keep_profile(writer, &phase.name, measured.profile)?;
+        let profile = measured.profile.as_ref();
+        let profile = profile.map(|it| keep_profile(writer, &phase.name, it));
+        measured.record.profile = profile.transpose()?;
         let warnings = &mut self.result.record.warnings;
         warnings.extend(external::warnings(&measured.record));
         warnings.extend(admin::warnings(&measured.record));

@@ -47,7 +47,7 @@ fn adds_up(phase: &PhaseRecord) {
 fn a_refused_group_is_measured_next_to_an_accepted_one() {
     let records = records("good-and-failing");
     let [record] = records.as_slice() else {
-        panic!("a refusal cannot be asked of the upstream alone: {records:?}")
+        panic!("the direct variant cannot refuse requests: {records:?}")
     };
     assert_eq!(record.phases.len(), 2);
     for phase in &record.phases {

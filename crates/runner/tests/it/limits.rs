@@ -10,8 +10,7 @@ use gatebench_runner::{Interrupt, Library, Prepared, Progress, RunnerError, Sele
 use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::probe::control_groups;
 
-/// Half of one hundredth of a CPU: without the limit, a busy process gets more, whatever else the
-/// machine does.
+/// A twentieth of a CPU. Without the limit, a busy process gets more, even on a busy machine.
 const TIGHT: Limits = Limits {
     cpu_millis: Some(50),
     memory_bytes: Some(256 << 20),

@@ -373,7 +373,10 @@ fn healthy_twins_have_the_load_of_their_scenario() {
         .iter()
         .map(|trial| plan.load_of(&trial.scenario).profile.as_str())
         .collect();
-    assert_eq!(loads, ["isolation"; 3], "and none the suite's");
+    assert_eq!(
+        loads, ["isolation"; 3],
+        "all trials have the load of their scenario"
+    );
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn entries_are_read_back_oldest_first_and_only_changed_runs_are_stale() {
     assert_eq!(
         index.entries().unwrap().len(),
         1,
-        "what is gone is forgotten"
+        "a missing run is removed from the index"
     );
 }
 

@@ -189,7 +189,8 @@ impl DrivenPhase<'_> {
     }
 
     fn words(&self, order: &Order) -> Vec<String> {
-        [&[self.engine.identity.binary.clone()], &order.arguments[..]].concat()
+        let program = std::slice::from_ref(&self.engine.identity.binary);
+        [program, &order.arguments].concat()
     }
 
     /// Runs the load generator to its end. Returns its result as text.
