@@ -115,7 +115,8 @@ pub struct LiveReader {
 }
 
 impl LiveReader {
-    /// A reader at the beginning of the events of a trial, which is the name of its folder.
+    /// Creates a reader at the beginning of a trial's events. `trial` is the name of the trial's
+    /// folder.
     pub fn new(dir: &Path, trial: &str) -> Self {
         let file = Below::run(dir).join(TRIALS).join(trial).join(LIVE);
         Self { file, offset: 0 }

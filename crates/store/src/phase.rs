@@ -79,7 +79,7 @@ pub struct PhaseRecord {
     /// The load average before the load, if the run waited for an idle machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettleRecord>,
-    /// The rate of the bare network just before, if it was measured.
+    /// The rate of the bare network just before the load, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<CeilingRecord>,
     /// The figures of an external load generator; none if gatebench's own engine drove the phase.
@@ -367,7 +367,7 @@ pub struct FrequencyRange {
     pub max_khz: u64,
 }
 
-/// The busy time of some cores, whatever the process, as counted by the kernel in ticks.
+/// The busy time of some cores with all processes, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
     /// Time during which they were not idle, summed over cores, without the time that the

@@ -38,8 +38,8 @@ pub(crate) fn buffering(
         return Ok(Buffering::default());
     };
     let begun = || {
-        let ledger = ledger::read(&place.upstream, place.interrupt)?;
-        Ok(ledger.unwrap_or_default().begun)
+        let begun = ledger::begun(&place.upstream, place.interrupt)?;
+        Ok(begun.iter().sum())
     };
     let passes_requests = match request.body {
         Some(_) => sees_the_beginning(request, place, begun)?,
