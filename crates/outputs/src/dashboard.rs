@@ -1,21 +1,21 @@
-//! A dashboard for Grafana: added latency, CPU per request, validity, and the gateway's own metrics
-//! next to ours.
+//! Dashboards for Grafana: added latency, CPU per request, validity, and the gateway's own metrics
+//! next to gatebench's.
 
 use serde_json::{Value, json};
 
 /// Version of Grafana's dashboard schema, that of Grafana 10.
 const SCHEMA_VERSION: u32 = 39;
-/// Columns of the grid, and of a panel.
+/// The columns of the grid; the size of a panel.
 const GRID: usize = 24;
 const WIDTH: usize = 12;
 const HEIGHT: usize = 8;
 
-/// A panel: its title, the unit of its values, and queries with their legends.
+/// A panel: its title, the unit of its values, and one or two queries with their legends.
 struct Panel {
     title: &'static str,
     description: &'static str,
     unit: &'static str,
-    queries: &'static [(&'static str, &'static str)],
+    queries: [Option<(&'static str, &'static str)>; 2],
     is_table: bool,
 }
 
@@ -24,15 +24,22 @@ impl Panel {
         title: &'static str,
         unit: &'static str,
         description: &'static str,
-        queries: &'static [(&'static str, &'static str)],
+        query: &'static str,
+        legend: &'static str,
     ) -> Self {
         Self {
             title,
             description,
             unit,
-            queries,
+            queries: [Some((query, legend)), None],
             is_table: false,
         }
+    }
+
+    /// Adds a second query.
+    const fn and(mut self, query: &'static str, legend: &'static str) -> Self {
+        self.queries[1] = Some((query, legend));
+        self
     }
 }
 
@@ -43,132 +50,106 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Added latency, p99",
         "s",
-        "Service time without the time the upstream had the request, since the start of each load. \
-         Percentiles are not averaged.",
-        &[(
-            r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
-            LOAD,
-        )],
+        "Service time minus the time during which the upstream had the request, since the start \
+         of each load. Percentiles are not averaged.",
+        r#"gatebench_added_p99{testid=~"$testid", class="2xx"}"#,
+        LOAD,
     ),
     Panel::series(
         "Added latency, median",
         "s",
-        "Service time without the time the upstream had the request, since the start of each load.",
-        &[(
-            r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
-            LOAD,
-        )],
+        "Service time minus the time during which the upstream had the request, since the start \
+         of each load.",
+        r#"gatebench_added_med{testid=~"$testid", class="2xx"}"#,
+        LOAD,
     ),
     Panel::series(
         "Gateway CPU time per request",
         "s",
         "CPU time of the gateway's processes per response, since the start of each load.",
-        &[(
-            r#"gatebench_cpu_seconds_per_request{testid=~"$testid"}"#,
-            LOAD,
-        )],
+        r#"gatebench_cpu_seconds_per_request{testid=~"$testid"}"#,
+        LOAD,
     ),
     Panel::series(
         "Requests per second",
         "reqps",
         "Requests that ended.",
-        &[(
-            r#"sum by (gateway, scenario) (rate(k6_http_reqs_total{testid=~"$testid"}[$__rate_interval]))"#,
-            GATEWAY,
-        )],
+        r#"sum by (gateway, scenario) (rate(k6_http_reqs_total{testid=~"$testid"}[$__rate_interval]))"#,
+        GATEWAY,
     ),
     Panel {
-        title: "Validity",
-        description: "1 if the load is valid, 0 if not; then 1 for each reason that limits it.",
-        unit: "none",
-        queries: &[(
+        is_table: true,
+        ..Panel::series(
+            "Validity",
+            "none",
+            "1 if the load is valid, 0 if not; then 1 for each reason that limits it.",
             r#"min_over_time(gatebench_valid{testid=~"$testid"}[$__range]) or max_over_time(gatebench_limited{testid=~"$testid"}[$__range])"#,
             "",
-        )],
-        is_table: true,
+        )
     },
     Panel::series(
-        "The gateway's own count next to ours",
+        "The gateway's request count and gatebench's",
         "reqps",
-        "The gateway's metrics, fetched by gatebench, and the responses that it received.",
-        &[
-            (
-                r#"sum by (gateway, scenario) (rate(gatebench_own_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
-                "{{gateway}} {{scenario}} (the gateway's)",
-            ),
-            (
-                r#"sum by (gateway, scenario) (rate(gatebench_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
-                "{{gateway}} {{scenario}} (ours)",
-            ),
-        ],
+        "The gateway's own metrics, which gatebench fetches, and the responses that gatebench \
+         received.",
+        r#"sum by (gateway, scenario) (rate(gatebench_own_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
+        "{{gateway}} {{scenario}} (the gateway's)",
+    )
+    .and(
+        r#"sum by (gateway, scenario) (rate(gatebench_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
+        "{{gateway}} {{scenario}} (ours)",
     ),
     Panel::series(
         "Response time",
         "s",
         "From when the request was due to the last byte of the response.",
-        &[
-            (
-                r#"gatebench_response_med{testid=~"$testid", class="2xx"}"#,
-                "median of {{gateway}} {{scenario}} {{phase}} b{{block}}",
-            ),
-            (
-                r#"gatebench_response_p99{testid=~"$testid", class="2xx"}"#,
-                "p99 of {{gateway}} {{scenario}} {{phase}} b{{block}}",
-            ),
-        ],
+        r#"gatebench_response_med{testid=~"$testid", class="2xx"}"#,
+        "median of {{gateway}} {{scenario}} {{phase}} b{{block}}",
+    )
+    .and(
+        r#"gatebench_response_p99{testid=~"$testid", class="2xx"}"#,
+        "p99 of {{gateway}} {{scenario}} {{phase}} b{{block}}",
     ),
     Panel::series(
         "Failed requests and checks",
         "percentunit",
         "Shares of requests without a response or with a status of 400 or above, and of responses \
          that failed a check.",
-        &[
-            (
-                r#"max by (gateway, scenario) (k6_http_req_failed_rate{testid=~"$testid"})"#,
-                "failed: {{gateway}} {{scenario}}",
-            ),
-            (
-                r#"1 - min by (gateway, scenario, check) (k6_checks_rate{testid=~"$testid"})"#,
-                "{{check}}: {{gateway}} {{scenario}}",
-            ),
-        ],
+        r#"max by (gateway, scenario) (k6_http_req_failed_rate{testid=~"$testid"})"#,
+        "failed: {{gateway}} {{scenario}}",
+    )
+    .and(
+        r#"1 - min by (gateway, scenario, check) (k6_checks_rate{testid=~"$testid"})"#,
+        "{{check}}: {{gateway}} {{scenario}}",
     ),
     Panel::series(
         "CPU of each component",
         "none",
-        "Cores that gateway, upstream and load generator use.",
-        &[(
-            r#"sum by (gateway, component) (rate(gatebench_component_cpu_seconds_total{testid=~"$testid"}[$__rate_interval]))"#,
-            "{{component}} ({{gateway}})",
-        )],
+        "Cores used by gateway, upstream and load generator.",
+        r#"sum by (gateway, component) (rate(gatebench_component_cpu_seconds_total{testid=~"$testid"}[$__rate_interval]))"#,
+        "{{component}} ({{gateway}})",
     ),
     Panel::series(
         "Memory of each component",
         "bytes",
         "Anonymous resident memory.",
-        &[(
-            r#"max by (gateway, component) (gatebench_component_memory_bytes{testid=~"$testid"})"#,
-            "{{component}} ({{gateway}})",
-        )],
+        r#"max by (gateway, component) (gatebench_component_memory_bytes{testid=~"$testid"})"#,
+        "{{component}} ({{gateway}})",
     ),
     Panel::series(
         "Lateness, p99",
         "s",
-        "From when the request was due to its send: the load generator's, or the wait for a \
-         connection.",
-        &[(
-            r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
-            LOAD,
-        )],
+        "From when the request was due to its send: the delay of the load generator, or the wait \
+         for a connection.",
+        r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
+        LOAD,
     ),
     Panel::series(
-        "Requests under way",
+        "Requests in flight",
         "none",
         "At the end of each second.",
-        &[(
-            r#"sum by (gateway, scenario) (k6_vus{testid=~"$testid"})"#,
-            GATEWAY,
-        )],
+        r#"sum by (gateway, scenario) (k6_vus{testid=~"$testid"})"#,
+        GATEWAY,
     ),
 ];
 
@@ -176,140 +157,134 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Added latency, p99",
         "ms",
-        "Of the points of each interval; gatebench_sampling says how many requests a point stands \
-         for.",
-        &[(
-            r#"SELECT percentile("value", 99) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
-            "$tag_gateway $tag_scenario",
-        )],
+        "Of the points of each interval; gatebench_sampling is the number of requests for each point.",
+        r#"SELECT percentile("value", 99) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+        "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Added latency, median",
         "ms",
         "Of the points of each interval.",
-        &[(
-            r#"SELECT percentile("value", 50) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
-            "$tag_gateway $tag_scenario",
-        )],
+        r#"SELECT percentile("value", 50) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+        "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Gateway CPU time per request",
         "s",
         "Since the start of each load.",
-        &[(
-            r#"SELECT last("value") FROM "gatebench_cpu_seconds_per_request" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
-            "$tag_gateway $tag_scenario",
-        )],
+        r#"SELECT last("value") FROM "gatebench_cpu_seconds_per_request" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+        "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Requests in each interval",
         "short",
-        "Requests that ended; exact.",
-        &[(
-            r#"SELECT sum("value") FROM "http_reqs" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
-            "$tag_gateway $tag_scenario",
-        )],
+        "The exact number of requests that ended.",
+        r#"SELECT sum("value") FROM "http_reqs" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
+        "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Validity",
         "none",
         "1 if the load is valid, 0 if not.",
-        &[(
-            r#"SELECT min("value") FROM "gatebench_valid" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY "gateway", "scenario", "phase", "block""#,
-            "$tag_gateway $tag_scenario $tag_phase b$tag_block",
-        )],
+        r#"SELECT min("value") FROM "gatebench_valid" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY "gateway", "scenario", "phase", "block""#,
+        "$tag_gateway $tag_scenario $tag_phase b$tag_block",
     ),
     Panel::series(
-        "The gateway's own count next to ours",
+        "The gateway's request count and gatebench's",
         "short",
-        "The gateway's metrics, fetched by gatebench, and the responses that it received.",
-        &[
-            (
-                r#"SELECT sum("value") FROM "gatebench_own_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
-                "$tag_gateway (the gateway's)",
-            ),
-            (
-                r#"SELECT sum("value") FROM "gatebench_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
-                "$tag_gateway (ours)",
-            ),
-        ],
+        "The gateway's own metrics, which gatebench fetches, and the responses that gatebench \
+         received.",
+        r#"SELECT sum("value") FROM "gatebench_own_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
+        "$tag_gateway (the gateway's)",
+    )
+    .and(
+        r#"SELECT sum("value") FROM "gatebench_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
+        "$tag_gateway (ours)",
     ),
     Panel::series(
         "CPU time of each component",
         "s",
         "In each interval.",
-        &[(
-            r#"SELECT sum("value") FROM "gatebench_component_cpu_seconds" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
-            "$tag_component ($tag_gateway)",
-        )],
+        r#"SELECT sum("value") FROM "gatebench_component_cpu_seconds" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
+        "$tag_component ($tag_gateway)",
     ),
     Panel::series(
         "Memory of each component",
         "bytes",
         "Anonymous resident memory.",
-        &[(
-            r#"SELECT max("value") FROM "gatebench_component_memory_bytes" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
-            "$tag_component ($tag_gateway)",
-        )],
+        r#"SELECT max("value") FROM "gatebench_component_memory_bytes" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
+        "$tag_component ($tag_gateway)",
     ),
 ];
 
+/// The properties of a query in a panel, apart from its number and its data source.
+type Target = Vec<(&'static str, Value)>;
+
 /// The dashboard for a Prometheus data source.
 pub fn prometheus() -> Value {
-    let source = json!({"type": "prometheus", "uid": "${datasource}"});
-    let panel = |panel: &Panel| {
-        let target = |(reference, (query, legend)): (char, &(&str, &str))| {
-            json!({
-                "refId": reference.to_string(),
-                "datasource": source,
-                "expr": query,
-                "legendFormat": legend,
-                "instant": panel.is_table,
-                "range": !panel.is_table,
-                "format": if panel.is_table { "table" } else { "time_series" },
-            })
+    let target = |panel: &Panel, query: &str, legend: &str| {
+        let format = if panel.is_table {
+            "table"
+        } else {
+            "time_series"
         };
-        ('A'..).zip(panel.queries).map(target).collect::<Vec<_>>()
+        vec![
+            ("expr", json!(query)),
+            ("legendFormat", json!(legend)),
+            ("instant", json!(panel.is_table)),
+            ("range", json!(!panel.is_table)),
+            ("format", json!(format)),
+        ]
     };
     let phases = json!({
         "name": "phases",
-        "datasource": source,
+        "datasource": source("prometheus"),
         "enable": true,
         "iconColor": "blue",
         "expr": "gatebench_phase_info{testid=~\"$testid\"}",
     });
     let testid = "label_values(gatebench_phase_info, testid)";
-    dashboard("prometheus", &PROMETHEUS, &panel, testid, &[phases])
+    dashboard("prometheus", &PROMETHEUS, target, testid, &[phases])
 }
 
 /// The dashboard for a data source of InfluxDB with InfluxQL.
 pub fn influxdb() -> Value {
-    let source = json!({"type": "influxdb", "uid": "${datasource}"});
-    let panel = |panel: &Panel| {
-        let target = |(reference, (query, legend)): (char, &(&str, &str))| {
-            json!({
-                "refId": reference.to_string(),
-                "datasource": source,
-                "query": query,
-                "rawQuery": true,
-                "alias": legend,
-                "resultFormat": "time_series",
-            })
-        };
-        ('A'..).zip(panel.queries).map(target).collect::<Vec<_>>()
+    let target = |_: &Panel, query: &str, legend: &str| {
+        vec![
+            ("query", json!(query)),
+            ("rawQuery", json!(true)),
+            ("alias", json!(legend)),
+            ("resultFormat", json!("time_series")),
+        ]
     };
     let testid = "SHOW TAG VALUES FROM \"http_reqs\" WITH KEY = \"testid\"";
-    dashboard("influxdb", &INFLUXDB, &panel, testid, &[])
+    dashboard("influxdb", &INFLUXDB, target, testid, &[])
+}
+
+fn source(kind: &str) -> Value {
+    json!({"type": kind, "uid": "${datasource}"})
 }
 
 fn dashboard(
     kind: &str,
     panels: &[Panel],
-    targets: &dyn Fn(&Panel) -> Vec<Value>,
+    target: impl Fn(&Panel, &str, &str) -> Target,
     testid: &str,
     annotations: &[Value],
 ) -> Value {
-    let source = json!({"type": kind, "uid": "${datasource}"});
+    let source = source(kind);
+    let targets = |panel: &Panel| {
+        let queries = ('A'..).zip(panel.queries.into_iter().flatten());
+        let numbered = queries.map(|(reference, (query, legend))| {
+            let head = [
+                ("refId", json!(reference.to_string())),
+                ("datasource", source.clone()),
+            ];
+            let whole = head.into_iter().chain(target(panel, query, legend));
+            whole.collect::<Value>()
+        });
+        numbered.collect::<Vec<_>>()
+    };
     let placed = |(place, panel): (usize, &Panel)| {
         let per_row = GRID / WIDTH;
         json!({

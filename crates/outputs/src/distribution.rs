@@ -6,14 +6,17 @@ pub struct Distribution {
     /// Values in ascending order, each with its count.
     values: Vec<(u64, u64)>,
     count: u64,
-    sum_ns: u128,
-    min_ns: u64,
-    max_ns: u64,
+    /// Exact sum.
+    pub(crate) sum_ns: u128,
+    /// Exact minimum; 0 if it is empty.
+    pub(crate) min_ns: u64,
+    /// Exact maximum; 0 if it is empty.
+    pub(crate) max_ns: u64,
 }
 
 impl Distribution {
-    /// A distribution of values in ascending order with their counts. The exact statistics are
-    /// those of the values, unless [`Distribution::with_exact`] sets them.
+    /// Creates a distribution of values in ascending order with their counts. The exact statistics
+    /// are those of the values, unless [`Distribution::with_exact`] sets them.
     pub fn new(values: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let values: Vec<(u64, u64)> = values.into_iter().filter(|(_, count)| *count > 0).collect();
         let product = |(value, count): &(u64, u64)| u128::from(*value) * u128::from(*count);
@@ -26,7 +29,7 @@ impl Distribution {
         }
     }
 
-    /// The same values with their exact sum, minimum and maximum; an empty distribution has none.
+    /// Sets the exact sum, minimum and maximum; an empty distribution has none.
     #[must_use]
     pub fn with_exact(self, sum_ns: u128, min_ns: u64, max_ns: u64) -> Self {
         if self.count == 0 {
@@ -40,11 +43,6 @@ impl Distribution {
         }
     }
 
-    /// A distribution of one value with this count.
-    pub(crate) fn of_one(value_ns: u64, count: u64) -> Self {
-        Self::new([(value_ns, count)])
-    }
-
     /// Values in ascending order with their counts.
     pub fn values(&self) -> &[(u64, u64)] {
         &self.values
@@ -53,21 +51,6 @@ impl Distribution {
     /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
-    }
-
-    /// Exact sum.
-    pub fn sum_ns(&self) -> u128 {
-        self.sum_ns
-    }
-
-    /// Exact minimum; 0 if it is empty.
-    pub fn min_ns(&self) -> u64 {
-        self.min_ns
-    }
-
-    /// Exact maximum; 0 if it is empty.
-    pub fn max_ns(&self) -> u64 {
-        self.max_ns
     }
 
     /// Adds another distribution.
@@ -98,8 +81,8 @@ impl Distribution {
         self.values.extend(theirs);
     }
 
-    /// The values at these shares of the count, which must be ascending: for each share, the
-    /// smallest value that at least this share of all values does not exceed.
+    /// The values at these shares of the count, which must be ascending. The value at a share is
+    /// the smallest one that at least this share of all values does not exceed.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);
@@ -125,7 +108,7 @@ mod tests {
         let mut sum = Distribution::new([(10, 1), (30, 2)]);
         sum.add(&Distribution::new([(5, 1), (30, 1), (40, 4)]).with_exact(201, 4, 44));
         assert_eq!(sum.values(), [(5, 1), (10, 1), (30, 3), (40, 4)]);
-        let exact = (sum.count(), sum.sum_ns(), sum.min_ns(), sum.max_ns());
+        let exact = (sum.count(), sum.sum_ns, sum.min_ns, sum.max_ns);
         assert_eq!(exact, (9, 271, 4, 44));
         let mut empty = Distribution::default();
         empty.add(&Distribution::default());

@@ -4,7 +4,7 @@ use crate::facts::Fact;
 use crate::influx::Influx;
 use crate::json;
 use crate::otlp::Otlp;
-use crate::remote_write::{self, RemoteWrite, TrendStyle};
+use crate::remote_write::{self, RemoteWrite};
 use crate::stat::Stat;
 use crate::totals::{Duration, Totals};
 
@@ -29,8 +29,7 @@ pub enum Format {
     },
     /// InfluxDB line protocol.
     Influx {
-        /// The number of requests for which one point stands [default: derived from the first
-        /// second].
+        /// The number of requests per point [default: derived from the first second].
         sampling: Option<u64>,
     },
     /// One line of JSON per fact.
@@ -38,7 +37,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns a body in the form in which it is sent.
+    /// Converts a body to the form in which it is sent.
     pub fn finished(&self, body: Vec<u8>) -> Vec<u8> {
         match self {
             Self::RemoteWrite { .. } => remote_write::compressed(&body),
@@ -70,11 +69,7 @@ impl Encoder {
                 stats,
                 native,
                 stale_markers,
-            } => {
-                let gauges = || TrendStyle::Gauges(stats.clone());
-                let style = native.map_or_else(gauges, TrendStyle::Native);
-                Writer::RemoteWrite(RemoteWrite::new(style, *stale_markers))
-            }
+            } => Writer::RemoteWrite(RemoteWrite::new(stats, *native, *stale_markers)),
             Format::Otlp { service, prefix } => Writer::Otlp(Otlp::new(service, prefix)),
             Format::Influx { sampling } => Writer::Influx(Influx::new(*sampling)),
             Format::JsonLines => Writer::JsonLines,

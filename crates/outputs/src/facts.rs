@@ -1,4 +1,4 @@
-//! The facts about a load, in the order in which they occur.
+//! The facts about a load, in chronological order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub enum What {
     Judged(Validity),
     /// The load is over.
     Ended,
-    /// The trial is over, and no further fact follows.
+    /// The trial is over; no further fact follows.
     Closed,
 }
 
@@ -59,7 +59,7 @@ pub struct Second {
     pub number: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Responses whose status is unknown, by class; from runs of earlier versions.
+    /// Responses whose status is unknown, by class; only in runs of earlier versions.
     pub classes: BTreeMap<Class, u64>,
     /// Requests without a response, by kind: `timeout`, `reset`.
     pub errors: BTreeMap<String, u64>,
@@ -82,12 +82,12 @@ pub struct Second {
 }
 
 impl Second {
-    /// Requests that got a response.
+    /// The number of requests that received a response.
     pub fn responses(&self) -> u64 {
         self.statuses.values().chain(self.classes.values()).sum()
     }
 
-    /// Requests that ended.
+    /// The number of requests that ended.
     pub fn requests(&self) -> u64 {
         self.responses() + self.errors.values().sum::<u64>()
     }
@@ -127,7 +127,7 @@ pub struct Own {
 pub struct Validity {
     /// True unless there is a reason that makes the load invalid.
     pub is_valid: bool,
-    /// The reasons that limit it, each as one word.
+    /// The reasons that limit the load, each as one word.
     pub reasons: Vec<String>,
 }
 
@@ -153,37 +153,30 @@ pub enum Trend {
 }
 
 impl Trend {
+    /// All trends in the order of their declaration, with their names in the files of a run.
+    const NAMES: [(Self, &'static str); 8] = [
+        (Self::Response, "response"),
+        (Self::Service, "service"),
+        (Self::Lateness, "lateness"),
+        (Self::Added, "added"),
+        (Self::RequestHalf, "request_half"),
+        (Self::ResponseHalf, "response_half"),
+        (Self::Waiting, "waiting"),
+        (Self::Receiving, "receiving"),
+    ];
+
     /// The trend with this name in the files of a run.
     pub fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "response" => Self::Response,
-            "service" => Self::Service,
-            "lateness" => Self::Lateness,
-            "added" => Self::Added,
-            "request_half" => Self::RequestHalf,
-            "response_half" => Self::ResponseHalf,
-            "waiting" => Self::Waiting,
-            "receiving" => Self::Receiving,
-            _ => return None,
-        })
+        let found = Self::NAMES.iter().find(|(_, name)| *name == word);
+        found.map(|(trend, _)| *trend)
     }
 
-    /// The name in the files of a run.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Response => "response",
-            Self::Service => "service",
-            Self::Lateness => "lateness",
-            Self::Added => "added",
-            Self::RequestHalf => "request_half",
-            Self::ResponseHalf => "response_half",
-            Self::Waiting => "waiting",
-            Self::Receiving => "receiving",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize].1
     }
 }
 
-/// The way in which requests ended.
+/// How requests ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// 200 to 299.
@@ -199,27 +192,23 @@ pub enum Class {
 }
 
 impl Class {
+    /// All classes in the order of their declaration, with their names in the files of a run.
+    const NAMES: [(Self, &'static str); 5] = [
+        (Self::Success, "2xx"),
+        (Self::Redirection, "3xx"),
+        (Self::ClientError, "4xx"),
+        (Self::ServerError, "5xx"),
+        (Self::Failed, "failed"),
+    ];
+
     /// The class with this name in the files of a run.
     pub fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "2xx" => Self::Success,
-            "3xx" => Self::Redirection,
-            "4xx" => Self::ClientError,
-            "5xx" => Self::ServerError,
-            "failed" => Self::Failed,
-            _ => return None,
-        })
+        let found = Self::NAMES.iter().find(|(_, name)| *name == word);
+        found.map(|(class, _)| *class)
     }
 
-    /// The name in the files of a run.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "2xx",
-            Self::Redirection => "3xx",
-            Self::ClientError => "4xx",
-            Self::ServerError => "5xx",
-            Self::Failed => "failed",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize].1
     }
 
     /// The class of a status.
@@ -233,7 +222,7 @@ impl Class {
         }
     }
 
-    /// Reports whether k6 considers such a response expected.
+    /// Reports whether k6 considers responses of this class expected.
     pub(crate) fn is_expected(self) -> bool {
         matches!(self, Self::Success | Self::Redirection)
     }

@@ -1,7 +1,7 @@
 //! InfluxDB line protocol: k6's measurements with the field `value`, and times in milliseconds.
 //!
-//! Dashboards compute percentiles in InfluxDB from points, of which k6 sends one for each request.
-//! At higher rates a point stands for several requests: points are drawn from the histogram of each
+//! Dashboards compute percentiles in InfluxDB from points; k6 sends one point for each request. At
+//! higher rates, a point represents several requests: points are drawn from the histogram of each
 //! second at equal ranks, including the maximum, so that percentiles stay correct. Counts are sums
 //! of `value`, and exact.
 
@@ -14,10 +14,12 @@ use crate::points::{Point, Value};
 
 /// Times are milliseconds.
 const UNIT_NS: f64 = 1e6;
-/// The number of points per second and measurement up to which each request has its own point. A
-/// request occurs in a dozen measurements, and InfluxDB often shares the machine with the run.
+/// The maximum number of points per second and measurement. Below it, each request has its own
+/// point. A request occurs in a dozen measurements, and InfluxDB often shares the machine with the
+/// run.
 const POINTS_PER_SECOND: u64 = 500;
-/// The number of requests per point is raised at this multiple of that number.
+/// The number of requests per point is raised if a second has more than this multiple of the
+/// maximum.
 const POINTS_FACTOR_MAX: u64 = 5;
 /// The measurement with the number of requests per point.
 const SAMPLING: &str = "gatebench_sampling";
@@ -40,8 +42,8 @@ impl Influx {
         }
     }
 
-    /// Chooses the number of requests per point before the first second is written, and raises it
-    /// if a later second would have far more points than intended.
+    /// Chooses the number of requests per point at the first second, and raises it if a later
+    /// second would have far too many points.
     pub(crate) fn begin(&mut self, fact: &Fact) {
         let What::Second(second) = &fact.what else {
             return;
@@ -78,7 +80,7 @@ impl Influx {
     /// Draws values at equal ranks and spreads them over the second, because points of a series
     /// with the same time replace each other.
     fn sampled(&mut self, point: &Point<'_>, gained: &Distribution) {
-        let wanted = match gained.max_ns() {
+        let wanted = match gained.max_ns {
             // All values are 0.
             0 => 1,
             _ => gained.count().div_ceil(self.sampling.max(1)),
@@ -94,7 +96,7 @@ impl Influx {
         for (index, value_ns) in (0..).zip(gained.at(&shares)) {
             time_ns += step_ns;
             let value_ns = if index == last {
-                gained.max_ns()
+                gained.max_ns
             } else {
                 value_ns
             };
@@ -109,7 +111,8 @@ impl Influx {
     }
 }
 
-/// A measurement with its tags. In k6 `url` is a field; here `name` has the same content.
+/// A measurement with its tags. `url`, which is a field in k6, is omitted, because `name` has the
+/// same content.
 fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     let mut head = measurement.to_owned();
     for (name, value) in labels.iter().filter(|(name, _)| *name != "url") {

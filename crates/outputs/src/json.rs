@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::distribution::Distribution;
-use crate::facts::{Fact, Own, Second, Usage, What};
+use crate::facts::{Component, Fact, Second, Usage, What};
 use crate::stat::Stat;
 
-/// The line for a fact; none for a fact that only states that no others follow.
+/// The line for a fact; none for [`What::Closed`], which contains nothing.
 pub(crate) fn line(fact: &Fact) -> Option<Vec<u8>> {
     let (kind, content) = match &fact.what {
         What::Second(second) => ("second", of_second(second, &fact.load.checks)),
         What::Usage(usage) => ("usage", of_usage(usage)),
-        What::Own(own) => ("own_metrics", of_own(own)),
+        What::Own(own) => (
+            "own_metrics",
+            json!({"requests": own.requests, "pools": own.pools}),
+        ),
         What::Judged(it) => (
             "judged",
             json!({"valid": it.is_valid, "limited": it.reasons}),
@@ -67,7 +70,7 @@ fn figures(all: &Distribution) -> Value {
 }
 
 fn of_usage(usage: &Usage) -> Value {
-    let component = |(name, it): (&&str, &crate::facts::Component)| {
+    let component = |(name, it): (&&str, &Component)| {
         let figures = json!({
             "cpu_ns": it.cpu_ns,
             "memory_bytes": it.memory_bytes,
@@ -77,8 +80,4 @@ fn of_usage(usage: &Usage) -> Value {
     };
     let components: Map<String, Value> = usage.components.iter().map(component).collect();
     json!({"second": usage.second, "components": components})
-}
-
-fn of_own(own: &Own) -> Value {
-    json!({"requests": own.requests, "pools": own.pools})
 }

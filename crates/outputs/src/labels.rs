@@ -7,7 +7,8 @@ use crate::facts::{Class, Second};
 /// Labels of a series in addition to those of its load.
 pub(crate) type Extra = Vec<(&'static str, String)>;
 
-/// k6's number for a kind of error: <https://grafana.com/docs/k6/latest/javascript-api/error-codes/>.
+/// k6's number for a kind of error:
+/// <https://grafana.com/docs/k6/latest/javascript-api/error-codes/>.
 fn error_code(kind: &str) -> u16 {
     match kind {
         "timeout" => 1050,
@@ -31,7 +32,7 @@ pub(crate) fn of_status(status: u16) -> Extra {
     labels
 }
 
-/// The labels of requests of which only the class is known.
+/// The labels of requests whose status is unknown.
 pub(crate) fn of_class(class: Class) -> Extra {
     let status = match class {
         Class::Failed => "0",
@@ -52,7 +53,7 @@ pub(crate) fn of_error(kind: &str) -> Extra {
 }
 
 /// The labels of the times of a class in a second: those of its status if there was only one,
-/// because times are known only by class.
+/// because times are recorded only by class.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -37,21 +37,19 @@ impl OpenMetrics {
 
     /// Adds the next fact.
     pub fn take(&mut self, fact: &Fact) {
-        let Self {
-            totals,
-            stats,
-            families,
-        } = self;
-        totals.take(fact, &mut |point| {
+        self.totals.take(fact, &mut |point| {
             let name = name_of(point.metric);
             let mut add = |name: &str, kind, value, at_ms| {
                 // The family of a counter is its name without the suffix.
                 let family = name.strip_suffix("_total").unwrap_or(name);
-                let family = families.entry(family.to_owned()).or_insert_with(|| Family {
-                    kind,
-                    help: point.metric.help,
-                    lines: String::new(),
-                });
+                let family = self
+                    .families
+                    .entry(family.to_owned())
+                    .or_insert_with(|| Family {
+                        kind,
+                        help: point.metric.help,
+                        lines: String::new(),
+                    });
                 family.add(name, point, value, at_ms);
             };
             let (from, to) = (point.at.start_ms(), point.at.end_ms());
@@ -65,7 +63,7 @@ impl OpenMetrics {
                 Value::Gauge(now) => add(&name, "gauge", *now, to),
                 Value::Rate { total, .. } => add(&name, "gauge", total.share(), to),
                 Value::Trend { total, .. } => {
-                    for (name, value) in gauges(&name, total, stats) {
+                    for (name, value) in gauges(&name, total, &self.stats) {
                         add(&name, "gauge", value, to);
                     }
                 }

@@ -122,12 +122,12 @@ impl Otlp {
             start_time_unix_nano: point.at.begin_ns,
             time_unix_nano: point.at.to_ns,
             count: total.count(),
-            sum: Some(total.sum_ns() as f64 / UNIT_NS),
+            sum: Some(total.sum_ns as f64 / UNIT_NS),
             scale: SCALE,
             zero_count: exponential.zeros,
             positive: Some(buckets(&exponential)),
-            min: time(total.min_ns()),
-            max: time(total.max_ns()),
+            min: time(total.min_ns),
+            max: time(total.max_ns),
         };
         let empty = || {
             Data::ExponentialHistogram(ExponentialHistogram {
@@ -191,20 +191,17 @@ fn attribute(name: &str, value: &str) -> KeyValue {
     }
 }
 
-/// All buckets from the first to the last. OTLP's bucket `i` holds values above b^i.
+/// All buckets from the first to the last. In OTLP, bucket `i` contains values above b^i.
 fn buckets(exponential: &Exponential) -> Buckets {
     let first = exponential.buckets.first().map_or(0, |(index, _)| *index);
-    let last = exponential
-        .buckets
-        .last()
-        .map_or(-1, |(index, _)| *index - first);
-    let mut counts = vec![0; (last + 1) as usize];
+    let mut bucket_counts = Vec::new();
     for (index, count) in &exponential.buckets {
-        counts[(index - first) as usize] = *count;
+        bucket_counts.resize((index - first) as usize, 0);
+        bucket_counts.push(*count);
     }
     Buckets {
         offset: first - 1,
-        bucket_counts: counts,
+        bucket_counts,
     }
 }
 

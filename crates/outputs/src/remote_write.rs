@@ -18,19 +18,13 @@ const STALE: u64 = 0x7ff0_0000_0000_0002;
 /// The width of the zero bucket, as in Prometheus's own client.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
-/// The form in which trends are written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum TrendStyle {
-    /// A gauge for each of these statistics.
-    Gauges(Vec<Stat>),
-    /// A native histogram with this schema.
-    Native(i32),
-}
-
 /// Writes points as messages.
 #[derive(Debug)]
 pub(crate) struct RemoteWrite {
-    style: TrendStyle,
+    /// The statistics of trends that are written as gauges; empty with native histograms.
+    stats: Vec<Stat>,
+    /// The schema of native histograms.
+    native: Option<i32>,
     stale_markers: bool,
     /// Metrics whose metadata was written.
     described: BTreeSet<String>,
@@ -48,9 +42,12 @@ pub(crate) fn name_of(metric: &Metric) -> String {
 }
 
 impl RemoteWrite {
-    pub(crate) fn new(style: TrendStyle, stale_markers: bool) -> Self {
+    /// Creates a writer of trends as gauges of these statistics, or as native histograms with this
+    /// schema.
+    pub(crate) fn new(stats: &[Stat], native: Option<i32>, stale_markers: bool) -> Self {
         Self {
-            style,
+            stats: native.map_or_else(|| stats.to_vec(), |_| Vec::new()),
+            native,
             stale_markers,
             described: BTreeSet::new(),
             request: WriteRequest::default(),
@@ -59,29 +56,22 @@ impl RemoteWrite {
 
     pub(crate) fn point(&mut self, point: &Point<'_>) {
         let name = name_of(point.metric);
-        match &point.value {
-            Value::Counter { total, .. } => {
-                self.describe(point, &name);
-                let begins = point.begins.then_some(0.0);
-                self.samples(point, name, begins, *total);
-            }
-            Value::Gauge(now) => {
-                self.describe(point, &name);
-                self.samples(point, name, None, *now);
-            }
-            Value::Rate { total, .. } => {
-                self.describe(point, &name);
-                self.samples(point, name, None, total.share());
-            }
-            Value::Trend { total, .. } => self.trend(point, &name, total),
-            Value::Stale if self.stale_markers => self.stale(point, name),
-            Value::StaleTrend(total) if self.stale_markers => {
-                for (name, _) in self.gauges(&name, total) {
-                    self.stale(point, name);
+        let now = match &point.value {
+            Value::Counter { total, .. } => *total,
+            Value::Gauge(now) => *now,
+            Value::Rate { total, .. } => total.share(),
+            Value::Trend { total, .. } => return self.trend(point, &name, total),
+            Value::Stale | Value::StaleTrend(_) if !self.stale_markers => return,
+            Value::Stale => return self.sample(point, name, f64::from_bits(STALE)),
+            Value::StaleTrend(total) => {
+                for (name, _) in gauges(&name, total, &self.stats) {
+                    self.sample(point, name, f64::from_bits(STALE));
                 }
+                return;
             }
-            Value::Stale | Value::StaleTrend(_) => {}
-        }
+        };
+        self.describe(point, &name);
+        self.sample(point, name, now);
     }
 
     /// The bytes of all points since the last call.
@@ -92,9 +82,9 @@ impl RemoteWrite {
     fn describe(&mut self, point: &Point<'_>, name: &str) {
         if self.described.insert(name.to_owned()) {
             self.request.metadata.push(MetricMetadata {
-                r#type: match (point.metric.kind, &self.style) {
-                    (Kind::Counter, _) => messages::COUNTER,
-                    (Kind::Trend, TrendStyle::Native(_)) => messages::HISTOGRAM,
+                r#type: match point.metric.kind {
+                    Kind::Counter => messages::COUNTER,
+                    Kind::Trend if self.native.is_some() => messages::HISTOGRAM,
                     _ => messages::GAUGE,
                 },
                 metric_family_name: name.to_owned(),
@@ -104,12 +94,12 @@ impl RemoteWrite {
         }
     }
 
-    fn samples(&mut self, point: &Point<'_>, name: String, before: Option<f64>, now: f64) {
+    /// Adds a sample. A counter that begins has been 0 before.
+    fn sample(&mut self, point: &Point<'_>, name: String, now: f64) {
         let sample = |value, timestamp| Sample { value, timestamp };
         let (from, to) = (point.at.start_ms(), point.at.end_ms());
-        let before = before
-            .filter(|_| from < to)
-            .map(|value| sample(value, from));
+        let begins = point.begins && point.metric.kind == Kind::Counter && from < to;
+        let before = begins.then(|| sample(0.0, from));
         self.request.timeseries.push(TimeSeries {
             labels: labels(name, point.labels),
             samples: before.into_iter().chain([sample(now, to)]).collect(),
@@ -117,19 +107,15 @@ impl RemoteWrite {
         });
     }
 
-    fn stale(&mut self, point: &Point<'_>, name: String) {
-        self.samples(point, name, None, f64::from_bits(STALE));
-    }
-
     fn trend(&mut self, point: &Point<'_>, name: &str, total: &Distribution) {
-        if let TrendStyle::Native(schema) = self.style {
+        if let Some(schema) = self.native {
             let name = format!("{name}_seconds");
             self.describe(point, &name);
             self.native(point, name, total, schema);
         }
-        for (name, value) in self.gauges(name, total) {
+        for (name, value) in gauges(name, total, &self.stats) {
             self.describe(point, &name);
-            self.samples(point, name, None, value);
+            self.sample(point, name, value);
         }
     }
 
@@ -143,14 +129,6 @@ impl RemoteWrite {
             samples: Vec::new(),
             histograms: before.into_iter().chain([now]).collect(),
         });
-    }
-
-    /// The gauges of a trend with their names.
-    fn gauges(&self, name: &str, total: &Distribution) -> Vec<(String, f64)> {
-        match &self.style {
-            TrendStyle::Native(_) => Vec::new(),
-            TrendStyle::Gauges(stats) => gauges(name, total, stats),
-        }
     }
 }
 
@@ -169,18 +147,10 @@ pub(crate) fn compressed(body: &[u8]) -> Vec<u8> {
 
 /// The labels sorted by name, which Prometheus requires but does not check.
 fn labels(name: String, labels: &BTreeMap<String, String>) -> Vec<Label> {
-    let label = |(name, value): (&String, &String)| Label {
-        name: name.clone(),
-        value: value.clone(),
-    };
-    let mut all: Vec<Label> = labels.iter().map(label).collect();
-    let name = Label {
-        name: "__name__".into(),
-        value: name,
-    };
-    let place = all.partition_point(|it| it.name < name.name);
-    all.insert(place, name);
-    all
+    let mut labels = labels.clone();
+    labels.insert("__name__".into(), name);
+    let label = |(name, value)| Label { name, value };
+    labels.into_iter().map(label).collect()
 }
 
 fn histogram(all: &Distribution, schema: i32, timestamp: i64) -> Histogram {
@@ -200,7 +170,7 @@ fn histogram(all: &Distribution, schema: i32, timestamp: i64) -> Histogram {
     }
     Histogram {
         count_int: Some(all.count()),
-        sum: all.sum_ns() as f64 / UNIT_NS,
+        sum: all.sum_ns as f64 / UNIT_NS,
         schema,
         zero_threshold: ZERO_THRESHOLD,
         zero_count_int: Some(exponential.zeros),

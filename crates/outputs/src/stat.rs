@@ -68,10 +68,10 @@ impl Stat {
         match self {
             _ if all.count() == 0 => None,
             Self::Count => Some(count),
-            Self::Sum => Some(all.sum_ns() as f64 / unit_ns),
-            Self::Min => Some(time(all.min_ns())),
-            Self::Max => Some(time(all.max_ns())),
-            Self::Avg => Some(all.sum_ns() as f64 / count / unit_ns),
+            Self::Sum => Some(all.sum_ns as f64 / unit_ns),
+            Self::Min => Some(time(all.min_ns)),
+            Self::Max => Some(time(all.max_ns)),
+            Self::Avg => Some(all.sum_ns as f64 / count / unit_ns),
             Self::Med => at(0.5),
             Self::Percentile(percent) => at(percent / 100.0),
         }

@@ -9,7 +9,7 @@ use crate::labels::{self, Extra};
 use crate::metric::{self, Kind, Metric};
 use crate::points::{At, Cases, Point, Value};
 
-/// The number of seconds by which one thread may be behind another that reports the same second.
+/// The maximum number of seconds by which one reporting thread may be behind another.
 const SECONDS_APART_MAX: usize = 8;
 
 /// The meaning of `http_req_duration`.
@@ -30,7 +30,7 @@ pub(crate) struct Totals {
 }
 
 /// The series of one load since its start.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LoadTotals {
     load: Arc<Load>,
     begin_ns: u64,
@@ -76,7 +76,7 @@ enum Total {
 /// A value that a fact adds to a series.
 enum Gained<'a> {
     Count(f64),
-    /// A counter maintained by someone else since an unknown time.
+    /// The value of a counter that the gateway maintains since an unknown time.
     Reads(f64),
     Gauge(f64),
     Cases(Cases),
@@ -99,10 +99,7 @@ impl Totals {
             .or_insert_with(|| LoadTotals {
                 load: Arc::clone(&fact.load),
                 begin_ns: fact.from_ns,
-                series: HashMap::new(),
-                last_ns: 0,
-                responses: Cumulative::default(),
-                gateway_cpu_ns: Cumulative::default(),
+                ..LoadTotals::default()
             });
         let mut at = At::of(fact, totals.begin_ns);
         let mut emitter = Emitter { totals, at, emit };
@@ -192,7 +189,7 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
         self.gain(metric, extra, &Gained::Gauge(value));
     }
 
-    /// Labels of the load's requests, and of their outcome.
+    /// The labels of the load's requests and of their outcome.
     fn request(&self, outcome: Extra) -> Extra {
         let request = self.totals.load.request.iter();
         let request = request.map(|(name, value)| (*name, value.clone()));
@@ -221,10 +218,8 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
     }
 
     fn requests(&mut self, second: &Second) {
-        let mut failed = Cases {
-            with: 0,
-            all: second.requests(),
-        };
+        let all = second.requests();
+        let mut failed = Cases { with: 0, all };
         let mut classes = second.classes.clone();
         for (status, count) in &second.statuses {
             *classes.entry(Class::of(*status)).or_default() += count;
@@ -262,7 +257,7 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
             }
             if *trend == Trend::Response {
                 iterations.add(times);
-                let zeros = Distribution::of_one(0, times.count());
+                let zeros = Distribution::new([(0, times.count())]);
                 for metric in NEVER {
                     self.gain(metric, labels.clone(), &Gained::Times(&zeros));
                 }
@@ -319,7 +314,7 @@ impl<F: FnMut(&Point<'_>)> Emitter<'_, F> {
         self.gain(&metric::COMPONENT_CPU, label, &seconds);
     }
 
-    /// Emits the quotient once both values of a second are known.
+    /// Emits the CPU time per response once both values of a second are known.
     fn cpu_per_request(&mut self, second: u32) {
         let at_end = |it: &Cumulative| it.at_end.get(&second).copied();
         let responses = at_end(&self.totals.responses).filter(|count| *count > 0);
@@ -391,39 +386,29 @@ impl Series {
     }
 }
 
-/// The times in k6 that requests never have here.
+/// The times of k6 that are always 0 here.
 const NEVER: [&Metric; 3] = [
     &metric::HTTP_REQ_CONNECTING,
     &metric::HTTP_REQ_TLS_HANDSHAKING,
     &metric::HTTP_REQ_SENDING,
 ];
 
-/// gatebench's and k6's metric for a trend, if they exist.
+/// The metrics of gatebench and of k6 for a trend, if they exist.
 fn metrics_of(
     trend: Trend,
     duration: Duration,
 ) -> (Option<&'static Metric>, Option<&'static Metric>) {
-    let is_duration = match duration {
-        Duration::Response => Trend::Response,
-        Duration::Service => Trend::Service,
-    };
-    let own = match trend {
-        Trend::Response => Some(&metric::RESPONSE),
-        Trend::Service => Some(&metric::SERVICE),
-        Trend::Lateness => Some(&metric::LATENESS),
-        Trend::Added => Some(&metric::ADDED),
-        Trend::RequestHalf => Some(&metric::REQUEST_HALF),
-        Trend::ResponseHalf => Some(&metric::RESPONSE_HALF),
-        Trend::Waiting | Trend::Receiving => None,
-    };
-    let of_k6 = match trend {
-        trend if trend == is_duration => Some(&metric::HTTP_REQ_DURATION),
-        Trend::Lateness => Some(&metric::HTTP_REQ_BLOCKED),
-        Trend::Waiting => Some(&metric::HTTP_REQ_WAITING),
-        Trend::Receiving => Some(&metric::HTTP_REQ_RECEIVING),
-        _ => None,
-    };
-    (own, of_k6)
+    let if_measured = |sense| Some(&metric::HTTP_REQ_DURATION).filter(|_| duration == sense);
+    match trend {
+        Trend::Response => (Some(&metric::RESPONSE), if_measured(Duration::Response)),
+        Trend::Service => (Some(&metric::SERVICE), if_measured(Duration::Service)),
+        Trend::Lateness => (Some(&metric::LATENESS), Some(&metric::HTTP_REQ_BLOCKED)),
+        Trend::Added => (Some(&metric::ADDED), None),
+        Trend::RequestHalf => (Some(&metric::REQUEST_HALF), None),
+        Trend::ResponseHalf => (Some(&metric::RESPONSE_HALF), None),
+        Trend::Waiting => (None, Some(&metric::HTTP_REQ_WAITING)),
+        Trend::Receiving => (None, Some(&metric::HTTP_REQ_RECEIVING)),
+    }
 }
 
 fn of_class(class: Class) -> Extra {

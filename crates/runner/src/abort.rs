@@ -7,10 +7,13 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_store::Outcome;
 use gatebench_testbed::{DriverError, Interrupted, Running};
 
+/// The remedy if a part of the trial does not work as expected.
+pub(crate) const READ_LOGS: &str = "read its logs in the trial's folder";
+
 /// A reason that ends a trial early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Abort {
-    /// A user stopped the run.
+    /// The user stopped the run.
     Interrupted,
     /// The trial cannot be completed.
     Failed(Failure),
@@ -48,7 +51,7 @@ impl Failure {
         running.death().as_ref().map(Self::from)
     }
 
-    /// Returns the same failure with the phase in which it happened.
+    /// Sets the phase of the failure.
     pub(crate) fn in_phase(self, phase: &str) -> Self {
         Self {
             phase: Some(phase.into()),
@@ -56,8 +59,8 @@ impl Failure {
         }
     }
 
-    /// A plan that cannot be run. Files are checked before the start, so only a manifest that was
-    /// changed later causes this.
+    /// A plan that cannot be run. Files are checked before the start, so the manifest must have
+    /// been changed later.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
             path: "manifest.json".into(),
@@ -66,7 +69,7 @@ impl Failure {
         Self::new(culprit, error.to_string(), "start a new run")
     }
 
-    /// A scenario whose transport is possible only with a gateway that gatebench starts.
+    /// A scenario whose transport needs a gateway that gatebench starts.
     pub(crate) fn not_attachable(scenario: &str) -> Self {
         Self::environment(
             format!("'{scenario}' needs TLS, but --attach supports only http://"),
@@ -82,8 +85,7 @@ impl Failure {
         )
     }
 
-    /// An error of the load generator. `target` is the culprit if the load generator could not
-    /// connect.
+    /// An error of the load generator. `target` is the culprit if it could not connect.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();
         match error {
@@ -107,11 +109,8 @@ impl Failure {
 
 impl<E: Blame> From<&E> for Failure {
     fn from(error: &E) -> Self {
-        Self::new(
-            error.culprit(),
-            error.to_string().trim_end(),
-            error.remedy(),
-        )
+        let reason = error.to_string();
+        Self::new(error.culprit(), reason.trim_end(), error.remedy())
     }
 }
 
@@ -137,16 +136,11 @@ impl From<Abort> for Outcome {
     fn from(abort: Abort) -> Self {
         match abort {
             Abort::Interrupted => Self::Interrupted,
-            Abort::Failed(Failure {
-                culprit,
-                reason,
-                remedy,
-                phase,
-            }) => Self::Failed {
-                culprit,
-                reason,
-                remedy,
-                phase,
+            Abort::Failed(failure) => Self::Failed {
+                culprit: failure.culprit,
+                reason: failure.reason,
+                remedy: failure.remedy,
+                phase: failure.phase,
             },
         }
     }

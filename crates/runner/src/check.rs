@@ -21,14 +21,14 @@ use crate::error::RunnerError;
 use crate::http_probe::{exchange, render};
 use crate::ledger;
 use crate::parity::propagation::Propagation;
-use crate::parity::{self, Place};
+use crate::parity::{self, Place, proof};
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
 
 /// The behaviour that every gateway must have, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
-/// The name of the gateway's folder in the folder of a scenario, and the prefix of the upstream's.
+/// The folder of the gateway in that of a scenario, and the prefix of the upstreams' folders.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
@@ -42,8 +42,8 @@ const REUSE_CONNECTIONS_MAX: u64 = 5;
 /// changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The largest number of routes and consumers of a checked scenario. More of them prove nothing
-/// new.
+/// The maximum numbers of routes and consumers of a checked scenario. Larger scenarios prove
+/// nothing new.
 const CHECKED_ROUTES_MAX: usize = 100;
 const CHECKED_CONSUMERS_MAX: usize = 1_000;
 
@@ -54,9 +54,9 @@ pub struct CheckRequest<'a> {
     pub scenarios: &'a [Scenario],
     /// The folder for rendered files and logs. Each scenario gets a folder in it.
     pub out: &'a Path,
-    /// Where the gateway runs.
+    /// The testbed of the gateway.
     pub testbed: &'a Testbed,
-    /// Ends the check.
+    /// Interrupts the check.
     pub interrupt: &'a Interrupt,
 }
 
@@ -69,7 +69,7 @@ pub struct Checked {
     pub outcome: CheckOutcome,
     /// The end of the gateway's standard error, if a case fails.
     pub stderr: String,
-    /// The problem with the gateway's end, if any.
+    /// The problem with the end of the gateway, if any.
     pub stopped_badly: Option<String>,
     /// The folder of the rendered files and logs.
     pub work: PathBuf,
@@ -104,19 +104,17 @@ impl Checked {
     }
 }
 
-/// Returns the scenarios of a check that names none: the contract for every gateway, then all
-/// scenarios of the library with cases. Scenarios that only have more routes or consumers than
-/// others are omitted, because they are meant for measurements.
+/// Returns the default scenarios of a check: the contract for every gateway, then all scenarios of
+/// the library with cases. Scenarios that only have more routes or consumers than others are
+/// omitted, because they are meant for measurements.
 ///
 /// # Errors
 /// A file with mistakes.
 pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, RunnerError> {
     let contract =
         parse("contract.yaml", CONTRACT).map_err(|it| RunnerError::Mistakes(vec![it]))?;
-    let all = library
-        .scenarios()?
-        .into_iter()
-        .map(|listed| listed.document);
+    let all = library.scenarios()?;
+    let all = all.into_iter().map(|listed| listed.document);
     let with_cases = all.filter(|scenario: &Scenario| {
         !scenario.parity.is_empty()
             && scenario.routes.len() <= CHECKED_ROUTES_MAX
@@ -144,8 +142,8 @@ pub fn find_gateway(
     Ok(testbed.find(folder, &setup)?)
 }
 
-/// Checks a gateway with each scenario in turn, and calls `report` after each. No process is left
-/// running.
+/// Checks a gateway with each scenario in turn, and calls `report` after each. When it returns, all
+/// processes that it started have ended.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -201,8 +199,9 @@ fn check_one(
     let mut running = None;
     let asked = start(request, scenario, placement, &work)
         .and_then(|started| ask(request, scenario, running.insert(started)));
-    let stderr = running.as_ref().map(Running::gateway_stderr);
-    let stderr = stderr.unwrap_or_default();
+    let stderr = running
+        .as_ref()
+        .map_or(String::new(), Running::gateway_stderr);
     let shutdown = running.and_then(|it| it.stop(request.interrupt));
     let interrupted = request.interrupt.is_raised();
     checked.stopped_badly = shutdown.filter(|_| !interrupted).and_then(|shutdown| {
@@ -225,8 +224,8 @@ fn check_one(
     Ok(checked)
 }
 
-/// Removes files of an earlier check from a scenario's folder, because a program that copies or
-/// appends would use them.
+/// Removes the files of an earlier check from a scenario's folder, because a program could append
+/// to them or copy them.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -294,9 +293,8 @@ fn ask(
         case.reaches_upstream && case.request.method == "GET" && case.request.body.is_none()
     });
     if let Some(case) = proxied.filter(|_| parity::failure(&record).is_none()) {
-        record
-            .cases
-            .push(reuse(&case.request, &target, &upstream, request.interrupt)?);
+        let reused = reuse(&case.request, &target, &upstream, request.interrupt)?;
+        record.cases.push(reused);
     }
     if parity::failure(&record).is_none() {
         prove_later(scenario, running, place, &mut record)?;
@@ -311,11 +309,8 @@ fn prove_later(
     place: Place<'_>,
     record: &mut ParityRecord,
 ) -> Result<(), Abort> {
-    let Some(case) = scenario
-        .later
-        .as_ref()
-        .and_then(|later| later.parity.first())
-    else {
+    let later = scenario.later.as_ref();
+    let Some(case) = later.and_then(|later| later.parity.first()) else {
         return Ok(());
     };
     running.change(CONFIGURE)?;
@@ -345,7 +340,7 @@ fn reuse(
     let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?.unwrap_or_default();
     for _ in 0..REUSE_REQUESTS {
-        // Earlier cases proved that there is a response; a missing one shows in the count.
+        // Earlier cases proved that there is a response; the count shows if one is missing.
         let _ = exchange(target, &bytes, false, interrupt);
         interrupt.check()?;
     }
@@ -354,21 +349,14 @@ fn reuse(
     let opened = ledger::delta(&before, &after)
         .connections_accepted
         .saturating_sub(targets);
-    let passed = opened <= connections_max;
-    let mut record = ParityCaseRecord {
-        name: "connections to the upstream are kept and used again".into(),
-        passed,
-        reached_upstream: true,
-        ..ParityCaseRecord::default()
-    };
-    if !passed {
-        record.sent = format!(
-            "{REUSE_REQUESTS} times, one after the other:\n{}",
-            String::from_utf8_lossy(&bytes).replace("\r\n", "\n")
-        );
-        record.expected =
-            format!("at most {connections_max} connections to the upstream are opened");
-        record.received = format!("{opened} were opened");
-    }
-    Ok(record)
+    let failure = (opened > connections_max).then(|| {
+        let request = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+        [
+            format!("{REUSE_REQUESTS} times, one after the other:\n{request}"),
+            format!("at most {connections_max} connections to the upstream are opened"),
+            format!("{opened} were opened"),
+        ]
+    });
+    let name = "connections to the upstream are kept alive and reused";
+    Ok(proof(name, true, failure))
 }

@@ -1,9 +1,9 @@
 //! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and the activities next to them read the context. It must not start
+//! The trial, its phases and the activities next to them read the context, which must not start
 //! anything.
 
-use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
+use gatebench_model::{Culprit, Phase, Placement, Plan, Scenario, Trial, Variant};
 use gatebench_net::Backend;
 use gatebench_store::TrialRecord;
 use gatebench_testbed::gateway::FoundGateway;
@@ -48,6 +48,19 @@ pub(crate) struct TrialCores {
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
+/// Returns the cores of this machine in a placement, without duplicates. `gateway` contains the
+/// cores of the gateway, which do not count if it runs on another host.
+pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize> {
+    let gateway = match placement.gateway_is_elsewhere {
+        true => &[],
+        false => gateway,
+    };
+    let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
+    cores.sort_unstable();
+    cores.dedup();
+    cores
+}
+
 impl<'a> TrialContext<'a> {
     /// Returns the culprit if the load's target does not respond.
     pub(crate) fn target_culprit(&self) -> Culprit {
@@ -74,12 +87,9 @@ impl<'a> TrialContext<'a> {
             true => &[][..],
             false => self.gateway_cores(),
         };
-        let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
-        cores.sort_unstable();
-        cores.dedup();
         let is_alone = placement.gateway_is_alone() && self.lockstep.is_none();
         TrialCores {
-            all: cores,
+            all: local_cores(placement, gateway),
             gateway: gateway.to_vec(),
             gateway_alone: Some(gateway.to_vec()).filter(|cores| is_alone && !cores.is_empty()),
         }
@@ -95,7 +105,7 @@ impl<'a> TrialContext<'a> {
     /// Waits for the other trials of the block, if they run together.
     pub(crate) fn meet(&self) -> Result<(), Abort> {
         let lockstep = self.lockstep.as_ref();
-        lockstep.map_or(Ok(()), |lockstep| lockstep.meet(self.interrupt))
+        lockstep.map_or(Ok(()), |it| it.meet(self.interrupt))
     }
 
     pub(crate) fn step(&self, step: Step) -> Result<(), Abort> {

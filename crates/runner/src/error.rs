@@ -6,8 +6,7 @@ use gatebench_store::StoreError;
 use gatebench_studies::choice::PlanError;
 use gatebench_testbed::DriverError;
 
-/// An error that ends the command. Its text describes the error; [`RunnerError::culprit`] returns
-/// the culprit, and [`RunnerError::remedy`] the remedy.
+/// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunnerError {
@@ -55,14 +54,10 @@ impl RunnerError {
     /// Combines all mistakes into one error, so that they are shown together; `Ok` if there are
     /// none.
     pub(crate) fn unless_none(mut mistakes: Vec<Self>) -> Result<(), Self> {
-        match mistakes.pop() {
-            None => Ok(()),
-            Some(only) if mistakes.is_empty() => Err(only),
-            Some(last) => {
-                mistakes.push(last);
-                Err(Self::Several(mistakes))
-            }
+        if mistakes.len() > 1 {
+            return Err(Self::Several(mistakes));
         }
+        mistakes.pop().map_or(Ok(()), Err)
     }
 
     pub(crate) fn words(message: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -81,9 +76,8 @@ impl RunnerError {
 
     /// Returns culprit, message and remedy in one line.
     pub(crate) fn one_line(&self) -> String {
-        let culprit = self
-            .culprit()
-            .map_or(String::new(), |culprit| format!("{culprit}: "));
+        let culprit = self.culprit().map(|culprit| format!("{culprit}: "));
+        let culprit = culprit.unwrap_or_default();
         format!("{culprit}{self} → {}", self.remedy())
     }
 
@@ -93,13 +87,11 @@ impl RunnerError {
             Self::Words { .. } | Self::Study(_) => None,
             Self::Several(all) => all.first().and_then(Self::culprit),
             Self::Mistakes(files) => {
-                files
-                    .first()
-                    .and_then(|file| file.all().first())
-                    .map(|first| Culprit::File {
-                        path: first.file.clone().into(),
-                        line: Some(first.line),
-                    })
+                let first = files.first().and_then(|file| file.all().first())?;
+                Some(Culprit::File {
+                    path: first.file.clone().into(),
+                    line: Some(first.line),
+                })
             }
             Self::File { path, .. } => Some(Culprit::File {
                 path: path.clone(),

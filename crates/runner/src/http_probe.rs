@@ -5,6 +5,7 @@
 //! for a trial.
 
 use std::borrow::Cow;
+use std::io::ErrorKind::{TimedOut, WouldBlock};
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
@@ -16,24 +17,24 @@ use gatebench_net::http1::{
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_testbed::{Interrupt, Wire};
 
-/// The time that a response may take, apart from its body. On a busy machine, some have taken seven
-/// seconds.
+/// The timeout of a response, apart from its body. On a busy machine, some responses have taken
+/// seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long to wait for the response of a gateway that wrote a fatal line.
+/// The wait for the response of a gateway that has written a fatal line.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
-/// The minimum rate of a body, even through a slow gateway on a busy machine.
+/// The minimum rate of a body, which even a slow gateway on a busy machine exceeds.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// The interval between checks for an interrupt.
 const SLICE: Duration = Duration::from_millis(50);
-/// The largest number of bytes of a body that are kept, and of a decompressed body that are
+/// The maximum number of bytes of a body that are kept, and of a decompressed body that are
 /// checked: the same as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
-/// The largest number of bytes of a body that are read: twice the upstream's largest response. Each
+/// The maximum number of bytes of a body that are read: twice the upstream's largest response. Each
 /// byte extends the deadline, so this also limits the time, to a minute at [`BODY_BYTES_PER_MS`].
 const READ_BYTES_MAX: usize = 256 << 20;
 
 /// A whole response.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Response {
     /// The bytes of the head.
     pub(crate) head: Vec<u8>,
@@ -54,11 +55,8 @@ pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec
     let host = request.host().unwrap_or(host);
     let mut fields: Vec<(&str, &[u8])> = vec![("Host", host.as_bytes())];
     fields.extend(hex.as_ref().map(|hex| (NONCE_HEADER, hex.as_slice())));
-    fields.extend(
-        request
-            .fields()
-            .map(|(name, value)| (name, value.as_bytes())),
-    );
+    let own = request.fields();
+    fields.extend(own.map(|(name, value)| (name, value.as_bytes())));
     let body = request.body.as_ref().map_or(&[][..], |body| body.bytes());
     let expects_body = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
     let length = match body.len() as u64 {
@@ -103,8 +101,8 @@ pub(crate) fn exchange(
     read_response(&mut stream, is_head, interrupt, || wire.fatal_line())
 }
 
-/// Reads a response from a reader whose reads time out. `fatal` is the line in which the other side
-/// reports that it will not respond, if it has written one.
+/// Reads a response from a stream whose reads time out. `fatal` returns the line in which the other
+/// side reports that it will not respond, if there is one.
 ///
 /// # Errors
 /// Like [`exchange`].
@@ -118,12 +116,8 @@ pub(crate) fn read_response(
     let deadline = begun + RESPONSE_TIMEOUT;
     let mut reader = ResponseReader::new(stream, is_head);
     let mut response = Response {
-        head: Vec::new(),
-        body: Vec::new(),
-        body_bytes: 0,
-        status: 0,
-        times: None,
         is_head,
+        ..Response::default()
     };
     loop {
         match reader.advance() {
@@ -134,12 +128,7 @@ pub(crate) fn read_response(
                     return Ok(response);
                 }
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                ) =>
-            {
+            Err(error) if [WouldBlock, TimedOut].contains(&error.kind()) => {
                 let hangs = reader.head().is_empty() && begun.elapsed() >= HANGING_AFTER;
                 if let Some(line) = hangs.then(&fatal).flatten() {
                     return Err(io::Error::other(format!("the process wrote: {line}")));
@@ -153,7 +142,7 @@ pub(crate) fn read_response(
         }
         let for_body = Duration::from_millis(response.body_bytes as u64 / BODY_BYTES_PER_MS);
         if Instant::now() >= deadline + for_body {
-            return Err(io::ErrorKind::TimedOut.into());
+            return Err(TimedOut.into());
         }
     }
 }
@@ -162,10 +151,8 @@ impl Response {
     /// Sets the head, the status and the times.
     fn begin(&mut self, head: &[u8]) {
         self.head = head.to_vec();
-        let read = self.with_head(|head| {
-            let times = head.field(TIMES_HEADER).and_then(Times::parse);
-            (head.status(), times)
-        });
+        let times = |head: &Head<'_>| head.field(TIMES_HEADER).and_then(Times::parse);
+        let read = self.with_head(|head| (head.status(), times(head)));
         (self.status, self.times) = read.unwrap_or_default();
     }
 
@@ -202,18 +189,14 @@ impl Response {
             };
             gatebench_engine::failed_checks(checks, head, &body, self.body_bytes as u64)
         });
-        // The head was parsed before, so this is never none.
+        // The head has been parsed before, so there is always a result.
         failed.unwrap_or_else(|| vec!["the response is HTTP/1.1".into()])
     }
 
     /// Returns the response as text of at most `chars_max` characters.
     pub(crate) fn text(&self, chars_max: usize) -> String {
-        let whole = format!(
-            "{}{}",
-            String::from_utf8_lossy(&self.head),
-            String::from_utf8_lossy(&self.body)
-        );
-        shorten(&whole, chars_max)
+        let [head, body] = [&self.head, &self.body].map(|it| String::from_utf8_lossy(it));
+        shorten(&format!("{head}{body}"), chars_max)
     }
 }
 
@@ -265,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunked_response_is_put_together() {
+    fn a_chunked_response_is_reassembled() {
         let response = ask(vec![
             b"HTTP/1.1 200 OK\r\nTransfer-Enc",
             b"oding: chunked\r\n\r\n2\r\nab\r\n1",
@@ -286,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_response_and_no_http_are_errors() {
+    fn partial_responses_and_other_protocols_are_errors() {
         let kind = |parts| ask(parts).unwrap_err().kind();
         assert_eq!(
             kind(vec![b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"]),
@@ -297,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_body_the_beginning_is_kept() {
+    fn the_beginning_of_a_long_body_is_kept() {
         let length = BODY_BYTES_MAX + 3 * CHUNK_BYTES + 1;
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
         let body = io::repeat(b'x').take(length as u64);
@@ -311,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_an_end_is_an_error_however_fast_it_comes() {
+    fn an_endless_body_is_an_error_at_any_speed() {
         let endless = |head: &'static str, body: &'static [u8]| {
             let mut stream = io::Cursor::new(head).chain(Again { body, at: 0 });
             read_response(&mut stream, false, &Interrupt::new(), || None).unwrap_err()
@@ -343,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_waiting() {
+    fn an_interrupt_ends_the_wait() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let interrupt = Interrupt::new();
         interrupt.raise();

@@ -7,8 +7,8 @@ use gatebench_store::LedgerDelta;
 use gatebench_testbed::{Interrupt, Wire};
 use gatebench_upstream::{HEALTH_PATH, LEDGER_PATH, Snapshot};
 
-use crate::abort::{Abort, Failure};
-use crate::http_probe::send;
+use crate::abort::{Abort, Failure, READ_LOGS};
+use crate::http_probe::{Response, send};
 
 /// Reads the ledgers of all targets and adds them up; none if there are no targets.
 pub(crate) fn read(targets: &[Wire], interrupt: &Interrupt) -> Result<Option<Snapshot>, Abort> {
@@ -20,39 +20,54 @@ pub(crate) fn read(targets: &[Wire], interrupt: &Interrupt) -> Result<Option<Sna
     Ok(sum)
 }
 
+/// Returns the number of requests that each target has begun to receive.
+pub(crate) fn begun(targets: &[Wire], interrupt: &Interrupt) -> Result<Vec<u64>, Abort> {
+    let of = |target| of_target(target, interrupt).map(|ledger| ledger.begun);
+    targets.iter().map(of).collect()
+}
+
+/// Returns the growth of each target's number of requests.
+pub(crate) fn gained(from: &[u64], to: &[u64]) -> Vec<u64> {
+    let pairs = from.iter().zip(to);
+    pairs.map(|(from, to)| to.saturating_sub(*from)).collect()
+}
+
 /// Sets the health of a target: `well`, `resetting` or `slow/200`.
 pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result<(), Abort> {
     let request = Request::new("POST", format!("{HEALTH_PATH}{health}"));
-    let reason = match send(target, &request, None, interrupt) {
-        Ok(response) if response.status == 200 => return Ok(()),
-        Ok(response) => format!("it returns {}", response.status),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(Abort::Interrupted),
-        Err(error) => error.to_string(),
-    };
-    let reason = format!("the upstream did not become {health}: {reason}");
-    Err(Failure::new(Culprit::Upstream, reason, REMEDY).into())
-}
-
-/// The remedy if an upstream does not respond as expected.
-const REMEDY: &str = "read its logs in the trial's folder";
-
-/// Reads the ledger of one target.
-pub(crate) fn of_target(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Abort> {
-    let request = Request::new("GET", LEDGER_PATH);
-    let failed = |reason: String| {
-        let reason = format!("the upstream does not report its ledger: {reason}");
-        Abort::from(Failure::new(Culprit::Upstream, reason, REMEDY))
-    };
-    match send(upstream, &request, None, interrupt) {
-        Ok(response) => {
-            serde_json::from_slice(&response.body).map_err(|error| failed(error.to_string()))
-        }
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Abort::Interrupted),
-        Err(error) => Err(failed(error.to_string())),
+    let what = format!("the upstream did not become {health}");
+    match ask(target, &request, &what, interrupt)?.status {
+        200 => Ok(()),
+        status => Err(failed(&what, format!("it returns {status}"))),
     }
 }
 
-/// Returns the number of requests with our nonces that reached the upstream, each counted once.
+/// Reads the ledger of one target.
+pub(crate) fn of_target(target: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Abort> {
+    let request = Request::new("GET", LEDGER_PATH);
+    let what = "the upstream does not report its ledger";
+    let response = ask(target, &request, what, interrupt)?;
+    serde_json::from_slice(&response.body).map_err(|error| failed(what, error.to_string()))
+}
+
+fn ask(
+    target: &Wire,
+    request: &Request,
+    what: &str,
+    interrupt: &Interrupt,
+) -> Result<Response, Abort> {
+    send(target, request, None, interrupt).map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => Abort::Interrupted,
+        _ => failed(what, error.to_string()),
+    })
+}
+
+fn failed(what: &str, reason: String) -> Abort {
+    Failure::new(Culprit::Upstream, format!("{what}: {reason}"), READ_LOGS).into()
+}
+
+/// Returns the number of requests with gatebench's nonces that reached the upstream, each counted
+/// once.
 pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
     // A nonce that is no longer remembered is indistinguishable from a repeated one.
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)

@@ -1,5 +1,5 @@
-//! Trials of one block that run together: they wait for each other if all must be ready, and take
-//! turns if one must be alone.
+//! Trials of one block that run together. They wait for each other when all must be ready, and take
+//! turns when one must run alone.
 //!
 //! Two processes that run at the same time on the same cores are disturbed equally by other work of
 //! the machine, so the ratio of their CPU times varies less than that of two consecutive trials:
@@ -86,7 +86,7 @@ impl Lockstep {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is complete, so it is valid even after a panic.
+        // Every change of the state is complete, so the state is valid even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -142,8 +142,8 @@ impl<'a> Member<'a> {
         ticket
     }
 
-    /// Returns the common start of the measurements, once every member has warmed up. If the last
-    /// missing member has left, it is `at_ns`.
+    /// Returns the common start of the measurements, once every member has warmed up. The start is
+    /// `at_ns` if the last missing member has left.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.lockstep.state();
         if state.begins.0 == ticket {
@@ -152,7 +152,7 @@ impl<'a> Member<'a> {
         (state.begins.0 > ticket).then_some(state.begins.1)
     }
 
-    /// Waits for this member's turn, in which it is alone on the machine. The turn ends when the
+    /// Waits for this member's turn, during which no other member runs. The turn ends when the
     /// guard is dropped.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_meet_before_any_goes_on_and_who_left_is_not_waited_for() {
+    fn all_meet_before_any_continues_and_members_that_left_are_not_awaited() {
         let (lockstep, interrupt) = (Lockstep::of(4, Vec::new()), Interrupt::new());
         let arrived = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn one_at_a_time_has_the_turn_in_the_order_that_was_drawn() {
+    fn members_take_turns_in_the_given_order() {
         let turns = [2, 0, 1, 3, 1, 2, 0, 3, 0, 1, 2];
         let lockstep = Lockstep::of(4, turns.to_vec());
         let (interrupt, had) = (Interrupt::new(), Mutex::new(Vec::new()));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn all_begin_to_measure_when_the_last_is_warm_or_gone() {
+    fn all_measurements_start_when_the_last_member_is_warm_or_has_left() {
         let lockstep = Lockstep::of(3, Vec::new());
         let [first, second, third] = [0, 1, 2].map(|place| lockstep.member(place));
         let ticket = first.is_ready(100);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_waiting() {
+    fn an_interrupt_ends_the_wait() {
         let (lockstep, interrupt) = (Lockstep::of(2, vec![1, 0]), Interrupt::new());
         interrupt.raise();
         let member = lockstep.member(0);

@@ -7,7 +7,7 @@ use gatebench_engine::Interval;
 /// The number of seconds that wait for a worker before they are overdue.
 const OPEN_MAX: usize = 8;
 
-/// The seconds that some workers have not handed out yet.
+/// The seconds that some workers have not delivered yet.
 #[derive(Debug, Default)]
 pub struct Merge {
     workers: usize,
@@ -27,32 +27,28 @@ impl Merge {
 
     /// Adds a worker's second, and returns the seconds that are now complete.
     pub fn take(&mut self, worker: usize, interval: &Interval) -> Vec<Interval> {
-        match self.open.get_mut(&interval.second) {
-            Some(merged) => merged.add(interval),
-            None => {
-                self.open.insert(interval.second, interval.clone());
-            }
-        }
+        self.open
+            .entry(interval.second)
+            .and_modify(|merged| merged.add(interval))
+            .or_insert_with(|| interval.clone());
         self.next.insert(worker, interval.second + 1);
-        let all_past = if self.next.len() < self.workers {
-            0
-        } else {
-            self.next.values().copied().min().unwrap_or(0)
-        };
+        let have_all_begun = self.next.len() >= self.workers;
+        let first = self.next.values().min().filter(|_| have_all_begun);
+        let all_past = first.copied().unwrap_or(0);
         let open = self.open.split_off(&all_past);
         std::mem::replace(&mut self.open, open)
             .into_values()
             .collect()
     }
 
-    /// Returns the seconds for which a worker that is behind, or has ended, is no longer awaited.
+    /// Returns the seconds that no longer wait for a worker that is behind or has ended.
     pub fn overdue(&mut self) -> Vec<Interval> {
         let count = self.open.len().saturating_sub(OPEN_MAX);
         let overdue = (0..count).filter_map(|_| self.open.pop_first());
         overdue.map(|(_, interval)| interval).collect()
     }
 
-    /// Returns the seconds that some workers have not handed out.
+    /// Returns the seconds that some workers have not delivered.
     pub fn rest(&mut self) -> Vec<Interval> {
         std::mem::take(&mut self.open).into_values().collect()
     }
@@ -73,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_complete_when_all_workers_have_handed_it_out() {
+    fn a_second_is_complete_when_all_workers_have_delivered_it() {
         let mut merge = Merge::new(2);
         assert!(merge.take(0, &second(0)).is_empty());
         assert!(merge.take(0, &second(1)).is_empty());

@@ -9,7 +9,8 @@ use gatebench_store::{LiveSecond, Outcome};
 use crate::outputs::Delivery;
 use crate::warning::Warning;
 
-/// Receives the events of a run. Several threads call it, but no measurement waits for it.
+/// Receives the events of a run. Several threads call the observer, but no measurement waits for
+/// it.
 pub trait Observer: Sync {
     /// Receives an event.
     fn observe(&self, progress: Progress);
@@ -32,7 +33,7 @@ pub enum Progress {
         plan: Box<Plan>,
         /// The number of remaining trials, which is lower than the plan's in a resumed run.
         remaining: u32,
-        /// Their expected duration.
+        /// The expected duration of the remaining trials.
         left: Duration,
     },
     /// A trial begins.
@@ -128,7 +129,7 @@ pub struct PhaseSummary {
 }
 
 /// The result of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSummary {
     /// The run directory.
     pub dir: PathBuf,

@@ -1,12 +1,11 @@
 //! A run: goes through the plan trial by trial, from its first trial or from where it was
 //! interrupted.
 //!
-//! It decides which trial comes next, which trials run together, and when the run is over. It must
-//! not know the course of a trial, only its record.
+//! This module decides which trial comes next, which trials run together, and when the run is over.
+//! It must not depend on the course of a trial, only on its record.
 
 mod early_stop;
 mod eta;
-mod kept_threads;
 mod live_log;
 mod preflight;
 mod resume;
@@ -20,27 +19,28 @@ use std::time::Duration;
 use gatebench_model::{Blame, Culprit, Plan, Trial, Variant};
 use gatebench_net::{Backend, choose};
 use gatebench_store::{
-    GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
-    Timestamp, TrialRecord, TrialWriter,
+    Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError, Timestamp, TrialRecord,
+    TrialWriter,
 };
 use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::{Accounting, EnvironmentFacts, FrequencySource};
 
 use crate::context::TrialContext;
 use crate::error::RunnerError;
-use crate::outputs::{Outputs, Refusal, Settings, TrialFeed, spare_cores};
+use crate::numbers::count;
+use crate::outputs::{Outputs, Settings, TrialFeed};
 use crate::plan::identity;
 use crate::plan::selection::Prepared;
 use crate::progress::{Observer, Progress, RunSummary};
+use crate::threads::{KeptThreads, spare_cores};
 use crate::trial::TrialResult;
 use crate::warning::Warning;
 use early_stop::{EarlyStop, Over};
 use eta::Eta;
-use kept_threads::KeptThreads;
 use live_log::run_logged;
 
-/// The number of consecutive failures of the environment that ends the run, because the next trial
-/// would fail too.
+/// The number of consecutive failures of the environment after which the run ends, because the next
+/// trial would fail too.
 const ENVIRONMENT_FAILURES_MAX: u32 = 2;
 
 /// The inputs of a run.
@@ -61,7 +61,7 @@ pub struct RunRequest {
     pub budget: Option<Duration>,
     /// The system libraries that the reference gateway uses, with their versions, for the manifest.
     pub libraries: BTreeMap<String, String>,
-    /// The servers and files to which each second of the run is sent.
+    /// The servers and files that receive each second of the run.
     pub outputs: Settings,
 }
 
@@ -69,7 +69,7 @@ pub struct RunRequest {
 /// kept with its reason, and the run continues. During the run, all threads of this process avoid
 /// the gateway's cores, if there are other cores.
 ///
-/// A resumed run measures the missing and interrupted trials, and those whose failure was not the
+/// A resumed run measures the missing and interrupted trials, and those that failed through no
 /// fault of their gateway or of a file.
 ///
 /// # Errors
@@ -81,22 +81,22 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, RunnerError> {
     preflight::check(&request.prepared.plan)?;
-    // Read before the first trial, because the test may use a core for a second.
+    // The accounting is tested before the first trial, because the test may use a core for a
+    // second.
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
     let spare = spare_cores(&used_cores(&request.prepared.plan));
     let _kept = KeptThreads::on(&[&placement.engine[..], &placement.upstream].concat());
-    let warn = |it: Refusal| observer.observe(Progress::Warning(refused(it)));
+    let warn = |it| observer.observe(Progress::Warning(Warning::Output(it)));
     let started = Outputs::start(&request.outputs, &request.out, spare, &warn);
     let outputs = started.as_ref().ok().and_then(Option::as_ref);
-    let mut run_loop = RunLoop::new(request, interrupt, observer, opened);
-    run_loop.outputs = outputs;
+    let mut run_loop = RunLoop::new(request, interrupt, observer, outputs, opened);
     let ended = match &started {
-        Err(refusal) => {
-            let (what, remedy) = (refusal.to_string(), refusal.remedy.as_str());
-            Err(RunnerError::environment(what, remedy))
-        }
+        Err(refusal) => Err(RunnerError::environment(
+            refusal.to_string(),
+            &refusal.remedy,
+        )),
         Ok(_) => thread::scope(|scope| {
             let done = |delivery| observer.observe(Progress::Delivered(delivery));
             let _encoding = outputs.map(|it| it.encode_on(scope, warn, done));
@@ -106,15 +106,7 @@ pub fn run(
     run_loop.conclude(ended)
 }
 
-fn refused(refusal: Refusal) -> Warning {
-    Warning::Output {
-        target: refusal.target,
-        what: refusal.what,
-        remedy: refusal.remedy,
-    }
-}
-
-/// The cores to which gateways, load generator and upstream are pinned.
+/// Returns the cores of gateways, load generator and upstream.
 fn used_cores(plan: &Plan) -> Vec<usize> {
     let placement = &plan.placement;
     let setups = plan.variants.iter().filter_map(Variant::setup);
@@ -140,22 +132,15 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     if request.resume {
         return open_again(request);
     }
-    let Prepared {
-        plan,
-        gateways,
-        engine,
-        warnings,
-        ..
-    } = &request.prepared;
-    let mut identities: BTreeMap<String, GatewayIdentity> = gateways
-        .iter()
-        .map(|(label, gateway)| (label.clone(), identity::of(gateway)))
-        .collect();
-    for variant in &plan.variants {
-        if let Variant::Attached { name, url, .. } = variant {
-            identities.insert(name.clone(), identity::of_attached(url));
-        }
-    }
+    let prepared = &request.prepared;
+    let plan = &prepared.plan;
+    let identity = |variant: &Variant| {
+        let identity = match variant {
+            Variant::Attached { url, .. } => identity::of_attached(url),
+            variant => identity::of(prepared.gateways.get(variant.label())?),
+        };
+        Some((variant.label().to_owned(), identity))
+    };
     let mut facts = EnvironmentFacts::read();
     facts.kernel.accounting = Some(Accounting::of_this_machine());
     facts.frequency = Some(FrequencySource::of_this_machine());
@@ -169,10 +154,10 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
         command: request.command_line.clone(),
         plan: plan.clone(),
         engine_backend: choose(request.backend).as_str().into(),
-        external_generator: engine.as_ref().map(|engine| engine.identity.clone()),
-        gateways: identities,
+        external_generator: prepared.engine.as_ref().map(|it| it.identity.clone()),
+        gateways: plan.variants.iter().filter_map(identity).collect(),
         environment,
-        notes: warnings.iter().map(ToString::to_string).collect(),
+        notes: prepared.warnings.iter().map(ToString::to_string).collect(),
     };
     Ok(Opened {
         writer: RunWriter::create(&request.out, manifest)?,
@@ -230,28 +215,25 @@ impl<'a> RunLoop<'a> {
         request: &'a RunRequest,
         interrupt: &'a Interrupt,
         observer: &'a dyn Observer,
+        outputs: Option<&'a Outputs>,
         opened: Opened,
     ) -> Self {
         let finished = opened.finished;
         let plan = &request.prepared.plan;
         let mut summary = RunSummary {
             dir: opened.writer.dir().into(),
-            planned: u32::try_from(plan.trials.len()).unwrap_or(u32::MAX),
-            completed: 0,
-            not_supported: 0,
-            failed: 0,
-            interrupted: false,
+            planned: count(plan.trials.len()),
+            ..RunSummary::default()
         };
-        finished
-            .iter()
-            .for_each(|record| summary.count(&record.outcome));
+        let outcomes = finished.iter().map(|record| &record.outcome);
+        outcomes.for_each(|outcome| summary.count(outcome));
         let done = finished.iter().map(|record| record.trial.number).collect();
         let eta = Eta::new(Duration::from_secs_f64(plan.trial_seconds()));
         Self {
             request,
             interrupt,
             observer,
-            outputs: None,
+            outputs,
             writer: opened.writer,
             backend: opened.backend,
             changes: opened.changes,
@@ -273,19 +255,15 @@ impl<'a> RunLoop<'a> {
         self.observer.observe(Progress::RunStarted {
             dir: self.writer.dir().into(),
             plan: Box::new(plan.clone()),
-            remaining: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+            remaining: count(trials.len()),
             left: self.left(&trials),
         });
-        let warnings = self
-            .request
-            .prepared
-            .warnings
-            .iter()
-            .chain(&self.changes)
-            .cloned()
-            .chain(preflight::busy_cores(plan))
-            .chain(self.outputs_without_requests());
-        warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
+        let known = self.request.prepared.warnings.iter().chain(&self.changes);
+        let found = preflight::busy_cores(plan).into_iter();
+        let found = found.chain(self.outputs_without_requests());
+        for warning in known.cloned().chain(found) {
+            self.observer.observe(Progress::Warning(warning));
+        }
         for (index, trial) in trials.iter().enumerate() {
             if self.done.contains(&trial.number) {
                 continue;
@@ -319,20 +297,16 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Runs a trial, and repeats it after a failure as often as the plan permits. Every attempt is
-    /// kept.
+    /// Runs a trial, and repeats it after failures up to the plan's number of retries. Every
+    /// attempt is kept.
     fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), RunnerError> {
         let mut retries = self.request.prepared.plan.retries();
         let mut trial = trial.clone();
         loop {
-            let with_further: Vec<&Trial> = [&trial]
-                .into_iter()
-                .chain(further.iter().copied())
-                .collect();
             self.observer.observe(Progress::TrialStarted {
                 trial: trial.clone(),
                 of: self.last_number(),
-                left: self.left(&with_further),
+                left: self.left(&[&[&trial][..], further].concat()),
             });
             let has_failed = self.one(&trial, further)?;
             if !has_failed || retries == 0 || self.interrupt.is_raised() {
@@ -343,13 +317,14 @@ impl<'a> RunLoop<'a> {
         }
     }
 
-    /// Returns the highest number of a trial in the plan, whose numbers have gaps if it was cut.
+    /// Returns the highest number of a trial in the plan. The numbers have gaps if the plan was
+    /// cut.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
         trials.map(|trial| trial.number).max().unwrap_or(0)
     }
 
-    /// Plans another attempt for a failed trial.
+    /// Adds another attempt of a failed trial to the plan.
     fn plan_again(&mut self, failed: &Trial) -> Result<Trial, RunnerError> {
         let again = self.writer.manifest().plan.again(failed);
         self.writer
@@ -358,9 +333,8 @@ impl<'a> RunLoop<'a> {
         Ok(again)
     }
 
-    /// Cuts the plan if the block before this trial's is the last one, or the last one that
-    /// decides. The run then equals one planned with fewer blocks, and the removed trials count as
-    /// done.
+    /// Cuts the plan if the block before this trial is the last one, or the last deciding one. The
+    /// run then equals one planned with fewer blocks, and the removed trials count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);
@@ -380,7 +354,7 @@ impl<'a> RunLoop<'a> {
         })?;
         let kept = self.writer.manifest().plan.trials.iter();
         let kept: BTreeSet<u32> = kept.map(|trial| trial.number).collect();
-        self.summary.planned = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        self.summary.planned = count(kept.len());
         let planned = self.request.prepared.plan.trials.iter();
         let cut = planned.map(|trial| trial.number);
         self.done
@@ -394,14 +368,14 @@ impl<'a> RunLoop<'a> {
         let context = self.context(trial, self.earlier(trial)?)?;
         let trial_writer = match self.writer.begin_trial(trial) {
             Ok(writer) => writer,
-            Err(error) => return self.lost(trial, error).map(|()| false),
+            Err(error) => return self.lost(trial, error),
         };
         let left = self.left(&[&[trial][..], further].concat());
         let result = run_logged(context, &trial_writer, left);
         self.keep(trial, result, trial_writer, 1, further)
     }
 
-    /// Writes a trial, which was one of `together` concurrent trials. Returns whether it failed.
+    /// Writes a trial that was one of `together` concurrent trials. Returns whether it failed.
     fn keep(
         &mut self,
         trial: &Trial,
@@ -410,19 +384,10 @@ impl<'a> RunLoop<'a> {
         together: u32,
         further: &[&Trial],
     ) -> Result<bool, RunnerError> {
-        let TrialResult {
-            record,
-            histograms,
-            series,
-            requests,
-            summaries,
-        } = result;
+        let (record, timed) = (result.record, result.timed);
         if !matches!(record.outcome, Outcome::NotSupported { .. }) {
-            let took = record
-                .finished
-                .duration_since(record.started)
-                .unsigned_abs();
-            self.eta.took(took / together.max(1));
+            let took = record.finished.duration_since(record.started);
+            self.eta.took(took.unsigned_abs() / together.max(1));
         }
         let outcome = record.outcome.clone();
         for text in &record.warnings {
@@ -431,23 +396,24 @@ impl<'a> RunLoop<'a> {
                 text: text.clone(),
             }));
         }
-        let kept = trial_writer.keep_requests(&requests);
-        let written = kept.and_then(|()| trial_writer.finish(record, &histograms, &series));
+        let kept = trial_writer.keep_requests(&timed.requests);
+        let written =
+            kept.and_then(|()| trial_writer.finish(record, &timed.histograms, &timed.series));
         if let Err(error) = written {
-            return self.lost(trial, error).map(|()| false);
+            return self.lost(trial, error);
         }
         self.summary.count(&outcome);
         self.observer.observe(Progress::TrialFinished {
             trial: trial.clone(),
             outcome: outcome.clone(),
-            phases: summaries,
+            phases: result.summaries,
             left: self.left(further),
         });
         let has_failed = matches!(outcome, Outcome::Failed { .. });
         self.judge(outcome).map(|()| has_failed)
     }
 
-    /// Returns the completed repeats of the search to which this trial belongs.
+    /// Returns the completed repeats of this trial's search.
     fn earlier(&self, trial: &Trial) -> Result<Vec<TrialRecord>, RunnerError> {
         if !self.request.prepared.plan.study.depends_on_earlier_trials() {
             return Ok(Vec::new());
@@ -505,26 +471,22 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Returns the expected duration of these trials, or the remaining time of the run if that is
-    /// shorter.
+    /// Returns the expected duration of these trials, at most the remaining time of the run.
     fn left(&self, trials: &[&Trial]) -> Duration {
         let expected = self.eta.for_trials(self.that_run(trials));
-        self.early_stop
-            .left()
-            .map_or(expected, |left| left.min(expected))
+        let left = self.early_stop.left().unwrap_or(Duration::MAX);
+        left.min(expected)
     }
 
-    /// Returns the number of trials that start a gateway or an upstream.
+    /// Returns how many of these trials start a gateway or an upstream.
     fn that_run(&self, trials: &[&Trial]) -> u32 {
         let prepared = &self.request.prepared;
         let supported = |trial: &&&Trial| {
             let scenario = prepared.plan.scenario(&trial.scenario);
-            let gateway = prepared.gateways.get(&trial.variant);
-            gateway
-                .zip(scenario)
-                .is_none_or(|(gateway, scenario)| gateway.supports(scenario).is_ok())
+            let both = prepared.gateways.get(&trial.variant).zip(scenario);
+            both.is_none_or(|(gateway, scenario)| gateway.supports(scenario).is_ok())
         };
-        u32::try_from(trials.iter().filter(supported).count()).unwrap_or(u32::MAX)
+        count(trials.iter().filter(supported).count())
     }
 
     /// Ends the run after two consecutive failures of the environment.
@@ -547,19 +509,18 @@ impl<'a> RunLoop<'a> {
         Ok(())
     }
 
-    /// Reports a trial that could not be written.
-    fn lost(&mut self, trial: &Trial, error: StoreError) -> Result<(), RunnerError> {
+    /// Reports a trial that could not be written. Returns false, because the trial did not fail.
+    fn lost(&mut self, trial: &Trial, error: StoreError) -> Result<bool, RunnerError> {
         self.environment_failures += 1;
         if self.environment_failures >= ENVIRONMENT_FAILURES_MAX {
             return Err(error.into());
         }
-        let (reason, remedy) = (error.to_string(), error.remedy());
         self.observer.observe(Progress::Warning(Warning::TrialLost {
             number: trial.number,
-            reason,
-            remedy,
+            reason: error.to_string(),
+            remedy: error.remedy(),
         }));
-        Ok(())
+        Ok(false)
     }
 
     /// Writes the status of the run.

@@ -1,5 +1,7 @@
 //! Warnings, which do not stop a run. Each ends with a remedy.
 
+use crate::outputs::Refusal;
+
 /// A warning. Its text states the problem and, after a semicolon, the remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -32,7 +34,8 @@ pub enum Warning {
         /// The host on which gateways run; none for this machine.
         host: Option<String>,
     },
-    /// A sweep has fewer connections, because a process may not open enough descriptors.
+    /// A sweep has fewer connections than requested, because a process may not open enough
+    /// descriptors.
     #[error(
         "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} open descriptors, \
          but a process may have {allowed} here; raise the limit (as root: ulimit -Hn {needed}; \
@@ -50,9 +53,9 @@ pub enum Warning {
         /// The number of descriptors that a process may open here.
         allowed: u64,
     },
-    /// Another program uses a core to which the run is pinned.
+    /// Another program uses a core of the run.
     #[error(
-        "core {core} is {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
+        "core {core} was {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",
         busy * 100.0
     )]
     CoreBusy {
@@ -60,9 +63,9 @@ pub enum Warning {
         /// The core's busy share before the run, 0 to 1.
         busy: f64,
     },
-    /// A gateway has as many cores as requested CPUs, because no control group could be created.
+    /// A gateway is limited only by its number of cores, because no control group could be created.
     #[error(
-        "{gateway} is held to {limits} by its cores alone, and is never throttled: {why}; {remedy}"
+        "{gateway} is limited to {limits} only by its cores, and is never throttled: {why}; {remedy}"
     )]
     LimitsByCores {
         /// Its label.
@@ -73,7 +76,7 @@ pub enum Warning {
         why: String,
         remedy: &'static str,
     },
-    /// A configuration of the user runs with the ports, addresses and paths of a trial.
+    /// The user's configuration runs with the ports, addresses and paths of a trial.
     #[error(
         "{file} runs with the ports, addresses and paths of a trial: {lines} differ; `--dry-run` shows them"
     )]
@@ -92,8 +95,7 @@ pub enum Warning {
         /// The change, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
-    /// An external load generator drives the loads. It deviates from the plan or does not report
-    /// everything.
+    /// The external load generator deviates from the plan, or does not report everything.
     #[error("{engine} {how}: {what}; omit --engine to use the built-in load generator")]
     ExternalGenerator {
         /// Its name and version.
@@ -103,7 +105,7 @@ pub enum Warning {
         /// The differences.
         what: String,
     },
-    /// Gateways were named for a specification that starts none of them.
+    /// The command line names gateways, but the specification starts none of them.
     #[error(
         "the specification '{specification}' starts no gateway, so --gateway is not used; add the step \
          `start_gateway` to measure one"
@@ -122,24 +124,19 @@ pub enum Warning {
         asked: u32,
         engine: String,
     },
-    /// A resumed run uses other instruments than at its start.
+    /// A resumed run uses other instruments than it did at its start.
     #[error("the run began with other settings: {what}; start a new run for comparable results")]
     InstrumentChanged {
         /// The change, as in `backend epoll instead of io_uring`.
         what: String,
     },
     /// An output does not accept data. The run is the same without it.
-    #[error("output {target}: {what}; {remedy}")]
-    Output {
-        /// The target, without secrets.
-        target: String,
-        /// The server's message or the system's error.
-        what: String,
-        remedy: String,
-    },
-    /// An external load generator drives the loads and reports no figures per second.
+    #[error("{0}; {remedy}", remedy = .0.remedy)]
+    Output(Refusal),
+    /// The load generator is external and reports no figures per second, so outputs receive
+    /// nothing.
     #[error(
-        "nothing is sent to outputs, because {engine} does not report its load second by second; omit --engine"
+        "outputs receive nothing, because {engine} does not report figures per second; omit --engine"
     )]
     OutputsWithoutRequests {
         /// Its name and version.
@@ -166,11 +163,11 @@ pub enum Warning {
 
 fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
     let there = match host {
-        None => format!("this machine has {cores} cores for everything"),
+        None => format!("this machine has {cores} cores in total"),
         Some(host) => format!("{host} has {cores} cores"),
     };
     format!(
-        "{} left out: {there}, too few for these sizes, or cannot limit a gateway to them; use a larger machine, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, which are too few for these sizes, or gateways cannot be limited to them; use a larger machine, or choose sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

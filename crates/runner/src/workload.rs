@@ -32,20 +32,16 @@ impl Workload {
     pub(crate) fn of(scenario: &Scenario, variant: &Variant) -> Result<Self, DataError> {
         let mut groups = scenario.groups();
         let by_gateway = |request: &Request| scenario.gateway_responds_to(request);
-        let answered_by_gateway = groups
-            .iter()
-            .map(|group| group.requests.iter().map(by_gateway).collect())
-            .collect();
+        let each = groups.iter().map(|group| group.requests.iter());
+        let answered_by_gateway = each.map(|it| it.map(by_gateway).collect()).collect();
         if *variant == Variant::Direct || variant.is_null() {
             let requests = groups.iter_mut().flat_map(|group| &mut group.requests);
             requests.for_each(|request| make_direct(request, scenario));
         }
         let data = Arc::new(DataSet::new(&scenario.data)?);
-        let samples = groups
-            .iter()
-            .flat_map(|group| &group.requests)
-            .map(|request| sample(request, &data))
-            .collect::<Result<_, _>>()?;
+        let requests = groups.iter().flat_map(|group| &group.requests);
+        let samples = requests.map(|request| sample(request, &data));
+        let samples = samples.collect::<Result<_, _>>()?;
         Ok(Self {
             groups,
             data,
@@ -101,10 +97,8 @@ pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     let groups = scenario.groups();
     let of_phase = |phase: &Phase| {
         let parts = divide(&phase.shape, &groups).unwrap_or_default();
-        parts
-            .iter()
-            .map(connections_max)
-            .fold(0, u32::saturating_add)
+        let each = parts.iter().map(connections_max);
+        each.fold(0, u32::saturating_add)
     };
     let most = phases.iter().map(of_phase).max().unwrap_or(0);
     most.saturating_mul(scenario.transport.http2_streams.unwrap_or(1))
@@ -133,13 +127,12 @@ pub(crate) fn check(
 ) -> Result<(), RunnerError> {
     let mut mistakes: Vec<RunnerError> = Vec::new();
     for (scenario, file) in scenarios.iter().zip(files) {
-        let wrong =
-            cannot(scenario, &phases_of(scenario)).map(|(message, remedy)| RunnerError::File {
-                path: file.clone(),
-                message,
-                remedy,
-            });
-        mistakes.extend(wrong);
+        let wrong = cannot(scenario, &phases_of(scenario));
+        mistakes.extend(wrong.map(|(message, remedy)| RunnerError::File {
+            path: file.clone(),
+            message,
+            remedy,
+        }));
     }
     RunnerError::unless_none(mistakes)
 }
@@ -150,27 +143,26 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
         let remedy = "correct the scenario's `data`, or the template that names it";
         return Some((error.to_string(), remedy.into()));
     }
-    let does = |action: &'static str| {
-        let is_it =
-            move |phase: &&Phase| phase.change.as_ref().is_some_and(|it| it.action == action);
-        phases.iter().find(is_it)
-    };
-    if let Some(phase) = does(WEIGHTS).filter(|_| scenario.weights.is_empty()) {
-        let message = format!(
-            "the phase '{}' changes the weights of the targets, but the scenario does not define them",
-            phase.name
-        );
-        let remedy = "write them under `weights:`, as in scenarios/change/balancer-weights.yaml";
-        return Some((message, remedy.into()));
-    }
-    if let Some(phase) = does(CONFIGURE).filter(|_| scenario.later.is_none()) {
-        let message = format!(
-            "the phase '{}' reconfigures the gateway, but the scenario does not define the new configuration",
-            phase.name
-        );
-        let remedy =
-            "write the added routes under `later:`, as in scenarios/change/route-added.yaml";
-        return Some((message, remedy.into()));
+    let undefined = [
+        (
+            WEIGHTS,
+            scenario.weights.is_empty(),
+            "changes the weights of the targets, but the scenario does not define them",
+            "write them under `weights:`, as in scenarios/change/balancer-weights.yaml",
+        ),
+        (
+            CONFIGURE,
+            scenario.later.is_none(),
+            "reconfigures the gateway, but the scenario does not define the new configuration",
+            "write the added routes under `later:`, as in scenarios/change/route-added.yaml",
+        ),
+    ];
+    for (action, is_undefined, what, remedy) in undefined {
+        let does = |phase: &&Phase| phase.change.as_ref().is_some_and(|it| it.action == action);
+        if let Some(phase) = phases.iter().find(does).filter(|_| is_undefined) {
+            let message = format!("the phase '{}' {what}", phase.name);
+            return Some((message, remedy.into()));
+        }
     }
     let groups = scenario.groups();
     phases.iter().find_map(|phase| {
@@ -250,7 +242,7 @@ groups:
     }
 
     #[test]
-    fn an_impossible_request_is_the_fault_of_the_file() {
+    fn the_culprit_of_an_impossible_load_is_the_file() {
         let mut undefined = scenario();
         undefined.data.clear();
         let files: [PathBuf; 2] = ["a.yaml".into(), "b.yaml".into()];

@@ -8,7 +8,7 @@
 //! The largest of its differences is the error of this machine, and the tolerance for the others.
 //!
 //! If load generator, gateway and upstream wait long for a core, holds last longer than configured.
-//! Such a load is repeated; it is identified by the kernel's figures, not by the measurements.
+//! Such a load is repeated. The kernel's figures identify it, not the measurements.
 //!
 //! The proof takes a minute and needs two cores, so it runs only with `make test-full`. It is a
 //! separate binary, because it counts the time for which the threads of this process wait for a
@@ -221,8 +221,8 @@ fn group(address: SocketAddr, route: &str, pace: Pace) -> Group {
     }
 }
 
-/// Loads the plain route and another one at the same time. The tag distinguishes the
-/// nonces of one load from those of another.
+/// Loads the plain route and another one at the same time. The tag distinguishes the nonces of one
+/// load from those of another.
 fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
     let load = Load {
         groups: vec![group(address, "plain", pace), group(address, route, pace)],
@@ -426,13 +426,13 @@ fn mistakes(pair: &Pair, outcomes: &[Outcome], disturbance: [u64; PARTS.len()]) 
             let exact_ns = EXACT_NS + (held_ns as f64 * EXACT_SHARE) as u64;
             let tolerance_ns = exact_ns + disturbance_ns;
             let route = pair.route;
-            let says = format!(
+            let message = format!(
                 "{} of {route}: {found_ns} ns instead of {held_ns} ± {tolerance_ns} ns",
                 metric.as_str()
             );
-            eprintln!("{says}");
+            eprintln!("{message}");
             if found_ns.abs_diff(held_ns) > tolerance_ns {
-                mistakes.push(says);
+                mistakes.push(message);
             }
         }
     }
@@ -462,7 +462,7 @@ fn known_delays_are_recovered() {
     let disturbance = disturbance(&alike);
     eprintln!("two equal routes differed by up to {disturbance:?} ns in {alike:?}");
     if disturbance.iter().any(|ns| *ns > COARSE_NS) {
-        eprintln!("this machine is too busy to tell a hold of 200 µs from none");
+        eprintln!("this machine is too busy to distinguish a hold of 200 µs from none");
     }
     let held = pairs.iter().zip(&outcomes).skip(1);
     let mistakes: Vec<String> = held

@@ -36,11 +36,11 @@ fn write_for(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     sync_parent(path)
 }
 
-/// Writes a file and flushes it to the disk. An existing file was left by a killed process. It is
-/// replaced, because it may be a link.
+/// Writes a file and flushes it to the disk. An existing file, which a killed process left behind,
+/// is replaced, because it may be a link.
 fn write_synced(mode: u32, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("write", path, error);
-    // If it cannot be removed, it cannot be created either, and that error is returned.
+    // If the removal fails, the creation fails too, and returns the error.
     let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(mode).open(path);

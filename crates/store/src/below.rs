@@ -42,6 +42,12 @@ impl Below {
         path
     }
 
+    /// The last part of the path.
+    pub(crate) fn name(&self) -> String {
+        let name = self.within.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     /// Reports whether anything has this name, including a link.
     pub(crate) fn is_there(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok()
@@ -65,20 +71,17 @@ impl Below {
         };
         let status = fstat(&file).map_err(|it| StoreError::io("read", self.path(), it.into()))?;
         if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-            return Err(StoreError::Corrupt {
-                path: self.path(),
-                reason: "it is not a regular file".into(),
-            });
+            return Err(StoreError::corrupt(self.path(), "it is not a regular file"));
         }
         Ok(Some(File::from(file)))
     }
 
-    /// Reports whether it is a folder, and not a link to one.
+    /// Reports whether the path is a folder, not a link to one.
     pub(crate) fn is_folder(&self) -> Result<bool, StoreError> {
         Ok(self.open(OFlags::DIRECTORY)?.is_some())
     }
 
-    /// Returns the folders in it, without hidden ones; none if it does not exist.
+    /// Returns the folders in this folder, without hidden ones; none if it does not exist.
     pub(crate) fn folders(&self) -> Result<Vec<Self>, StoreError> {
         if !self.is_folder()? {
             return Ok(Vec::new());
@@ -102,8 +105,8 @@ impl Below {
         Ok(folders)
     }
 
-    /// Opens it component by component, without blocking on a FIFO. `kind` is the required type of
-    /// the last component.
+    /// Opens the path component by component, without blocking on a FIFO. `kind` is the required
+    /// type of the last component.
     fn open(&self, kind: OFlags) -> Result<Option<OwnedFd>, StoreError> {
         let mut path = self.run.clone();
         let mut at = match open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {

@@ -1,6 +1,4 @@
-//! A file by its path and the digest of its bytes.
-
-use std::fmt::Write;
+//! The digest of a file.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,18 +13,12 @@ pub struct FileDigest {
 }
 
 impl FileDigest {
-    /// The digest of `bytes`, to be stored under `path`.
+    /// Computes the digest of `bytes`, the contents of the file at `path`.
     pub fn of(path: impl Into<String>, bytes: &[u8]) -> Self {
-        let sha256 = Sha256::digest(bytes)
-            .iter()
-            .fold(String::new(), |mut hex, byte| {
-                // Writing to a String cannot fail.
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
+        let digest = Sha256::digest(bytes);
         Self {
             path: path.into(),
-            sha256,
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The errors of a run directory, with their cause and remedy.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gatebench_model::{Blame, Culprit};
 
-/// An error of the run directory. Its message names the file; [`StoreError::remedy`] returns the
-/// remedy.
+/// An error of the run directory. Its message names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system rejected an operation.
@@ -26,25 +25,25 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// The directory already contains a run.
-    #[error("{} already holds a run", dir.display())]
+    #[error("{} already contains a run", dir.display())]
     AlreadyARun {
         /// The run directory.
         dir: PathBuf,
     },
-    /// There is no manifest.
+    /// The directory has no manifest.
     #[error("{} is not a run directory: it has no manifest.json", dir.display())]
     NotARun {
         /// The directory.
         dir: PathBuf,
     },
-    /// A newer gatebench wrote it.
+    /// A newer gatebench wrote the document.
     #[error("{} has schema version {found}; this gatebench supports up to {known}", path.display())]
     NewerSchema {
         /// The document.
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// The newest version this program reads.
+        /// The newest version that this program reads.
         known: u32,
     },
     /// A file is damaged.
@@ -90,10 +89,10 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn index(path: &std::path::Path, error: &rusqlite::Error) -> Self {
-        Self::Index {
-            path: path.to_owned(),
-            reason: error.to_string(),
+    pub(crate) fn corrupt(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+        Self::Corrupt {
+            path: path.into(),
+            reason: reason.into(),
         }
     }
 }
@@ -142,7 +141,7 @@ impl Blame for StoreError {
                     .into()
             }
             Self::Index { .. } => {
-                "rebuild it with `gatebench history --rescan`: everything in it comes from the run \
+                "rebuild it with `gatebench history --rescan`: all of its contents come from the run \
                  directories"
                     .into()
             }
@@ -151,12 +150,11 @@ impl Blame for StoreError {
     }
 }
 
-/// Returns the remedy for an operation that the operating system rejected.
-fn io_remedy(source: &io::Error, path: &std::path::Path) -> String {
+fn io_remedy(source: &io::Error, path: &Path) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
-            "free space on the disk of {}, or choose another directory with --dir DIR; what was \
-             finished is kept, and --resume measures the rest",
+            "free space on the disk of {}, or choose another directory with --dir DIR; finished \
+             trials are kept, and --resume measures the rest",
             path.display()
         ),
         io::ErrorKind::FileTooLarge => {

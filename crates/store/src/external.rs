@@ -51,7 +51,7 @@ pub struct ExternalFigures {
     /// Its further metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express exactly, or cannot express at any rate.
+    /// Parts of the load that it cannot express exactly, or not at all.
     #[serde(default)]
     pub not_expressed: Vec<String>,
     /// Figures that gatebench's own engine measures and this one does not report.

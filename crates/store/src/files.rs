@@ -1,4 +1,4 @@
-//! The raw files of a run, for a reader who follows a figure to its source.
+//! The raw files of a run, so that a reader can trace a figure to its source.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,14 +7,14 @@ use crate::StoreError;
 use crate::below::Below;
 use crate::run::TRIALS;
 
-/// The most files of a folder that are listed, and the most folders within each other.
+/// The maximum number of listed files, and the maximum depth of subfolders.
 const FILES_MAX: usize = 2_000;
 const DEPTH_MAX: u32 = 6;
 
 /// A file of a run directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its path from the folder that was listed, with `/` between the parts.
+    /// Its path relative to the listed folder, with `/` between the parts.
     pub path: String,
     pub bytes: u64,
 }
@@ -27,7 +27,7 @@ pub fn files_of_run(dir: &Path) -> Result<Vec<StoredFile>, StoreError> {
     listed(&Below::run(dir), 0)
 }
 
-/// Returns the files of a trial, those of its subfolders included, by path.
+/// Returns the files of a trial, including those in subfolders, by path.
 ///
 /// # Errors
 /// [`StoreError::Link`], [`StoreError::Io`].
@@ -35,8 +35,8 @@ pub fn files_of_trial(dir: &Path, trial: &str) -> Result<Vec<StoredFile>, StoreE
     listed(&Below::run(dir).join(TRIALS).join(trial), DEPTH_MAX)
 }
 
-/// Opens a file of the run in `dir` by its path from there; none if it does not exist or the path
-/// leaves the run directory.
+/// Opens a file of the run in `dir` by its path relative to `dir`; none if it does not exist or the
+/// path leaves the run directory.
 ///
 /// # Errors
 /// [`StoreError::Link`], [`StoreError::Corrupt`] if it is not a regular file, [`StoreError::Io`].
@@ -44,7 +44,7 @@ pub fn open_file(dir: &Path, path: &str) -> Result<Option<File>, StoreError> {
     Below::run(dir).join(path).file()
 }
 
-/// Opens a file of a trial by its path from the trial's folder, as [`open_file`].
+/// Like [`open_file`], but with a path relative to the folder of a trial.
 ///
 /// # Errors
 /// See [`open_file`].
@@ -76,7 +76,7 @@ fn collect(
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        // A file that is removed meanwhile is left out.
+        // The file may have been removed in the meantime.
         let Ok(status) = entry.metadata() else {
             continue;
         };

@@ -43,7 +43,7 @@ pub struct RouteRecord {
     /// Responses with at least one failed check.
     pub failing_checks: u64,
     /// Response times of all requests that were sent, with 2 significant digits. For a request
-    /// without a response, the time for which it was awaited.
+    /// without a response, the length of the wait.
     #[serde(default)]
     pub response: TimeFigures,
 }

@@ -113,7 +113,11 @@ pub(crate) fn write(
             .iter()
             .find(|known| known.name == phase)
             .map(|phase| phase.began_ns)
-            .ok_or_else(|| inconsistent(format!("the tag '{tag}' names a phase that it lacks")))?;
+            .ok_or_else(|| {
+                inconsistent(format!(
+                    "the tag '{tag}' names a phase that the record lacks"
+                ))
+            })?;
         log.write(
             tag,
             Duration::from_nanos(began_ns.saturating_add(interval.start_ns)),
@@ -156,14 +160,11 @@ fn read(
     let Some(text) = file.read()? else {
         return Ok(());
     };
-    let corrupt = |reason: String| StoreError::Corrupt {
-        path: file.path(),
-        reason,
-    };
+    let corrupt = |reason| StoreError::corrupt(file.path(), reason);
     let mut deserializer = Deserializer::new();
     for entry in IntervalLogIterator::new(&text) {
         let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
-            corrupt(format!("no interval log at byte {offset}"))
+            corrupt(format!("not an interval log at byte {offset}"))
         })?;
         let LogEntry::Interval(interval) = entry else {
             continue;
@@ -192,8 +193,8 @@ fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Histogram<u6
         .map_err(|error| error.to_string())
 }
 
-/// Adds to the histogram of a tag. The sum may have to grow, because an encoded histogram is only
-/// as long as its largest value requires.
+/// Adds a histogram to that of its tag. The sum may have to grow, because an encoded histogram is
+/// only as long as its largest value requires.
 fn add(
     merged: &mut BTreeMap<String, Histogram<u64>>,
     tag: &str,

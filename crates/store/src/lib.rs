@@ -1,5 +1,5 @@
-//! The run directory: the only place where gatebench writes what it measured, and the owner of
-//! every on-disk schema.
+//! The run directory, which contains all measurements of a run. This crate owns every on-disk
+//! schema.
 //!
 //! ```text
 //! DIR/manifest.json                    everything needed to repeat the run
@@ -21,25 +21,25 @@ mod atomic;
 mod below;
 mod counts;
 mod digest;
-pub mod error;
+mod error;
 mod external;
 pub mod files;
 mod group;
-pub mod histograms;
+mod histograms;
 pub mod history;
 mod live;
 mod lock;
-pub mod manifest;
+mod manifest;
 mod overview;
-pub mod phase;
-pub mod record;
+mod phase;
+mod record;
 mod requests;
-pub mod run;
+mod run;
 mod schema;
-pub mod series;
-pub mod step;
+mod series;
+mod table;
 mod wire;
-pub mod writer;
+mod writer;
 
 pub use admin::{AdminLoadRecord, AdminRecord};
 pub use counts::{Counts, ExactSum};
@@ -56,7 +56,8 @@ pub use overview::{RunOverview, RunState, TrialFolder};
 pub use phase::{
     BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, EngineFacts, FailureRecord,
     FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,
-    SettleRecord, TargetShare, Throttling, TraceCounts, Usage, WarmUpRecord, WeighedRecord,
+    SettleRecord, StepOutcome, StepRecord, StepRole, TargetShare, Throttling, TraceCounts, Usage,
+    WarmUpRecord, WeighedRecord,
 };
 pub use record::{
     ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
@@ -66,6 +67,5 @@ pub use requests::RequestsRow;
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
-pub use step::{StepOutcome, StepRecord, StepRole};
 pub use wire::{Buffering, GatewayWire, UpstreamWire, WireFacts};
 pub use writer::{RunWriter, TrialWriter, safe_file_part};

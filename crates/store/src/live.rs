@@ -1,5 +1,5 @@
-//! `live.jsonl` in the folder of a trial: its steps and seconds while it runs, a line for each. The
-//! record of the trial replaces it; a killed run leaves it behind. Reports do not read it.
+//! `live.jsonl` in the folder of a trial: one line for each of its steps and seconds while it runs.
+//! The record of the trial replaces it; a killed run leaves it behind. Reports do not read it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -20,7 +20,7 @@ pub(crate) const LIVE: &str = "live.jsonl";
 const SECONDS_MAX: u32 = 86_400;
 const THEN_EVERY: u32 = 60;
 
-/// Bytes that a reader takes at once.
+/// The maximum number of bytes of one read.
 const READ_MAX: u64 = 32 << 20;
 
 /// An event of a trial.
@@ -65,7 +65,7 @@ pub struct LiveSecond {
     /// Median response time; none with too few responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p50_ns: Option<u64>,
-    /// 99th percentile of the same; none with too few responses.
+    /// 99th percentile of the response time; none with too few responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_p99_ns: Option<u64>,
 }
@@ -110,20 +110,20 @@ impl LiveWriter {
 #[derive(Debug)]
 pub struct LiveReader {
     file: Below,
-    /// Bytes that were read.
+    /// The number of bytes read so far.
     offset: u64,
 }
 
 impl LiveReader {
-    /// A reader of the trial in this folder of the run in `dir`, at its beginning.
+    /// Creates a reader at the beginning of a trial's events. `trial` is the name of the trial's
+    /// folder.
     pub fn new(dir: &Path, trial: &str) -> Self {
         let file = Below::run(dir).join(TRIALS).join(trial).join(LIVE);
         Self { file, offset: 0 }
     }
 
     /// Returns the events since the last call; none if the file does not exist. They begin with
-    /// [`LiveEvent::Trial`] again if the trial was repeated. Lines that this version does not know
-    /// are left out.
+    /// [`LiveEvent::Trial`] again if the trial was repeated. Lines of an unknown kind are left out.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].

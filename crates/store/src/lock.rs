@@ -1,4 +1,4 @@
-//! Ensures that only one process writes into a run directory.
+//! The lock of a run directory, which only one writing process can hold.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,12 +15,12 @@ use crate::below::Below;
 
 const LOCK: &str = ".lock";
 
-/// Attempts to take the lock. A reader that looks whether it is taken holds it for microseconds.
+/// The number of attempts to take the lock. A reader that tests the lock holds it for microseconds.
 const ATTEMPTS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The right to write into a run directory. The kernel releases it when the process ends, however
-/// it ends, so there are no stale locks.
+/// The right to write into a run directory. The kernel releases it however the process ends, so
+/// there are no stale locks.
 #[derive(Debug)]
 pub(crate) struct RunLock {
     file: File,
@@ -54,7 +54,7 @@ impl RunLock {
         Ok(Self { file })
     }
 
-    /// Reports whether a process writes into the directory.
+    /// Reports whether a process is writing into the directory.
     pub(crate) fn is_taken(dir: &Path) -> Result<bool, StoreError> {
         let Some(file) = Below::run(dir).join(LOCK).file()? else {
             return Ok(false);
@@ -71,8 +71,8 @@ impl RunLock {
 }
 
 impl Drop for RunLock {
-    /// Unlocks explicitly. After a mere close, a child that another thread has forked still holds
-    /// the lock until it executes its program, because it shares the open file.
+    /// Unlocks explicitly. If the file were only closed, a child that another thread has just
+    /// forked would keep the lock until it executes its program, because it shares the open file.
     fn drop(&mut self) {
         // On an error, the kernel unlocks when the last descriptor is closed.
         let _ = flock(&self.file, FlockOperation::Unlock);

@@ -35,7 +35,7 @@ pub struct Manifest {
     /// The gateways by label of their variant.
     #[serde(default)]
     pub gateways: BTreeMap<String, GatewayIdentity>,
-    /// Facts about the machine, as the probe found them: a map from topic to facts.
+    /// Facts about the machine as found by the probe, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
     /// Changes and assumptions that the reader must know.
@@ -58,7 +58,7 @@ pub enum Status {
 }
 
 /// The exact identity of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayIdentity {
     /// Its common name.
     pub title: String,
@@ -68,7 +68,7 @@ pub struct GatewayIdentity {
     pub binary: String,
     /// SHA-256 of the program in lower-case hex; empty without a program.
     pub sha256: String,
-    /// Digests of the gateway folder's files, paths relative to the folder.
+    /// Digests of the gateway folder's files, with paths relative to the folder.
     #[serde(default)]
     pub folder: Vec<FileDigest>,
     /// The notes of the gateway folder for the reader.

@@ -1,23 +1,21 @@
-//! A run as lists show it: without its trials' records.
+//! A run as shown in lists, without the records of its trials.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use crate::below::Below;
 use crate::live::LIVE;
 use crate::lock::RunLock;
-use crate::run::{MANIFEST, trial_folders};
-use crate::schema;
+use crate::run::{MANIFEST, is_complete, read_manifest, stamp, trial_folders};
 use crate::{Manifest, Status, StoreError};
 
-/// The state of a run, which depends on whether its process lives.
+/// The state of a run, which depends on whether its process is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// A process writes into the directory.
+    /// A process is writing into the directory.
     Running,
     /// Every trial of the plan was run.
     Finished,
-    /// Someone stopped it.
+    /// The user stopped it.
     Interrupted,
     /// It ended with an error.
     Failed,
@@ -25,7 +23,7 @@ pub enum RunState {
     Killed,
 }
 
-/// A run without its trials' records.
+/// A run without the records of its trials.
 #[derive(Clone, Debug)]
 pub struct RunOverview {
     pub manifest: Manifest,
@@ -39,23 +37,23 @@ pub struct TrialFolder {
     pub name: String,
     /// True if its record is on disk.
     pub is_complete: bool,
-    /// True if it runs, or if its process was killed.
+    /// True while it runs, and after its process was killed.
     pub is_live: bool,
 }
 
 impl RunOverview {
-    /// Reads the manifest of the run in `dir`, and looks whether its process lives.
+    /// Reads the manifest of the run in `dir`, and checks whether its process is alive.
     ///
     /// # Errors
     /// See [`crate::Run::open`].
     pub fn read(dir: &Path) -> Result<Self, StoreError> {
-        let manifest = manifest(dir)?;
+        let manifest = read_manifest(dir)?;
         if manifest.status != Status::Running || RunLock::is_taken(dir)? {
             let state = state_of(manifest.status, RunState::Running);
             return Ok(Self { manifest, state });
         }
-        // It may have ended since the manifest was read.
-        let manifest = self::manifest(dir)?;
+        // The run may have ended since the manifest was read.
+        let manifest = read_manifest(dir)?;
         let state = state_of(manifest.status, RunState::Killed);
         Ok(Self { manifest, state })
     }
@@ -63,13 +61,8 @@ impl RunOverview {
     /// Returns a string that differs after a change of the manifest or the report of the run in
     /// `dir`; none if there is no manifest.
     pub fn stamp(dir: &Path) -> Option<String> {
-        let of = |file: &str| {
-            let status = std::fs::symlink_metadata(dir.join(file)).ok()?;
-            let modified = status.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-            Some(format!("{} {}", modified.as_nanos(), status.len()))
-        };
-        let report = of("report.json").unwrap_or_default();
-        Some(format!("{} {report}", of(MANIFEST)?))
+        let report = stamp(&dir.join("report.json")).unwrap_or_default();
+        Some(format!("{} {report}", stamp(&dir.join(MANIFEST))?))
     }
 }
 
@@ -86,22 +79,12 @@ impl TrialFolder {
     }
 
     fn of(folder: &Below) -> Self {
-        let name = folder.path();
-        let name = name.file_name().unwrap_or_default();
         Self {
-            name: name.to_string_lossy().into_owned(),
-            is_complete: crate::run::is_complete(folder),
+            name: folder.name(),
+            is_complete: is_complete(folder),
             is_live: folder.join(LIVE).is_there(),
         }
     }
-}
-
-fn manifest(dir: &Path) -> Result<Manifest, StoreError> {
-    let file = Below::run(dir).join(MANIFEST);
-    let text = file.read()?.ok_or_else(|| StoreError::NotARun {
-        dir: dir.to_owned(),
-    })?;
-    schema::parse(&file.path(), &text)
 }
 
 fn state_of(status: Status, if_running: RunState) -> RunState {

@@ -9,7 +9,6 @@ use crate::admin::AdminLoadRecord;
 use crate::counts::{Counts, ExactSum};
 use crate::external::ExternalFigures;
 use crate::group::{GroupRecord, TimeFigures};
-use crate::step::StepRecord;
 use crate::wire::WireFacts;
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
@@ -80,7 +79,7 @@ pub struct PhaseRecord {
     /// The load average before the load, if the run waited for an idle machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettleRecord>,
-    /// The rate of the bare network just before, if it was measured.
+    /// The rate of the bare network just before the load, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<CeilingRecord>,
     /// The figures of an external load generator; none if gatebench's own engine drove the phase.
@@ -98,8 +97,8 @@ pub struct PhaseRecord {
     /// Its step in a search for capacity, if it belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
-    /// The offered share of the gateway's own saturation, in per cent; 100 for the closed load that
-    /// determined it. None for loads of the profile.
+    /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
+    /// that determined the saturation, none for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
 }
@@ -115,8 +114,8 @@ pub struct WarmUpRecord {
     pub settled: bool,
 }
 
-/// A measurement in short bins, with which its steadiness is tested. All lists have one value for
-/// each bin; those of a component that cannot be observed are empty.
+/// A measurement in short bins, for tests of its steadiness. All lists have one value for each bin;
+/// the list of a component that cannot be observed is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
     /// The end of each bin, counted from the start of the measurement, at which the first one
@@ -212,7 +211,7 @@ pub struct FailureRecord {
     pub began_ns: u64,
     /// End of the failure.
     pub over_ns: u64,
-    /// Requests that each target received, the failing one first. The warm-up counts as before.
+    /// Requests that each target received, the failing one first. `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
     /// Requests that the targets received in addition to those that were sent: the gateway retried
     /// each of them. Each request that never reached a target hides one retry. Requests that a
@@ -331,11 +330,11 @@ pub struct Throttling {
 pub struct MachineFacts {
     /// Time between the first and the last sample.
     pub window_ns: u64,
-    /// Number of cores to which the trial was pinned.
+    /// Number of cores of the trial.
     pub cores: u32,
     /// Time that the hypervisor took from these cores, summed over cores.
     pub steal_ns: u64,
-    /// Time for which a CPU limit of the cgroup stopped the run's processes.
+    /// Time during which a CPU limit of the cgroup stopped the run's processes.
     pub throttled_ns: u64,
     /// CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
@@ -368,7 +367,7 @@ pub struct FrequencyRange {
     pub max_khz: u64,
 }
 
-/// The busy time of some cores, whatever the process, as counted by the kernel in ticks.
+/// The busy time of some cores with all processes, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
     /// Time during which they were not idle, summed over cores, without the time that the
@@ -392,4 +391,39 @@ pub struct LedgerDelta {
     /// Nonces seen again.
     pub repeated: u64,
     pub connections_accepted: u64,
+}
+
+/// The role and the outcome of a phase in the search. The phase's shape contains its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRecord {
+    pub role: StepRole,
+    pub outcome: StepOutcome,
+}
+
+/// The reason why a search for capacity tries a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepRole {
+    /// To draw the curve below the knee; the search does not use it.
+    Curve,
+    /// To find the neighbourhood of the result.
+    Search,
+    /// To refine the result.
+    Near,
+    /// To confirm the result, four times as long as the others; only in runs of earlier versions.
+    Confirm,
+}
+
+/// The judgement of a rate against its objective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// The step met the objective.
+    Held,
+    /// The step missed the objective.
+    Missed,
+    /// The step missed the objective, and something other than gateway, load generator and upstream
+    /// disturbed it; only in runs of earlier versions, which repeated such steps. Later versions
+    /// derive disturbance from the machine's figures.
+    Disturbed,
 }

@@ -45,7 +45,7 @@ pub struct TrialRecord {
     pub warnings: Vec<String>,
 }
 
-/// The hardware from which the kernel reads the time, such as `tsc`.
+/// The kernel's source of time, such as `tsc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSource {
     /// The clock source at the beginning of the trial.
@@ -74,7 +74,7 @@ pub enum Outcome {
         reason: String,
         /// The remedy, as a sentence without its full stop.
         remedy: String,
-        /// The phase in which it failed; none before and after the loads.
+        /// The phase of the failure; none before and after the loads.
         phase: Option<String>,
     },
     /// The user stopped the run; a resumed run measures the trial again.
@@ -83,8 +83,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// Reports whether a resumed run leaves the trial unchanged. A failure of a gateway or a file
-    /// is a finding. A failure of the upstream, the load generator or the environment says nothing
-    /// about the gateway, so the trial is measured again.
+    /// is a finding. A failure of the upstream, the load generator or the environment is not
+    /// evidence about the gateway, so the trial is measured again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Completed | Self::NotSupported { .. } => true,

@@ -1,21 +1,19 @@
-//! `requests.csv`: the requests of each second by outcome, including the drain.
+//! `requests.csv`: the requests of each second and of the drain, by outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
-use csv::StringRecord;
-
+use crate::StoreError;
 use crate::below::Below;
-use crate::{StoreError, atomic};
+use crate::table::{self, Row};
 
 const FILE: &str = "requests.csv";
 const STATUS: &str = "status_";
 const ERROR: &str = "error_";
 const CHECK: &str = "check_failed_";
 
-/// The requests of a second of a phase. Each request counts in the second in which it ended.
+/// The requests of a second of a phase. Each request counts in the second of its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestsRow {
     /// Name of the phase.
@@ -24,7 +22,7 @@ pub struct RequestsRow {
     pub second: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Requests without a response by kind.
+    /// Requests without a response, by kind.
     pub errors: BTreeMap<String, u64>,
     /// Responses that failed a check, by the number of the check in the scenario.
     pub checks_failed: BTreeMap<usize, u64>,
@@ -51,47 +49,18 @@ const COUNTS: [&str; 5] = [
 
 /// Writes the rows of a trial.
 pub(crate) fn write(folder: &Path, rows: &[RequestsRow]) -> Result<(), StoreError> {
-    let outcomes: BTreeSet<String> = rows
-        .iter()
-        .flat_map(|row| row.outcomes().into_keys())
-        .collect();
+    let outcomes = rows.iter().flat_map(|row| row.outcomes().into_keys());
+    let outcomes: BTreeSet<String> = outcomes.collect();
     let mut header = vec!["phase".to_owned(), "second".to_owned()];
     header.extend(COUNTS.map(str::to_owned));
     header.extend(outcomes.iter().cloned());
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = std::iter::once(header)
-        .chain(rows.iter().map(|row| row.cells(&outcomes)))
-        .try_for_each(|record| writer.write_record(record));
-    let path = folder.join(FILE);
-    let failed = |error: io::Error| StoreError::io("write", &path, error);
-    written.map_err(|error| failed(error.into()))?;
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
-    atomic::write(&path, &bytes)
+    let rows = rows.iter().map(|row| row.cells(&outcomes));
+    table::write(&folder.join(FILE), header, rows)
 }
 
 /// Reads the rows of a trial; none if an earlier version wrote it.
 pub(crate) fn read(folder: &Below) -> Result<Vec<RequestsRow>, StoreError> {
-    let file = folder.join(FILE);
-    let Some(bytes) = file.read()? else {
-        return Ok(Vec::new());
-    };
-    let mut reader = csv::Reader::from_reader(&bytes[..]);
-    let corrupt = |reason: String| StoreError::Corrupt {
-        path: file.path(),
-        reason,
-    };
-    let header = reader
-        .headers()
-        .map_err(|error| corrupt(error.to_string()))?
-        .clone();
-    let row = |(line, cells): (u32, Result<StringRecord, csv::Error>)| {
-        let cells = cells.map_err(|error| corrupt(error.to_string()))?;
-        let row = RequestsRow::parse(&header, &cells);
-        row.ok_or_else(|| corrupt(format!("line {line} has a cell that is not a number")))
-    };
-    (2..).zip(reader.records()).map(row).collect()
+    table::read(&folder.join(FILE), RequestsRow::parse)
 }
 
 impl RequestsRow {
@@ -125,19 +94,17 @@ impl RequestsRow {
         cells
     }
 
-    /// Columns are found by name, so that files of other versions stay readable.
-    fn parse(header: &StringRecord, cells: &StringRecord) -> Option<Self> {
-        let mut row = Self::default();
-        for (name, cell) in header.iter().zip(cells) {
-            if name == "phase" {
-                row.phase = cell.into();
-                continue;
-            }
-            if name == "second" {
-                row.second = cell.parse().ok()?;
-                continue;
-            }
-            let count: u64 = cell.parse().ok()?;
+    fn parse(cells: &Row<'_>) -> Result<Self, String> {
+        let mut row = Self {
+            phase: cells.text("phase")?,
+            second: cells.second()?,
+            ..Self::default()
+        };
+        for name in cells
+            .columns()
+            .filter(|it| !["phase", "second"].contains(it))
+        {
+            let count = cells.required(name)?;
             if let Some(place) = COUNTS.iter().position(|known| *known == name) {
                 *row.counts()[place] = count;
             } else if count > 0 {
@@ -146,11 +113,11 @@ impl RequestsRow {
                 keep(&mut row.checks_failed, name, CHECK, count);
             }
         }
-        Some(row)
+        Ok(row)
     }
 }
 
-/// Stores a count whose column name is this prefix followed by its key.
+/// Stores a count if its column's name is this prefix followed by a key.
 fn keep<K: FromStr + Ord>(counts: &mut BTreeMap<K, u64>, name: &str, prefix: &str, count: u64) {
     let key = name.strip_prefix(prefix).and_then(|key| key.parse().ok());
     counts.extend(key.map(|key| (key, count)));

@@ -1,8 +1,9 @@
-//! Reading a run directory.
+//! Reads a run directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
+use std::{fs, io};
 
 use hdrhistogram::Histogram;
 
@@ -15,7 +16,8 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const TRIALS: &str = "trials";
 pub(crate) const RECORD: &str = "trial.json";
 
-/// A run on disk: the manifest and the records are read at once, histograms and series on demand.
+/// A run on disk. The manifest and the records are in memory; histograms and series are read on
+/// demand.
 #[derive(Clone, Debug)]
 pub struct Run {
     dir: PathBuf,
@@ -30,11 +32,7 @@ impl Run {
     /// [`StoreError::NotARun`], [`StoreError::NewerSchema`], [`StoreError::Corrupt`] naming the
     /// damaged file, [`StoreError::Link`] naming the link, [`StoreError::Io`].
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let file = Below::run(dir).join(MANIFEST);
-        let text = file.read()?.ok_or_else(|| StoreError::NotARun {
-            dir: dir.to_owned(),
-        })?;
-        let manifest = schema::parse(&file.path(), &text)?;
+        let manifest = read_manifest(dir)?;
         let complete = trial_folders(dir)?.into_iter().filter(is_complete);
         let trials = complete.map(StoredTrial::open);
         let mut trials = trials.collect::<Result<Vec<_>, _>>()?;
@@ -51,7 +49,7 @@ impl Run {
         &self.dir
     }
 
-    /// Returns everything that is needed to repeat the run.
+    /// Everything that is needed to repeat the run.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -95,9 +93,9 @@ impl StoredTrial {
     fn open(place: Below) -> Result<Self, StoreError> {
         let file = place.join(RECORD);
         // The file existed a moment ago.
-        let text = file.read()?.ok_or_else(|| {
-            StoreError::io("read", file.path(), std::io::ErrorKind::NotFound.into())
-        })?;
+        let text = file
+            .read()?
+            .ok_or_else(|| StoreError::io("read", file.path(), io::ErrorKind::NotFound.into()))?;
         Ok(Self {
             record: schema::parse(&file.path(), &text)?,
             folder: place.path(),
@@ -105,18 +103,14 @@ impl StoredTrial {
         })
     }
 
-    /// Returns the path of the run directory.
+    /// The path of its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The name of its folder, such as `0001-proxy-json-nginx-b1`.
     pub fn name(&self) -> String {
-        self.folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
+        self.place.name()
     }
 
     /// The histograms over all seconds by tag, `phase.metric.class`. Empty for a trial that was
@@ -192,8 +186,23 @@ fn text_of(file: &Below) -> Result<Option<String>, StoreError> {
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Reports whether a trial's folder contains its record, which is written last. Without it the
-/// trial is in progress or was abandoned.
+pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
+    let file = Below::run(dir).join(MANIFEST);
+    let text = file.read()?.ok_or_else(|| StoreError::NotARun {
+        dir: dir.to_owned(),
+    })?;
+    schema::parse(&file.path(), &text)
+}
+
+/// Returns a string that differs after a change of the file; none if it does not exist.
+pub(crate) fn stamp(file: &Path) -> Option<String> {
+    let status = fs::symlink_metadata(file).ok()?;
+    let modified = status.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{} {}", modified.as_nanos(), status.len()))
+}
+
+/// Reports whether a trial's folder contains its record, which is written last. A trial without it
+/// is in progress or was abandoned.
 pub(crate) fn is_complete(folder: &Below) -> bool {
     folder.join(RECORD).is_there()
 }

@@ -1,9 +1,9 @@
-//! The version of everything on disk.
+//! The version of the documents on disk, and their form.
 
 use std::path::Path;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
@@ -19,10 +19,7 @@ struct Versioned {
 /// Parses a JSON document of the run directory, and checks its version first, so that a newer
 /// document is reported as newer, not as corrupt.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
-    let corrupt = |error: serde_json::Error| StoreError::Corrupt {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let corrupt = |error: serde_json::Error| StoreError::corrupt(path, error.to_string());
     let versioned: Versioned = serde_json::from_slice(text).map_err(corrupt)?;
     if versioned.schema > SCHEMA_VERSION {
         return Err(StoreError::NewerSchema {
@@ -32,4 +29,12 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, 
         });
     }
     serde_json::from_slice(text).map_err(corrupt)
+}
+
+/// Renders indented JSON with a final newline.
+pub(crate) fn render<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> {
+    let mut json = serde_json::to_vec_pretty(value)
+        .map_err(|error| StoreError::io("write", path, error.into()))?;
+    json.push(b'\n');
+    Ok(json)
 }

@@ -1,13 +1,11 @@
 //! `series.csv`: one row per phase and second.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::Path;
 
-use csv::StringRecord;
-
+use crate::StoreError;
 use crate::below::Below;
-use crate::{StoreError, atomic};
+use crate::table::{self, Row};
 
 const FILE: &str = "series.csv";
 
@@ -92,31 +90,13 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
     header.push(OWN_REQUESTS.into());
     let pools: BTreeSet<&String> = rows.iter().flat_map(|row| row.pools.keys()).collect();
     header.extend(pools.iter().map(|pool| format!("{POOL}{pool}")));
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = std::iter::once(header)
-        .chain(rows.iter().map(|row| cells(row, &pools)))
-        .try_for_each(|record| writer.write_record(record));
-    let path = folder.join(FILE);
-    let failed = |error: io::Error| StoreError::io("write", &path, error);
-    written.map_err(|error| failed(error.into()))?;
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
-    atomic::write(&path, &bytes)
+    let rows = rows.iter().map(|row| cells(row, &pools));
+    table::write(&folder.join(FILE), header, rows)
 }
 
-/// Reads the series of a trial. Columns are found by name; unknown columns are skipped and missing
-/// ones are empty, so that files of other versions stay readable.
+/// Reads the series of a trial.
 pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
-    let file = folder.join(FILE);
-    let Some(bytes) = file.read()? else {
-        return Ok(Vec::new());
-    };
-    let text = str::from_utf8(&bytes).map_err(|error| error.to_string());
-    text.and_then(parse).map_err(|reason| StoreError::Corrupt {
-        path: file.path(),
-        reason,
-    })
+    table::read(&folder.join(FILE), parse)
 }
 
 /// The cells of a row, in the order of the header.
@@ -135,115 +115,42 @@ fn cells(row: &SeriesRow, pools: &BTreeSet<&String>) -> Vec<String> {
         cells.extend((0..USAGE_COLUMNS.len()).map(|index| optional(values.map(|all| all[index]))));
     }
     cells.push(optional(row.own_requests));
-    cells.extend(
-        pools
-            .iter()
-            .map(|pool| optional(row.pools.get(*pool).copied())),
-    );
+    let sizes = pools.iter().map(|pool| row.pools.get(*pool).copied());
+    cells.extend(sizes.map(optional));
     cells
 }
 
-fn parse(text: &str) -> Result<Vec<SeriesRow>, String> {
-    // The reader skips empty lines, which a series does not contain.
-    if let Some(index) = text.lines().position(str::is_empty) {
-        return Err(format!("line {} is empty", index + 1));
+fn parse(row: &Row<'_>) -> Result<SeriesRow, String> {
+    let mut pools = BTreeMap::new();
+    for column in row.columns() {
+        if let Some(pool) = column.strip_prefix(POOL) {
+            let size = row.number(column)?;
+            pools.extend(size.map(|size| (pool.to_owned(), size)));
+        }
     }
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| error.to_string())?.clone();
-    if header.is_empty() {
-        return Err("the header is missing".into());
-    }
-    (2..)
-        .zip(reader.records())
-        .map(|(line, cells)| {
-            let cells = cells.map_err(|error| format!("line {line}: {error}"))?;
-            Cells {
-                header: &header,
-                cells: &cells,
-            }
-            .row()
-            .map_err(|reason| format!("line {line}: {reason}"))
-        })
-        .collect()
+    Ok(SeriesRow {
+        phase: row.text("phase")?,
+        second: row.second()?,
+        completed: row.required("completed")?,
+        failed: row.required("failed")?,
+        response_p50_ns: row.number("response_p50_ns")?,
+        response_p99_ns: row.number("response_p99_ns")?,
+        gateway: usage(row, "gateway")?,
+        engine: usage(row, "engine")?,
+        upstream: usage(row, "upstream")?,
+        own_requests: row.number(OWN_REQUESTS)?,
+        pools,
+    })
 }
 
-/// A record with the names of its columns.
-struct Cells<'a> {
-    header: &'a StringRecord,
-    cells: &'a StringRecord,
-}
-
-impl Cells<'_> {
-    fn row(&self) -> Result<SeriesRow, String> {
-        if self.cells.len() != self.header.len() {
-            return Err(format!(
-                "{} cells, not {}",
-                self.cells.len(),
-                self.header.len()
-            ));
-        }
-        let second = self.required("second")?;
-        let phase = self.text("phase");
-        Ok(SeriesRow {
-            phase: phase.ok_or("the column 'phase' is missing")?.to_owned(),
-            second: u32::try_from(second).map_err(|_| format!("second {second} is too large"))?,
-            completed: self.required("completed")?,
-            failed: self.required("failed")?,
-            response_p50_ns: self.number("response_p50_ns")?,
-            response_p99_ns: self.number("response_p99_ns")?,
-            gateway: self.usage("gateway")?,
-            engine: self.usage("engine")?,
-            upstream: self.usage("upstream")?,
-            own_requests: self.number(OWN_REQUESTS)?,
-            pools: self.pools()?,
-        })
-    }
-
-    fn pools(&self) -> Result<BTreeMap<String, u64>, String> {
-        let mut found = BTreeMap::new();
-        for column in self.header {
-            if let Some(pool) = column.strip_prefix(POOL)
-                && let Some(held) = self.number(column)?
-            {
-                found.insert(pool.to_owned(), held);
-            }
-        }
-        Ok(found)
-    }
-
-    fn usage(&self, component: &str) -> Result<Option<SeriesUsage>, String> {
-        let mut usage = SeriesUsage::default();
-        let mut any = false;
-        for (field, column) in usage.fields().into_iter().zip(USAGE_COLUMNS) {
-            if let Some(number) = self.number(&format!("{component}_{column}"))? {
-                *field = number;
-                any = true;
-            }
-        }
-        Ok(any.then_some(usage))
-    }
-
-    fn required(&self, column: &str) -> Result<u64, String> {
-        self.number(column)?
-            .ok_or_else(|| format!("'{column}' is empty"))
-    }
-
-    fn number(&self, column: &str) -> Result<Option<u64>, String> {
-        match self.text(column) {
-            None | Some("") => Ok(None),
-            Some(text) => text
-                .parse()
-                .map(Some)
-                .map_err(|_| format!("'{text}' in '{column}' is not a number")),
+fn usage(row: &Row<'_>, component: &str) -> Result<Option<SeriesUsage>, String> {
+    let mut usage = None::<SeriesUsage>;
+    for (index, column) in USAGE_COLUMNS.into_iter().enumerate() {
+        if let Some(number) = row.number(&format!("{component}_{column}"))? {
+            *usage.get_or_insert_default().fields()[index] = number;
         }
     }
-
-    fn text(&self, column: &str) -> Option<&str> {
-        let index = self.header.iter().position(|name| name == column)?;
-        self.cells.get(index)
-    }
+    Ok(usage)
 }
 
 impl SeriesUsage {

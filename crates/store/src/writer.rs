@@ -13,7 +13,7 @@ use crate::record::{Outcome, TrialRecord};
 use crate::run::{MANIFEST, RECORD, Run, TRIALS, is_complete, trial_folders};
 use crate::{
     RequestsRow, SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms,
-    requests, series,
+    requests, schema, series,
 };
 
 /// A run directory that this process has locked.
@@ -25,7 +25,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Turns `dir` into a run directory, creates it and its parents if necessary, and writes the
+    /// Makes `dir` a run directory: creates it and its parents if necessary, and writes the
     /// manifest.
     ///
     /// # Errors
@@ -53,8 +53,7 @@ impl RunWriter {
     /// that need no repetition (see [`Outcome::is_final`]) by number.
     ///
     /// # Errors
-    /// The same as of [`Run::open`], and [`StoreError::Locked`] while another process writes into
-    /// it.
+    /// See [`Run::open`]; [`StoreError::Locked`] while another process writes into it.
     pub fn resume(dir: &Path) -> Result<(Self, Vec<TrialRecord>), StoreError> {
         if !dir.join(MANIFEST).exists() {
             return Err(StoreError::NotARun {
@@ -63,17 +62,18 @@ impl RunWriter {
         }
         let lock = RunLock::take(dir)?;
         let run = Run::open(dir)?;
-        remove_unfinished_trials(dir)?;
+        for folder in trial_folders(dir)?.iter().filter(|it| !is_complete(it)) {
+            remove_trial(&folder.path())?;
+        }
         let finished = run
             .trials()
             .iter()
             .map(|trial| trial.record.clone())
             .filter(|record| record.outcome.is_final())
             .collect();
-        let manifest = run.manifest().clone();
         let mut writer = Self {
             dir: dir.to_owned(),
-            manifest,
+            manifest: run.manifest().clone(),
             lock: Arc::new(lock),
         };
         writer.set_status(Status::Running)?;
@@ -101,7 +101,7 @@ impl RunWriter {
         let mut manifest = self.manifest.clone();
         change(&mut manifest);
         let path = self.dir.join(MANIFEST);
-        atomic::write_private(&path, &to_json(&path, &manifest)?)?;
+        atomic::write_private(&path, &schema::render(&path, &manifest)?)?;
         self.manifest = manifest;
         Ok(())
     }
@@ -114,7 +114,7 @@ impl RunWriter {
         self.update_manifest(|manifest| manifest.status = status)
     }
 
-    /// Begins a trial with an empty folder; an earlier one of the same trial is removed.
+    /// Begins a trial with an empty folder. The folder of an earlier attempt is removed.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -147,7 +147,7 @@ impl TrialWriter {
         &self.folder
     }
 
-    /// The existing folder in which the testbed renders the gateway's files and keeps its logs.
+    /// The folder for the gateway's rendered files and logs, which exists.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }
@@ -201,7 +201,7 @@ impl TrialWriter {
     /// of this process. The trial continues, and [`TrialWriter::finish`] replaces this record.
     ///
     /// # Errors
-    /// The same as of [`TrialWriter::finish`]; the files of an earlier checkpoint stay.
+    /// See [`TrialWriter::finish`]; the files of an earlier checkpoint stay.
     pub fn checkpoint(
         &self,
         record: &TrialRecord,
@@ -222,17 +222,16 @@ impl TrialWriter {
         series: &[SeriesRow],
     ) -> Result<(), StoreError> {
         if record.trial != self.trial {
-            let reason = format!("the record says trial {}", record.trial.number);
             return Err(StoreError::Inconsistent {
                 trial: self.trial.number,
-                reason,
+                reason: format!("the record is that of trial {}", record.trial.number),
             });
         }
         record.schema = SCHEMA_VERSION;
         histograms::write(&self.folder, &record, histograms)?;
         series::write(&self.folder, series)?;
         let path = self.folder.join(RECORD);
-        atomic::write_private(&path, &to_json(&path, &record)?)?;
+        atomic::write_private(&path, &schema::render(&path, &record)?)?;
         atomic::sync_parent(&self.folder)
     }
 }
@@ -249,37 +248,12 @@ pub fn safe_file_part(text: &str) -> String {
 /// The name of a trial's folder, such as `0001-proxy-json-nginx-b1`. A variant's label may be a
 /// path or contain a version.
 fn folder_name(trial: &Trial) -> String {
-    let Trial {
-        number,
-        block,
-        scenario,
-        variant,
-        again: _,
-    } = trial;
-    format!(
-        "{number:04}-{}-{}-b{block}",
-        safe_file_part(scenario),
-        safe_file_part(variant)
-    )
+    let [scenario, variant] = [&trial.scenario, &trial.variant].map(|it| safe_file_part(it));
+    format!("{:04}-{scenario}-{variant}-b{}", trial.number, trial.block)
 }
 
-/// Indented JSON with a final newline.
-fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> {
-    let mut json = serde_json::to_vec_pretty(value)
-        .map_err(|error| StoreError::io("write", path, error.into()))?;
-    json.push(b'\n');
-    Ok(json)
-}
-
-/// Removes the folders of trials that were never completed.
-fn remove_unfinished_trials(dir: &Path) -> Result<(), StoreError> {
-    let folders = trial_folders(dir)?;
-    let mut unfinished = folders.iter().filter(|folder| !is_complete(folder));
-    unfinished.try_for_each(|folder| remove_trial(&folder.path()))
-}
-
-/// Removes a trial's folder, if it exists; its record first, so that a power cut leaves no partial
-/// trial.
+/// Removes a trial's folder, if it exists. The record is removed first, so that a power cut leaves
+/// no partial trial.
 fn remove_trial(folder: &Path) -> Result<(), StoreError> {
     let record = folder.join(RECORD);
     atomic::absent_is_fine(fs::remove_file(&record), &record)?;

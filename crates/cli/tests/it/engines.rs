@@ -112,7 +112,7 @@ fn loads_with_changes_are_refused_for_generators_without_seconds() {
             .gatebench("run suite.yaml --engine wrk --dir run")
             .assert_code(2)
             .assert_says(&[
-                "'noted' is judged second by second",
+                "'noted' is judged by figures per second",
                 "use the built-in load generator",
             ]);
     }

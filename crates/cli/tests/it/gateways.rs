@@ -278,7 +278,7 @@ fn wrong_responses_are_shown_side_by_side() {
     let finished = bench
         .gatebench("check gateway ./mine --scenario contract --scenario api-key --scenario mock");
     finished.assert_code(1).assert_prints(&[
-        "✗ connections to the upstream are kept and used again",
+        "✗ connections to the upstream are kept alive and reused",
         "expected: at most 5 connections to the upstream are opened",
         "✗ a wrong key is refused",
         "X-Api-Key: mallory-0000000000000000",

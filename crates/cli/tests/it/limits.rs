@@ -32,9 +32,9 @@ fn fractions_of_a_cpu_are_refused_and_whole_cpus_become_cores() {
     let by_cores = without_groups(&bench, "run suite.yaml --gateway-cpus 1 --dir run").wait();
     by_cores
         .assert_measured()
-        .assert_says(&["reference-1cpu is held to 1 CPU by its cores alone"]);
+        .assert_says(&["reference-1cpu is limited to 1 CPU only by its cores"]);
     let manifest = bench.read("run/manifest.json");
-    assert!(manifest.contains("held to 1 CPU by its cores alone"));
+    assert!(manifest.contains("limited to 1 CPU only by its cores"));
 }
 
 #[test]

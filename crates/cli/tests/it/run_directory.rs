@@ -94,7 +94,7 @@ fn two_runs_on_one_directory() {
     let again = bench.gatebench("run suite.yaml --dir run");
     again
         .assert_code(2)
-        .assert_says(&["already holds a run", "--resume run", "  → "]);
+        .assert_says(&["already contains a run", "--resume run", "  → "]);
 }
 
 #[test]

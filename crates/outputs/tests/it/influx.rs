@@ -88,7 +88,7 @@ fn percentiles_of_points_are_those_of_the_requests() {
 }
 
 #[test]
-fn the_share_of_points_is_raised_only_when_a_second_is_far_beyond() {
+fn the_sampling_is_raised_only_for_far_larger_seconds() {
     let load = load();
     let seconds = [1_000, 3_000, 25_000, 1_000];
     let facts: Vec<Fact> = (0..)

@@ -103,7 +103,7 @@ fn dashboards_have_the_schema_of_grafana() {
 }
 
 #[test]
-fn the_official_messages_decode_it() {
+fn the_official_messages_decode_otlp() {
     let load = load();
     let format = Format::Otlp {
         service: "gatebench".into(),

@@ -117,7 +117,7 @@ fn rates_and_figures_count_from_the_start() {
 }
 
 #[test]
-fn users_are_gone_at_the_end_and_gauges_are_stale() {
+fn requests_in_flight_end_at_zero_and_gauges_are_stale() {
     let facts = facts();
     let users = samples(&facts, "k6_vus", &[]);
     assert_eq!(users[..2], [(1_000, 7.0), (2_000, 7.0)]);
@@ -158,7 +158,7 @@ fn native_histograms_replace_the_figures() {
 }
 
 #[test]
-fn cpu_per_request_is_known_whichever_side_of_a_second_is_late() {
+fn cpu_per_request_does_not_depend_on_the_order_of_facts() {
     let load = load();
     let usage = |second: u32, cpu_ns: u64| {
         let gateway = Component {

@@ -1,7 +1,7 @@
 //! Finds an external load generator that replaces the built-in one, and checks that it supports the
 //! plan, before anything starts.
 //!
-//! This module must not run a load generator: a phase does ([`crate::phase::external`]).
+//! This module must not run a load generator; [`crate::phase::external`] does.
 
 mod resolve;
 
@@ -36,7 +36,7 @@ pub struct PreparedGenerator {
     pub own_load: bool,
 }
 
-/// The URL in an order that is never carried out.
+/// The URL of an order that is only checked.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
@@ -66,7 +66,8 @@ impl PreparedGenerator {
         translate(self.generator, &job)
     }
 
-    /// Returns warnings about differences between the plan and what this load generator does.
+    /// Returns warnings about the differences between the plan and the loads of this load
+    /// generator.
     ///
     /// # Errors
     /// All properties of the plan that it does not support.
@@ -91,13 +92,10 @@ impl PreparedGenerator {
             return Ok(self.warnings(limits));
         };
         let messages: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        Err(RunnerError::words(
-            messages.join("\n"),
-            first.remedy.clone(),
-        ))
+        Err(RunnerError::words(messages.join("\n"), &first.remedy))
     }
 
-    /// Returns why the plan as a whole cannot be run with this load generator, and the remedy.
+    /// Returns the reason why this load generator cannot run the plan at all, and the remedy.
     fn refusal(&self, plan: &Plan) -> Option<(String, &'static str)> {
         let generator = self.generator;
         if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
@@ -109,8 +107,9 @@ impl PreparedGenerator {
         }
         let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
         if let Some(Phase { name, .. }) = plan.phases().find(disturbed) {
-            let message =
-                format!("'{name}' is judged second by second, which {generator} does not report");
+            let message = format!(
+                "'{name}' is judged by figures per second, which {generator} does not report"
+            );
             return Some((message, "use the built-in load generator for it"));
         }
         if let Some(Phase { name, .. }) = plan.phases().find(|phase| phase.side_by_side) {
@@ -125,7 +124,7 @@ impl PreparedGenerator {
         let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));
         let name = &loads.find(|load| load.cold)?.profile;
         let message = format!(
-            "'{name}' begins at the first correct response, for which {generator} starts too late"
+            "'{name}' begins at the first correct response, but {generator} starts too late for it"
         );
         let remedy = "choose a load without `cold` (--load), or use the built-in load generator";
         Some((message, remedy))
@@ -133,24 +132,21 @@ impl PreparedGenerator {
 
     fn warnings(&self, limits: Limits) -> Vec<Warning> {
         let engine = format!("{} {}", self.generator, self.identity.version);
+        let warning = |(how, what): (_, Vec<String>)| Warning::ExternalGenerator {
+            engine: engine.clone(),
+            how,
+            what: what.join("; "),
+        };
         let kinds = [
             ("differs from the plan", limits.not_expressed),
             ("does not report", limits.not_measured),
         ];
-        kinds
-            .into_iter()
-            .filter(|(_, what)| !what.is_empty())
-            .map(|(how, what)| Warning::ExternalGenerator {
-                engine: engine.clone(),
-                how,
-                what: what.join("; "),
-            })
-            .collect()
+        let kinds = kinds.into_iter().filter(|(_, what)| !what.is_empty());
+        kinds.map(warning).collect()
     }
 }
 
-/// Returns the number of threads of the load generator: that of the specification, or one for each
-/// of its cores.
+/// Returns the number of threads of the load generator: that of the specification, or one per core.
 pub(crate) fn threads(plan: &Plan) -> usize {
     let asked = plan.study.engine_threads();
     let cores = plan.placement.engine.len();
@@ -162,13 +158,12 @@ fn unsupported_activities(plan: &Plan) -> Vec<String> {
     let scenarios = || plan.scenarios.iter();
     let mut fetches = scenarios().filter_map(|it| it.metrics.as_ref()?.scrape_every);
     let mut calls = scenarios().filter_map(|it| it.admin.as_ref()?.under_load_every);
-    let fetches = fetches
-        .next()
-        .map(|_| "the gateway's own metrics are not fetched during the load".into());
-    let calls = calls
-        .next()
-        .map(|_| "its admin interface is not called during the load".into());
-    fetches.into_iter().chain(calls).collect()
+    let fetches = fetches.next();
+    let fetches = fetches.map(|_| "the gateway's own metrics are not fetched during the load");
+    let calls = calls.next();
+    let calls = calls.map(|_| "the gateway's admin interface is not called during the load");
+    let all = fetches.into_iter().chain(calls);
+    all.map(str::to_owned).collect()
 }
 
 /// Returns every part of every load of the plan.

@@ -13,7 +13,7 @@ use super::{GeneratorChoice, NOWHERE, PreparedGenerator, digest};
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The timeout includes the time in which k6 compiles a script.
+/// The timeout of a command of the load generator. k6 may have to compile a script.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The name of the only phase of a script with its own load.
@@ -54,29 +54,18 @@ pub(crate) fn again(
     })?;
     let script = before.script.as_ref().map(|script| Path::new(&script.path));
     let mut engine = find(generator, script, None)?;
-    engine.own_load = manifest
-        .plan
-        .load
-        .phases
-        .iter()
-        .all(|phase| phase.name == SCRIPT_PHASE);
+    let mut phases = manifest.plan.load.phases.iter();
+    engine.own_load = phases.all(|phase| phase.name == SCRIPT_PHASE);
     let changes = changes(before, &engine.identity);
     Ok(Some((engine, changes)))
 }
 
 fn changes(before: &ExternalGenerator, now: &ExternalGenerator) -> Vec<Warning> {
-    let mut changes = Vec::new();
-    if before.version != now.version {
-        changes.push(format!(
-            "{} {} instead of {}",
-            now.name, now.version, before.version
-        ));
-    }
-    if before.script != now.script {
-        changes.push("a changed script".into());
-    }
+    let version = || format!("{} {} instead of {}", now.name, now.version, before.version);
+    let version = (before.version != now.version).then(version);
+    let script = (before.script != now.script).then(|| "a changed script".into());
+    let changes = version.into_iter().chain(script);
     changes
-        .into_iter()
         .map(|what| Warning::InstrumentChanged { what })
         .collect()
 }
@@ -158,11 +147,10 @@ fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String,
     let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();
     let (is_success, output) = ask_generator(program, &words, RESPONSE_TIMEOUT)?;
     if is_success {
-        Ok(output)
-    } else {
-        let message = format!("k6 rejects the script: {}", output.trim());
-        Err(wrong_script(script, message))
+        return Ok(output);
     }
+    let message = format!("k6 rejects the script: {}", output.trim());
+    Err(wrong_script(script, message))
 }
 
 fn wrong_script(script: &FileDigest, message: String) -> RunnerError {

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use gatebench_net::http1::ResponseReader;
 use gatebench_net::tls::{ClientContext, ClientSettings, Verify};
+use gatebench_testbed::Line;
 
 use super::refusal::{Refusal, Response};
 use super::target::{Endpoint, Place, Target};
-use gatebench_testbed::Line;
 
 /// The timeout of a request.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which a wait for a response checks its deadline.
 const READ_SLICE: Duration = Duration::from_millis(50);
-/// Bytes of a response that are kept for the error message.
+/// The maximum size of a response that is kept for the error message, in bytes.
 const WORDS_BYTES: usize = 200;
-/// The longest pause that a server may request.
+/// The maximum pause that a server can request.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
 /// Delivers bodies to a single target.
@@ -47,7 +47,8 @@ impl Client {
             && let Some(first) = endpoint.first.clone()
         {
             let endpoint = endpoint.clone();
-            // If this request is refused, the following body is refused as well and reports it.
+            // If this request is refused, the server also refuses the following body, which is
+            // reported.
             let _ = self.post(&endpoint, &first, &[], until);
         }
         self.deliver(Vec::new(), until)
@@ -60,28 +61,28 @@ impl Client {
         until: &dyn Fn() -> Instant,
     ) -> Result<(), Refusal> {
         let body = self.target.format.finished(body);
-        let failed = |error: &io::Error| Refusal::of_io(&self.target, error);
-        match self.target.place.clone() {
-            Place::File(path) => {
-                let file = match self.file.take() {
-                    Some(file) => Ok(file),
-                    None => open(&path),
-                };
-                let mut file = file.map_err(|error| failed(&error))?;
-                file.write_all(&body).map_err(|error| failed(&error))?;
-                self.file = Some(file);
-                Ok(())
-            }
+        let response = match self.target.place.clone() {
+            Place::File(path) => self.write(&path, &body).map(|()| None),
             Place::Server(endpoint) => {
                 let path = endpoint.url.target();
-                let response = self.post(&endpoint, &path, &body, until);
-                let response = response.map_err(|error| Refusal::of_io(&self.target, &error))?;
-                match response.status {
-                    200..=299 => Ok(()),
-                    _ => Err(Refusal::of_response(&self.target, &response)),
-                }
+                self.post(&endpoint, &path, &body, until).map(Some)
             }
+        };
+        let response = response.map_err(|error| Refusal::of_io(&self.target, &error))?;
+        match response {
+            Some(response) if !(200..=299).contains(&response.status) => {
+                Err(Refusal::of_response(&self.target, &response))
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn write(&mut self, path: &Path, body: &[u8]) -> io::Result<()> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => open(path)?,
+        };
+        self.file.insert(file).write_all(body)
     }
 
     fn post(
@@ -108,7 +109,7 @@ impl Client {
                     }
                 }
                 Err(error) if is_pause(&error) => {}
-                // If the response is cut off, its status is enough.
+                // The status of a partial response is enough.
                 Err(_) if response.status() > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -155,7 +156,7 @@ impl Client {
     }
 }
 
-/// Creates a file. Standard output is opened again, so that both uses share its position.
+/// Creates a file. Standard output is duplicated, so that both uses share its position.
 fn open(path: &Path) -> io::Result<File> {
     match path == Path::new("-") {
         true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
@@ -172,7 +173,8 @@ fn is_pause(error: &io::Error) -> bool {
     )
 }
 
-/// The seconds in the field `Retry-After`. If the field is a date, the usual pause applies.
+/// Returns the seconds in the field `Retry-After`; none for a date, after which the usual pause
+/// applies.
 fn retry_after(head: &[u8]) -> Option<Duration> {
     let head = String::from_utf8_lossy(head);
     let fields = head.lines().filter_map(|line| line.split_once(':'));

@@ -3,60 +3,46 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gatebench_engine::{ErrorKind, Group, Interval, Protocol, Recording};
+use gatebench_engine::{ErrorKind, Group, Interval, Protocol};
 use gatebench_model::{Plan, Request, Trial};
 use gatebench_net::clock;
 use gatebench_outputs::{
     Class, Component, Distribution, Fact, Load, Own, Second, Trend, Usage, Validity, What,
 };
 use gatebench_report::Validity as Verdict;
-use gatebench_store::{RequestsRow, SeriesUsage};
+use gatebench_store::{Histogram, RequestsRow, SeriesUsage};
 use gatebench_studies::common::facts::Reason;
 
 use super::hub::Outputs;
 use crate::workload::connections_max;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The smallest number of characters for which a secret is masked.
+/// The minimum length of a masked secret.
 const SECRET_MIN: usize = 4;
 const MASK: &str = "[masked]";
 
-/// The labels that distinguish a load from all others.
-pub(super) struct Place<'a> {
-    pub(super) run: &'a str,
-    pub(super) gateway: &'a str,
-    pub(super) scenario: &'a str,
-    pub(super) phase: &'a str,
-    pub(super) block: u32,
-    pub(super) trial: u32,
+/// Returns the labels that distinguish a load from all others, and those of the user.
+pub(super) fn labels_of(
+    run: &str,
+    trial: &Trial,
+    phase: &str,
+    tags: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let (gateway, scenario) = (&trial.variant, &trial.scenario);
+    let own = [
+        ("testid", format!("{run}/{gateway}/{scenario}")),
+        ("run", run.to_owned()),
+        ("gateway", gateway.clone()),
+        ("scenario", scenario.clone()),
+        ("phase", phase.to_owned()),
+        ("block", trial.block.to_string()),
+        ("trial", trial.number.to_string()),
+    ];
+    let own = own.map(|(name, value)| (name.to_owned(), value));
+    own.into_iter().chain(tags.clone()).collect()
 }
 
-impl Place<'_> {
-    /// The labels, including the user's.
-    pub(super) fn labels(&self, tags: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let Self {
-            run,
-            gateway,
-            scenario,
-            ..
-        } = self;
-        let own = [
-            ("testid", format!("{run}/{gateway}/{scenario}")),
-            ("run", (*run).to_owned()),
-            ("gateway", (*gateway).to_owned()),
-            ("scenario", (*scenario).to_owned()),
-            ("phase", self.phase.to_owned()),
-            ("block", self.block.to_string()),
-            ("trial", self.trial.to_string()),
-        ];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        let mut labels = BTreeMap::from(own);
-        labels.extend(tags.clone());
-        labels
-    }
-}
-
-/// The requests of a load, as far as labels name them.
+/// The requests of a load, which determine its labels.
 pub(super) struct Requests<'a> {
     pub(super) all: Vec<&'a Request>,
     pub(super) is_http2: bool,
@@ -70,7 +56,7 @@ impl<'a> Requests<'a> {
         let is_http2 = |group: &Group| matches!(group.target.protocol, Protocol::Http2 { .. });
         let connections = groups
             .iter()
-            .map(|group| u64::from(connections_max(&group.shape)));
+            .map(|it| u64::from(connections_max(&it.shape)));
         Self {
             all: groups.iter().flat_map(|group| &group.requests).collect(),
             is_http2: groups.iter().any(is_http2),
@@ -79,8 +65,8 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// The text without secrets. Very short secrets are not masked, because they may be part of
-    /// other words.
+    /// Masks the secrets in a text. Very short secrets stay, because they may be part of other
+    /// words.
     fn masked(&self, text: String) -> String {
         let secrets = self.secrets.iter().filter(|it| it.len() >= SECRET_MIN);
         secrets.fold(text, |text, secret| text.replace(secret, MASK))
@@ -94,18 +80,14 @@ impl<'a> Requests<'a> {
         if let [only] = methods[..] {
             request.insert("method", only.clone());
         }
-        // Figures per second are not recorded for each request, so several requests share a name.
+        // Figures per second are not recorded by request, so several requests share a name.
         let name = match self.all[..] {
             [only] => self.masked(only.path.clone()),
             _ => labels.get("scenario").cloned().unwrap_or_default(),
         };
         request.insert("url", name.clone());
         request.insert("name", name);
-        let proto = if self.is_http2 {
-            "HTTP/2.0"
-        } else {
-            "HTTP/1.1"
-        };
+        let proto = ["HTTP/1.1", "HTTP/2.0"][usize::from(self.is_http2)];
         request.insert("proto", proto.into());
         let checks = self.all.iter().flat_map(|it| &it.checks);
         Load {
@@ -139,35 +121,22 @@ impl<'a> TrialFeed<'a> {
 
     /// The outputs for a load of this trial.
     pub(crate) fn load(&self, phase: &str, groups: &[Group]) -> LoadFeed<'a> {
-        let place = Place {
-            run: self.outputs.run(),
-            gateway: &self.trial.variant,
-            scenario: &self.trial.scenario,
-            phase,
-            block: self.trial.block,
-            trial: self.trial.number,
-        };
-        let labels = place.labels(self.outputs.tags());
-        let id = self.outputs.next_load();
+        let outputs = self.outputs;
+        let labels = labels_of(&outputs.run, &self.trial, phase, &outputs.tags);
+        let id = outputs.next_load();
         let load = Arc::new(Requests::of(groups, &self.secrets).load(labels, id));
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
         loads.push(Arc::clone(&load));
-        LoadFeed {
-            outputs: self.outputs,
-            load,
-        }
+        LoadFeed { outputs, load }
     }
 }
 
 impl Drop for TrialFeed<'_> {
     fn drop(&mut self) {
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
+        let outputs = self.outputs;
         for load in loads.drain(..) {
-            let feed = LoadFeed {
-                outputs: self.outputs,
-                load,
-            };
-            feed.now(What::Closed);
+            LoadFeed { outputs, load }.now(What::Closed);
         }
     }
 }
@@ -190,15 +159,14 @@ pub(crate) struct Window {
 impl<'a> LoadFeed<'a> {
     /// The outputs for a load outside a trial.
     pub fn alone(outputs: &'a Outputs, target: &str, groups: &[Group]) -> Self {
-        let place = Place {
-            run: outputs.run(),
-            gateway: target,
-            scenario: "load",
-            phase: "load",
+        let trial = Trial {
+            number: 1,
             block: 1,
-            trial: 1,
+            scenario: "load".into(),
+            variant: target.into(),
+            again: None,
         };
-        let labels = place.labels(outputs.tags());
+        let labels = labels_of(&outputs.run, &trial, "load", &outputs.tags);
         let secrets = BTreeSet::new();
         let load = Requests::of(groups, &secrets).load(labels, outputs.next_load());
         Self {
@@ -207,8 +175,8 @@ impl<'a> LoadFeed<'a> {
         }
     }
 
-    /// Adds a complete second of a load outside a trial. `window_ns` is the beginning
-    /// and the end of the measurement on `CLOCK_MONOTONIC`, nanoseconds.
+    /// Adds a complete second of a load outside a trial. `window_ns` contains the start and the end
+    /// of the measurement on `CLOCK_MONOTONIC`.
     pub fn take(&self, window_ns: (u64, u64), interval: &Interval) {
         let window = Window {
             begin_ns: window_ns.0,
@@ -227,14 +195,9 @@ impl<'a> LoadFeed<'a> {
         self.fact(window, interval.second, What::Second(second));
     }
 
-    /// Adds the usage of components in a second.
-    pub(crate) fn usage(
-        &self,
-        window: Window,
-        second: u32,
-        components: &[(&'static str, Option<SeriesUsage>)],
-    ) {
-        let usage = usage_of(second, components);
+    /// Adds the usage of gateway, load generator and upstream in a second.
+    pub(crate) fn usage(&self, window: Window, second: u32, usages: [Option<SeriesUsage>; 3]) {
+        let usage = usage_of(second, usages);
         self.fact(window, second, What::Usage(usage));
     }
 
@@ -254,7 +217,7 @@ impl<'a> LoadFeed<'a> {
         self.now(What::Ended);
     }
 
-    /// Ends the load, after which nothing else follows.
+    /// Ends the load; no further fact follows.
     pub fn close(&self) {
         self.ended();
         self.now(What::Closed);
@@ -281,8 +244,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Start and end of a second; the last second may be shorter. The drain has the number after the
-/// last second and ends now. No end lies in the future.
+/// Returns the start and the end of a second; the last second may be shorter. The drain has the
+/// number after the last second, and ends now. No end lies in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);
@@ -332,20 +295,22 @@ pub(super) fn second_of(row: &RequestsRow) -> Second {
     }
 }
 
-pub(super) fn usage_of(second: u32, components: &[(&'static str, Option<SeriesUsage>)]) -> Usage {
-    let component = |(name, usage): &(&'static str, Option<SeriesUsage>)| {
-        let usage = (*usage)?;
+/// The usage of gateway, load generator and upstream in a second.
+pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
+    let component = |(name, usage): (&'static str, Option<SeriesUsage>)| {
+        let usage = usage?;
         let component = Component {
             // The load generator's CPU time is that of its workers, which its second contains.
-            cpu_ns: (*name != "engine").then_some(usage.cpu_ns),
+            cpu_ns: (name != "engine").then_some(usage.cpu_ns),
             memory_bytes: usage.rss_anon_bytes,
             descriptors: usage.descriptors,
         };
-        Some((*name, component))
+        Some((name, component))
     };
+    let named = ["gateway", "engine", "upstream"].into_iter().zip(usages);
     Usage {
         second,
-        components: components.iter().filter_map(component).collect(),
+        components: named.filter_map(component).collect(),
     }
 }
 
@@ -371,13 +336,14 @@ fn times_of(interval: &Interval) -> BTreeMap<(Trend, Class), Distribution> {
             Trend::named(metric.as_str())?,
             Class::named(class.as_str())?,
         );
-        Some((key, distribution(recording)))
+        let times = distribution(&recording.histogram);
+        let (min_ns, max_ns) = (recording.min_ns, recording.max_ns);
+        Some((key, times.with_exact(recording.sum_ns, min_ns, max_ns)))
     });
     times.collect()
 }
 
-fn distribution(recording: &Recording) -> Distribution {
-    let values = recording.histogram.iter_recorded();
-    let values = values.map(|it| (it.value_iterated_to(), it.count_at_value()));
-    Distribution::new(values).with_exact(recording.sum_ns, recording.min_ns, recording.max_ns)
+pub(super) fn distribution(histogram: &Histogram<u64>) -> Distribution {
+    let values = histogram.iter_recorded();
+    Distribution::new(values.map(|it| (it.value_iterated_to(), it.count_at_value())))
 }

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 use gatebench_net::clock;
 use gatebench_outputs::{Encoder, Fact};
 
-use super::queue::{Body, Queue};
+use super::queue::{Body, Delivery, Queue};
 use super::refusal::Refusal;
-use super::sender::{self, step_aside};
+use super::sender;
 use super::target::Target;
+use crate::threads::step_aside;
 
 /// The interval at which facts are encoded.
 const EVERY: Duration = Duration::from_secs(1);
@@ -26,33 +27,21 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// The output settings of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Targets to which each second is sent.
+    /// The targets that receive each second.
     pub targets: Vec<Target>,
-    /// True if a target that does not respond before the first trial is an error.
+    /// True if the run fails when a target does not respond before the first trial.
     pub required: bool,
     /// Labels that are added to all series.
     pub tags: BTreeMap<String, String>,
 }
 
-/// The result of an output at the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The target, without secrets.
-    pub target: String,
-    /// Parts, of about a second each, that were delivered.
-    pub delivered: u64,
-    /// Parts that were not delivered.
-    pub dropped: u64,
-    /// CPU time of encoding and sending.
-    pub cpu: Duration,
-}
-
-/// The outputs of a run. They exist from before its first trial to its end.
+/// The outputs of a run, from before its first trial to its end.
 pub struct Outputs {
-    run: String,
-    tags: BTreeMap<String, String>,
-    /// The wall clock at a time of `CLOCK_MONOTONIC`. It is read only once, so setting the clock
-    /// back later does not change the order.
+    /// The name of the run.
+    pub(super) run: String,
+    pub(super) tags: BTreeMap<String, String>,
+    /// A time of the wall clock and of `CLOCK_MONOTONIC`. The wall clock is read only once, so that
+    /// the order of facts stays correct if it is set back later.
     wall: (u64, u64),
     loads: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -61,7 +50,7 @@ pub struct Outputs {
     cores: Vec<usize>,
 }
 
-/// Signals on drop that no further fact follows.
+/// Signals on drop that no more facts follow.
 struct Closing<'a>(&'a Outputs);
 
 impl Drop for Closing<'_> {
@@ -78,9 +67,9 @@ struct Inbox {
 }
 
 impl Outputs {
-    /// Starts the senders of a run in a directory, on these cores (on any if there are none), and
-    /// tries each target. A target that does not respond in time, or refuses, is passed to `warn`.
-    /// None if there are no targets.
+    /// Starts the senders of the run in this directory, on these cores (on any if there are none),
+    /// and tries each target. The refusal of a target, or its missing response, is passed to
+    /// `warn`. Returns none if there are no targets.
     ///
     /// # Errors
     /// The refusal, if outputs are required.
@@ -96,6 +85,8 @@ impl Outputs {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let wall_ns = since_1970.map_or(0, |it| it.as_nanos() as u64);
         let run = run.file_name().unwrap_or(run.as_os_str());
+        let targets = settings.targets.iter();
+        let targets = targets.map(|target| (target.clone(), Arc::default()));
         let outputs = Self {
             run: run.to_string_lossy().into_owned(),
             tags: settings.tags.clone(),
@@ -103,11 +94,7 @@ impl Outputs {
             loads: AtomicU64::new(0),
             inbox: Mutex::default(),
             changed: Condvar::new(),
-            targets: settings
-                .targets
-                .iter()
-                .map(|target| (target.clone(), Arc::default()))
-                .collect(),
+            targets: targets.collect(),
             cores,
         };
         let until = Instant::now() + PROBE;
@@ -131,9 +118,9 @@ impl Outputs {
         Ok(Some(outputs))
     }
 
-    /// Encodes facts on a separate thread until the guard is dropped, even by a panic, and then
-    /// waits until the remaining data is sent. The first failure of each target is passed to
-    /// `warn`, unless its probe failed before.
+    /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
+    /// then waits until the remaining data is sent. The first failure of each target is passed to
+    /// `warn`, unless its probe has failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
@@ -146,11 +133,8 @@ impl Outputs {
 
     fn encode(&self, warn: &dyn Fn(Refusal)) -> Vec<Delivery> {
         step_aside(&self.cores);
-        let mut encoders: Vec<Encoder> = self
-            .targets
-            .iter()
-            .map(|(target, _)| target.encoder())
-            .collect();
+        let targets = self.targets.iter();
+        let mut encoders: Vec<Encoder> = targets.map(|(target, _)| target.encoder()).collect();
         loop {
             let (facts, is_closed) = self.wait();
             for (encoder, (_, queue)) in encoders.iter_mut().zip(&self.targets) {
@@ -170,29 +154,25 @@ impl Outputs {
 
     fn flush(&self, warn: &dyn Fn(Refusal)) -> Vec<Delivery> {
         let until = Instant::now() + FLUSH;
-        self.targets
-            .iter()
-            .for_each(|(_, queue)| queue.close(until));
+        for (_, queue) in &self.targets {
+            queue.close(until);
+        }
         let delivery = |(target, queue): &(Target, Arc<Queue>)| {
-            let counts = queue.await_end();
+            let delivery = queue.await_end(target);
             queue.take_failure().into_iter().for_each(warn);
-            Delivery {
-                target: target.to_string(),
-                delivered: counts.delivered,
-                dropped: counts.dropped,
-                cpu: Duration::from_nanos(counts.cpu_ns),
-            }
+            delivery
         };
         self.targets.iter().map(delivery).collect()
     }
 
-    /// Waits for a second, or for the end, and returns the facts since the last call.
+    /// Waits for a second or for the end. Returns the facts since the last call, and whether it is
+    /// the end.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
-        while !inbox.is_closed && Instant::now() < until {
-            let left = until.saturating_duration_since(Instant::now());
-            let waited = self.changed.wait_timeout(inbox, left);
+        let left = || until.saturating_duration_since(Instant::now());
+        while !inbox.is_closed && !left().is_zero() {
+            let waited = self.changed.wait_timeout(inbox, left());
             inbox = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         (std::mem::take(&mut inbox.facts), inbox.is_closed)
@@ -205,15 +185,6 @@ impl Outputs {
     /// Adds a fact. The lock is held only briefly, and only by threads that measure nothing.
     pub(super) fn take(&self, fact: Fact) {
         self.inbox().facts.push(fact);
-    }
-
-    /// The name of the run.
-    pub(super) fn run(&self) -> &str {
-        &self.run
-    }
-
-    pub(super) fn tags(&self) -> &BTreeMap<String, String> {
-        &self.tags
     }
 
     pub(super) fn next_load(&self) -> u64 {

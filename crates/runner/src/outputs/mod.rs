@@ -1,10 +1,10 @@
 //! Sends a run, second by second, to metrics servers and files, without waiting for any of them.
 //!
 //! A [`Target`] is an argument of the command line combined with the environment's secrets. Trials
-//! hand facts to [`Outputs`], which encodes them once a second and queues them for one sender per
-//! target. `feed` turns the records of a load into facts, and `replay` does so for a run on disk.
-//! The workers of the load generator take no part in this, and a failing server causes nothing but
-//! a warning.
+//! pass facts to [`Outputs`], which encodes them once a second and queues them for one sender per
+//! target. `feed` turns the records of a load into facts, and `replay` does the same for a run on
+//! disk. The workers of the load generator are not involved, and a failing server only causes a
+//! warning.
 
 mod client;
 mod feed;
@@ -17,11 +17,13 @@ mod sender;
 mod target;
 mod url;
 
+pub use crate::threads::spare_cores;
 pub use feed::LoadFeed;
 pub(crate) use feed::{TrialFeed, Window, row_of};
-pub use hub::{Delivery, Outputs, Settings};
+pub use hub::{Outputs, Settings};
 pub use push::Push;
+pub use queue::Delivery;
 pub use refusal::Refusal;
+pub(crate) use replay::JUDGED;
 pub use replay::replay;
-pub use sender::spare_cores;
 pub use target::{Target, TargetError};

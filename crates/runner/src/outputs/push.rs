@@ -14,8 +14,8 @@ const BODY_BYTES: usize = 1 << 20;
 const ATTEMPTS_MAX: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Sends facts to a server. Unlike the outputs of a running run, it waits for the server, and stops
-/// at the first body that is not accepted.
+/// Sends facts to a server. Unlike the outputs of a run in progress, a push waits for the server,
+/// and stops at the first body that is not accepted.
 pub struct Push {
     client: Client,
     encoder: Encoder,

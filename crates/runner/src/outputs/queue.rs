@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::refusal::{Refusal, Then};
+use super::target::Target;
 
 /// The age at which a body is dropped.
 const KEPT_FOR: Duration = Duration::from_secs(120);
@@ -18,7 +19,7 @@ const ATTEMPTS_MAX: u32 = 4;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 
-/// A queue between the thread that encodes and the one that sends.
+/// A queue between the encoding thread and a sending thread.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -42,7 +43,7 @@ struct State {
     /// The first failure that was not yet reported.
     failure: Option<Refusal>,
     has_failed: bool,
-    /// Set if no further body follows: the time at which sending ends.
+    /// The time at which sending ends; none until the queue is closed.
     until: Option<Instant>,
     is_over: bool,
 }
@@ -66,24 +67,26 @@ impl Body {
 }
 
 /// Bodies that are sent together.
-pub(super) struct Push(Vec<Body>);
+type Push = Vec<Body>;
 
-impl Push {
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        self.0
-            .iter()
-            .flat_map(|body| body.bytes.iter().copied())
-            .collect()
-    }
+/// Joins the bytes of a push.
+pub(super) fn bytes(push: &[Body]) -> Vec<u8> {
+    push.iter()
+        .flat_map(|body| body.bytes.iter().copied())
+        .collect()
 }
 
-/// The result of all pushes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) delivered: u64,
-    pub(super) dropped: u64,
+/// The result of an output at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The target, without secrets.
+    pub target: String,
+    /// Parts, of about a second each, that were delivered.
+    pub delivered: u64,
+    /// Parts that were not delivered.
+    pub dropped: u64,
     /// CPU time of encoding and sending.
-    pub(super) cpu_ns: u64,
+    pub cpu: Duration,
 }
 
 impl Queue {
@@ -121,15 +124,14 @@ impl Queue {
         }
     }
 
-    /// Waits for this time, or until no further body follows.
+    /// Waits for this time, or until the queue is closed.
     pub(super) fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         let mut state = self.state();
         loop {
             let now = Instant::now();
             let end = state.until.map_or(end, |until| end.min(until));
-            // At the end, there is no reason to wait for further seconds, but a failing server
-            // still gets a pause.
+            // At the end, no further seconds are awaited, but a failing server still gets a pause.
             let is_idle = state.until.is_some() && state.failures_in_a_row == 0;
             if now >= end || is_idle {
                 return;
@@ -164,15 +166,15 @@ impl Queue {
         self.state().sending_ns = cpu_ns;
     }
 
-    pub(super) fn delivered(&self, push: &Push) {
+    pub(super) fn delivered(&self, push: &[Body]) {
         let mut state = self.state();
         state.under_way = 0;
         state.failures_in_a_row = 0;
-        state.delivered += push.0.len() as u64;
+        state.delivered += push.len() as u64;
     }
 
-    /// Puts back the bodies of a failed push, if they may be sent again. Returns the pause before
-    /// the next attempt.
+    /// Puts the bodies of a failed push back into the queue, if they may be sent again. Returns the
+    /// pause before the next attempt.
     pub(super) fn refused(&self, push: Push, refusal: Refusal) -> Duration {
         let mut state = self.state();
         state.under_way = 0;
@@ -181,7 +183,7 @@ impl Queue {
             state.has_failed = true;
             state.failure = Some(refusal);
         }
-        if then == Then::Smaller && push.0.len() > 1 {
+        if then == Then::Smaller && push.len() > 1 {
             state.one_at_a_time = true;
             state.put_back(push);
             return Duration::ZERO;
@@ -190,20 +192,15 @@ impl Queue {
         match then {
             Then::Again => state.put_back(push),
             Then::Retry(_) => {
-                let (again, given_up) = push
-                    .0
-                    .into_iter()
-                    .map(|body| Body {
-                        attempts: body.attempts + 1,
-                        ..body
-                    })
-                    .partition(|body| body.attempts < ATTEMPTS_MAX);
-                let given_up: Vec<Body> = given_up;
-                state.dropped += given_up.len() as u64;
-                state.put_back(Push(again));
+                let mut again = push;
+                again.iter_mut().for_each(|body| body.attempts += 1);
+                let before = again.len();
+                again.retain(|body| body.attempts < ATTEMPTS_MAX);
+                state.dropped += (before - again.len()) as u64;
+                state.put_back(again);
             }
             Then::Smaller | Then::Drop => {
-                state.dropped += push.0.len() as u64;
+                state.dropped += push.len() as u64;
                 state.failures_in_a_row = 0;
             }
         }
@@ -227,12 +224,12 @@ impl Queue {
         state.failure = None;
     }
 
-    /// The time by which a running request must end.
+    /// Returns the deadline of a request whose usual deadline is this one.
     pub(super) fn deadline(&self, usual: Instant) -> Instant {
         self.state().until.map_or(usual, |until| until.min(usual))
     }
 
-    /// Signals that no further body follows; sending ends at this time at the latest.
+    /// Closes the queue: no further body follows, and sending ends at this time at the latest.
     pub(super) fn close(&self, until: Instant) {
         let mut state = self.state();
         state.until.get_or_insert(until);
@@ -240,7 +237,7 @@ impl Queue {
     }
 
     /// Waits for the end of sending, at most until the time given to [`Queue::close`].
-    pub(super) fn await_end(&self) -> Counts {
+    pub(super) fn await_end(&self, target: &Target) -> Delivery {
         let mut state = self.state();
         while let Some(until) = state.until
             && !state.is_over
@@ -250,10 +247,11 @@ impl Queue {
             state = self.wait(state, left);
         }
         let undelivered = (state.waiting.len() + state.under_way) as u64;
-        Counts {
+        Delivery {
+            target: target.to_string(),
             delivered: state.delivered,
             dropped: state.dropped + undelivered,
-            cpu_ns: state.encoding_ns + state.sending_ns,
+            cpu: Duration::from_nanos(state.encoding_ns + state.sending_ns),
         }
     }
 }
@@ -270,11 +268,11 @@ impl State {
             bodies.extend(self.waiting.pop_front());
         }
         self.under_way = bodies.len();
-        Push(bodies)
+        bodies
     }
 
     fn put_back(&mut self, push: Push) {
-        for body in push.0.into_iter().rev() {
+        for body in push.into_iter().rev() {
             self.waiting.push_front(body);
         }
         self.drop_old();

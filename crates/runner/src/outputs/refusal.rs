@@ -84,7 +84,7 @@ impl Refusal {
             true => String::new(),
             false => format!(": {words}"),
         };
-        let what = format!("the server responds {}{words}", response.status);
+        let what = format!("the server responds with {}{words}", response.status);
         let then = match response.status {
             413 => Then::Smaller,
             429 | 500..=599 => Then::Retry(response.retry_after),

@@ -3,22 +3,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use gatebench_model::{Scenario, Shape, Variant};
-use gatebench_outputs::{Class, Distribution, Fact, Load, Own, Second, Trend, What};
+use gatebench_engine::Metric;
+use gatebench_model::Shape;
+use gatebench_outputs::{Class, Fact, Load, Own, Second, Trend, What};
 use gatebench_store::{
     Histogram, PhaseRecord, Run, SecondHistogram, SeriesRow, StoreError, StoredTrial,
 };
 use gatebench_studies::common::facts::{CurveMetric, Reason};
 use gatebench_studies::judge_load;
 
-use super::feed::{Place, Requests, Window, edges, second_of, usage_of, validity_of};
+use super::feed::{
+    Requests, Window, distribution, edges, labels_of, second_of, usage_of, validity_of,
+};
 use crate::workload::{Workload, connections_max};
 
 /// The kind of an error in runs of earlier versions, which did not record it.
 const UNKNOWN: &str = "unknown";
 const FAILED: &str = "failed";
 
-/// Passes on the facts of a run, trial by trial and in chronological order.
+/// The times by which a load is judged.
+pub(crate) const JUDGED: [(CurveMetric, Metric); 3] = [
+    (CurveMetric::Response, Metric::Response),
+    (CurveMetric::Service, Metric::Service),
+    (CurveMetric::Lateness, Metric::Lateness),
+];
+
+/// Passes the facts of a run to `take`, trial by trial and in chronological order.
 ///
 /// # Errors
 /// A file of the run cannot be read.
@@ -56,37 +66,23 @@ fn load_of(
     id: u64,
 ) -> Load {
     let planned = &trial.record.trial;
-    let place = Place {
-        run: name,
-        gateway: &planned.variant,
-        scenario: &planned.scenario,
-        phase: &phase.name,
-        block: planned.block,
-        trial: planned.number,
-    };
     let plan = &run.manifest().plan;
-    let (scenario, variant) = (
-        plan.scenario(&planned.scenario),
-        plan.variant(&planned.variant),
-    );
-    let workload =
-        |(scenario, variant): (&Scenario, &Variant)| Workload::of(scenario, variant).ok();
-    let workload = scenario.zip(variant).and_then(workload);
+    let scenario = plan.scenario(&planned.scenario);
+    let both = scenario.zip(plan.variant(&planned.variant));
+    let workload = both.and_then(|(scenario, variant)| Workload::of(scenario, variant).ok());
     let all = workload.iter().flat_map(Workload::requests).collect();
     let shapes: Vec<&Shape> = match &phase.groups[..] {
         [] => vec![&phase.shape],
         groups => groups.iter().map(|group| &group.shape).collect(),
     };
+    let connections = shapes.into_iter().map(|it| u64::from(connections_max(it)));
     let requests = Requests {
         all,
         is_http2: scenario.is_some_and(|it| it.transport.http2_streams.is_some()),
         secrets: &plan.secrets(),
-        connections_max: shapes
-            .into_iter()
-            .map(|it| u64::from(connections_max(it)))
-            .sum(),
+        connections_max: connections.sum(),
     };
-    requests.load(place.labels(tags), id)
+    requests.load(labels_of(name, planned, &phase.name, tags), id)
 }
 
 /// A load on disk.
@@ -130,11 +126,8 @@ impl Past<'_> {
     }
 
     fn end_ns(&self) -> u64 {
-        let Window {
-            begin_ns,
-            measure_ns,
-        } = self.window();
-        begin_ns + measure_ns + self.phase.drained_ns
+        let window = self.window();
+        window.begin_ns + window.measure_ns + self.phase.drained_ns
     }
 
     fn second(&self, mut second: Second, series: &[&SeriesRow]) -> Fact {
@@ -145,12 +138,7 @@ impl Past<'_> {
     }
 
     fn of_row(&self, row: &SeriesRow) -> Vec<Fact> {
-        let components = [
-            ("gateway", row.gateway),
-            ("engine", row.engine),
-            ("upstream", row.upstream),
-        ];
-        let usage = usage_of(row.second, &components);
+        let usage = usage_of(row.second, [row.gateway, row.engine, row.upstream]);
         let mut facts = Vec::new();
         if !usage.components.is_empty() {
             facts.push(self.during(row.second, What::Usage(usage)));
@@ -186,8 +174,8 @@ impl Past<'_> {
 
     fn reasons(&self) -> Result<Vec<Reason>, StoreError> {
         let merged = self.trial.histograms()?;
-        let of = |(metric, word): (CurveMetric, &str)| {
-            let prefix = format!("{}.{word}.", self.phase.name);
+        let of = |(metric, recorded): (CurveMetric, Metric)| {
+            let prefix = format!("{}.{}.", self.phase.name, recorded.as_str());
             let of_class = |(tag, it): (&String, &Histogram<u64>)| {
                 let class = tag.strip_prefix(&prefix)?;
                 (class != FAILED).then(|| it.clone())
@@ -199,12 +187,7 @@ impl Past<'_> {
             });
             Some((metric, sum?))
         };
-        let metrics = [
-            (CurveMetric::Response, "response"),
-            (CurveMetric::Service, "service"),
-            (CurveMetric::Lateness, "lateness"),
-        ];
-        Ok(judge_load(self.phase, metrics.into_iter().filter_map(of)))
+        Ok(judge_load(self.phase, JUDGED.into_iter().filter_map(of)))
     }
 }
 
@@ -245,13 +228,8 @@ fn with_times(seconds: Vec<Second>, times: &[SecondHistogram]) -> Vec<Second> {
         let key = key.and_then(|(trend, class)| Some((Trend::named(trend)?, Class::named(class)?)));
         let second = last.and_then(|last| by_number.get_mut(&last));
         if let Some((second, key)) = second.zip(key) {
-            let values = it.histogram.iter_recorded();
-            let values = values.map(|it| (it.value_iterated_to(), it.count_at_value()));
-            second
-                .times
-                .entry(key)
-                .or_default()
-                .add(&Distribution::new(values));
+            let times = second.times.entry(key).or_default();
+            times.add(&distribution(&it.histogram));
         }
     }
     by_number.into_values().collect()

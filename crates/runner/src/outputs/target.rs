@@ -36,7 +36,7 @@ pub enum TargetError {
     /// The value of a variable is not a URL. The value may contain a secret.
     #[error("the value of {0} is not a URL")]
     Variable(&'static str),
-    /// The command line contains a secret, which other users can read.
+    /// The URL on the command line contains a secret, which other users can read.
     #[error("the URL contains a secret, which other users of this machine could read")]
     Secret(Kind),
     /// A setting has an invalid value.
@@ -46,7 +46,7 @@ pub enum TargetError {
         name: String,
         /// The value, without secrets.
         value: String,
-        /// Describes the valid values.
+        /// The valid values, as text.
         valid: String,
     },
     /// The target does not name a file or database.
@@ -107,7 +107,7 @@ impl Kind {
         }
     }
 
-    /// The environment variables that contain its secrets.
+    /// Returns how to set the environment variables that contain its secrets.
     pub(super) fn secrets(self) -> &'static str {
         match self {
             Self::Prometheus => {
@@ -170,7 +170,7 @@ pub(super) struct Endpoint {
     pub(super) headers: Vec<(String, String)>,
     /// True if any certificate is accepted.
     pub(super) insecure: bool,
-    /// A request that is sent once before all others, and may fail.
+    /// The path of a request that is sent once before all others, and may fail.
     pub(super) first: Option<String>,
 }
 
@@ -195,8 +195,8 @@ impl fmt::Debug for Target {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Target {
-    /// Parses `KIND=TARGET` with the settings of these variables. An empty target stands for the
-    /// URL in the variables, or for the default of k6.
+    /// Parses `KIND=TARGET` with the settings of these variables. An empty target means the URL in
+    /// the variables, or the default of k6.
     ///
     /// # Errors
     /// The argument or a variable is not valid.
@@ -218,12 +218,19 @@ impl Target {
         Encoder::new(&self.format, self.sense)
     }
 
-    /// The statistics of trends in text output that the environment requests.
+    /// Returns the statistics of trends that the environment requests.
     ///
     /// # Errors
     /// The variable is not valid.
     pub fn trend_stats(variables: Variables<'_>) -> Result<Vec<Stat>, TargetError> {
-        stats(variables)
+        const NAME: &str = "K6_PROMETHEUS_RW_TREND_STATS";
+        let Some(list) = variables(NAME) else {
+            return Ok(Stat::DEFAULT.to_vec());
+        };
+        Stat::list(&list).map_err(|_| {
+            let valid = "a list of count, sum, min, max, avg, med and percentiles such as p(95)";
+            setting(NAME, &list, valid)
+        })
     }
 }
 
@@ -235,22 +242,19 @@ fn setting(name: &str, value: &str, valid: impl Into<String>) -> TargetError {
     }
 }
 
-fn parsed<T: FromStr>(name: &str, value: &str, valid: &str) -> Result<T, TargetError> {
-    value.parse().map_err(|_| setting(name, value, valid))
-}
-
 /// Parses a parameter or variable.
 fn given<T: FromStr>(
     name: &str,
     value: Option<String>,
     valid: &str,
 ) -> Result<Option<T>, TargetError> {
-    value.map(|value| parsed(name, &value, valid)).transpose()
+    let parse = |value: String| value.parse().map_err(|_| setting(name, &value, valid));
+    value.map(parse).transpose()
 }
 
 const BOOLEAN: &str = "true or false";
 
-/// The URL of the command line, or that of a variable, in which secrets are allowed.
+/// Returns the URL of the command line, or that of the variable, which may contain secrets.
 fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     let (default, port) = match kind {
         Kind::Prometheus => (PROMETHEUS, None),
@@ -282,7 +286,15 @@ fn basic(user: &str, password: &str) -> (String, String) {
     ("Authorization".into(), format!("Basic {value}"))
 }
 
-/// Headers from a list of pairs.
+/// Returns the header with the user and the password of the variables or of the URL, which is then
+/// without them.
+fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String)> {
+    let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
+    let (user, password) = user.or(url.user.take())?;
+    Some(basic(&user, &password))
+}
+
+/// Parses a list of pairs as headers.
 fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)>, TargetError> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once(between)?;
@@ -291,24 +303,13 @@ fn headers(name: &str, list: &str, between: char) -> Result<Vec<(String, String)
     };
     let all: Option<Vec<_>> = list.split(',').map(pair).collect();
     let valid = format!("NAME{between}VALUE, separated by commas");
-    // The text may contain a secret.
+    // The text is not shown, because it may contain a secret.
     all.ok_or_else(|| setting(name, "...", valid))
 }
 
 fn push_every(name: &str, variables: Variables<'_>) -> Result<Duration, TargetError> {
-    let given: Option<HumanDuration> = given(name, variables(name), "a time like 1s")?;
+    let given: Option<HumanDuration> = given(name, variables(name), "a duration such as 1s")?;
     Ok(given.map_or(PUSH_EVERY, |it| it.0.max(PUSH_EVERY)))
-}
-
-fn stats(variables: Variables<'_>) -> Result<Vec<Stat>, TargetError> {
-    const NAME: &str = "K6_PROMETHEUS_RW_TREND_STATS";
-    let Some(list) = variables(NAME) else {
-        return Ok(Stat::DEFAULT.to_vec());
-    };
-    Stat::list(&list).map_err(|_| {
-        let valid = "a list of count, sum, min, max, avg, med and percentiles like p(95)";
-        setting(NAME, &list, valid)
-    })
 }
 
 fn prometheus(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
@@ -332,9 +333,7 @@ fn prometheus(word: &str, variables: Variables<'_>) -> Result<Target, TargetErro
     ]
     .map(|(name, value)| (name.into(), value.into()))
     .into();
-    let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
-    let user = user.or(url.user.take());
-    all.extend(user.map(|(user, password)| basic(&user, &password)));
+    all.extend(credentials(&variable, &mut url));
     let token = variable("BEARER_TOKEN").filter(|it| !it.is_empty());
     all.extend(token.map(|it| ("Authorization".into(), format!("Bearer {it}"))));
     if let Some(list) = variable("HTTP_HEADERS") {
@@ -343,7 +342,7 @@ fn prometheus(word: &str, variables: Variables<'_>) -> Result<Target, TargetErro
     Ok(Target {
         kind,
         format: Format::RemoteWrite {
-            stats: stats(variables)?,
+            stats: Target::trend_stats(variables)?,
             native: native.then_some(schema.unwrap_or(SCHEMA)),
             stale_markers: boolean("STALE_MARKERS")?.unwrap_or(true),
         },
@@ -390,10 +389,7 @@ fn influxdb(word: &str, variables: Variables<'_>) -> Result<Target, TargetError>
             query.query = [("q".to_owned(), create)].into();
             url.path = "/write".into();
             url.query.insert("db".into(), database);
-            let user = variable("USERNAME");
-            let user = user.map(|it| (it, variable("PASSWORD").unwrap_or_default()));
-            let user = user.or(url.user.take());
-            headers.extend(user.map(|(user, password)| basic(&user, &password)));
+            headers.extend(credentials(&variable, &mut url));
             Some(query.target())
         }
     };
@@ -419,13 +415,12 @@ fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     let kind = Kind::Otlp;
     let mut url = url(kind, word, variables)?;
     let sense = sense(&mut url.query)?;
-    // A URL without a path stands for the usual path of the server.
+    // A URL without a path means the usual path of the server.
     if url.path == "/" {
         url.path = "/v1/metrics".into();
     }
     let mut all = vec![("Content-Type".into(), "application/x-protobuf".into())];
-    let user = url.user.take();
-    all.extend(user.map(|(user, password)| basic(&user, &password)));
+    all.extend(credentials(&|_| None, &mut url));
     if let Some(list) = variables(HEADERS) {
         all.extend(headers(HEADERS, &list, '=')?);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Parameters of metrics servers that contain secrets, in lower case. `u` and `p` are InfluxDB's,
 /// `authKey` is VictoriaMetrics's.
@@ -17,6 +18,12 @@ const SECRETS: [&str; 8] = [
     "apikey",
 ];
 const MASK: &str = "...";
+/// The bytes of a component that are percent-encoded (RFC 3986 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +53,8 @@ impl Url {
         let user = user.map(|it| it.split_once(':').unwrap_or((it, "")));
         let host = uri.host().filter(|host| !host.is_empty())?;
         let usual = if is_tls { 443 } else { 80 };
-        let has_port = authority.rsplit_once('@').map_or(authority, |(_, it)| it);
-        // An authority that ends with a colon, or with digits beyond a port, has no valid port.
-        let names_port = has_port.len() > host.len();
-        if names_port && uri.port_u16().is_none() {
+        // The text after the host must be a valid port.
+        if uri.port_u16().is_none() && !authority.ends_with(host) {
             return None;
         }
         let pair = |it: &str| {
@@ -103,7 +108,7 @@ fn is_secret(parameter: &str) -> bool {
     SECRETS.contains(&parameter.to_ascii_lowercase().as_str())
 }
 
-/// Removes the parts of an invalid URL that would contain secrets if it were valid.
+/// Masks the parts of an invalid URL that may contain secrets.
 pub(super) fn without_secrets(text: &str) -> String {
     let (text, query) = match text.split_once('?') {
         Some((text, _)) => (text, format!("?{MASK}")),
@@ -115,32 +120,12 @@ pub(super) fn without_secrets(text: &str) -> String {
     }
 }
 
-/// Percent-encodes a component (RFC 3986 2.3).
-fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(byte.into());
-            }
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+fn encoded(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, RESERVED)
 }
 
 fn decoded(text: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hex = after.get(..2).and_then(|it| std::str::from_utf8(it).ok());
-        let byte = hex.and_then(|it| u8::from_str_radix(it, 16).ok());
-        (rest, out) = match (first, byte) {
-            (b'%', Some(byte)) => (&after[2..], [&out[..], &[byte]].concat()),
-            _ => (after, [&out[..], &[*first]].concat()),
-        };
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -14,18 +14,18 @@ use crate::abort::Abort;
 use crate::http_probe::render;
 use crate::ledger;
 
-/// The pause in the middle of a response, and the delay of the rest of a request.
+/// The pause in the middle of a response, and the delay of the last byte of a request.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How early a part must arrive to count as forwarded early: half of the pause, because the machine
-/// may be busy.
+/// The minimum time between the arrivals of the first and the last part of a message that is
+/// forwarded in parts: half of the pause, because the machine may be busy.
 const AHEAD: Duration = Duration::from_millis(50);
 /// The timeout of each operation.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval between reads of the ledger.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Tests with a request of the load whether the gateway forwards incomplete messages. The result is
-/// open if the test is impossible, because policies refuse the request or the gateway itself
+/// Tests with a request of the load whether the gateway forwards incomplete messages. There is no
+/// result if the test is impossible, because policies refuse the request or the gateway itself
 /// responds.
 pub(crate) fn buffering(
     scenario: &Scenario,
@@ -38,8 +38,8 @@ pub(crate) fn buffering(
         return Ok(Buffering::default());
     };
     let begun = || {
-        let ledger = ledger::read(&place.upstream, place.interrupt)?;
-        Ok(ledger.unwrap_or_default().begun)
+        let begun = ledger::begun(&place.upstream, place.interrupt)?;
+        Ok(begun.iter().sum())
     };
     let passes_requests = match request.body {
         Some(_) => sees_the_beginning(request, place, begun)?,
@@ -80,8 +80,8 @@ fn sees_the_beginning(
     Ok(reached.then_some(seen))
 }
 
-/// Reports whether a part of the response's body arrives well before its end, if the upstream
-/// pauses between them.
+/// Reports whether a part of the response's body arrives well before its end, while the upstream
+/// pauses.
 fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>> {
     let mut paused = request.clone();
     let pause = PAUSE.as_millis().to_string();
@@ -93,9 +93,8 @@ fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<boo
     let came = read_response(&mut stream, request.method == "HEAD")?;
     // If there was no pause, the response does not come from the upstream, or has no body.
     let paused = came.end.duration_since(begun) >= PAUSE;
-    let ahead = came
-        .first
-        .map(|first| came.end.duration_since(first) >= AHEAD);
+    let is_ahead = |first| came.end.duration_since(first) >= AHEAD;
+    let ahead = came.first.map(is_ahead);
     Ok(ahead.filter(|_| paused))
 }
 

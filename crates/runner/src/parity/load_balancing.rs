@@ -2,20 +2,19 @@
 
 use gatebench_model::{Request, Scenario};
 use gatebench_store::ParityCaseRecord;
-use gatebench_testbed::Wire;
 
-use super::Place;
+use super::{Place, proof};
 use crate::abort::Abort;
 use crate::http_probe::{exchange, render};
 use crate::ledger;
 
-/// Requests for the target with the lowest weight. A gateway that chooses randomly among ten
-/// targets misses one in one of ten million cases.
+/// The expected number of requests for the target with the lowest weight. A gateway that chooses
+/// randomly among ten targets misses one of them in one case of ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target; none if there is only one target, or no ledger can
-/// be read. `samples` are requests of the load; if there are none, the request of a case that
-/// reaches the upstream is sent.
+/// be read. The request is the first of `samples`, the requests of the load, or otherwise that of a
+/// case that reaches the upstream.
 ///
 /// # Errors
 /// A target does not report its ledger, or the run was interrupted.
@@ -33,11 +32,11 @@ pub(crate) fn prove(
     let Some(request) = request.filter(|_| targets.len() > 1) else {
         return Ok(None);
     };
-    let before = begun(targets, place)?;
+    let before = ledger::begun(targets, place.interrupt)?;
     let bytes = render(request, &place.target.address.to_string(), None);
     let asked = enough(scenario);
     for _ in 0..asked {
-        // Earlier cases proved that there is a response; a missing one shows in the ledgers.
+        // Earlier cases proved that there is a response; the ledgers show if one is missing.
         let _ = exchange(
             &place.target,
             &bytes,
@@ -46,22 +45,13 @@ pub(crate) fn prove(
         );
         place.interrupt.check()?;
     }
-    let after = begun(targets, place)?;
-    let pairs = before.iter().zip(&after);
-    let seen: Vec<u64> = pairs
-        .map(|(before, after)| after.saturating_sub(*before))
-        .collect();
+    let after = ledger::begun(targets, place.interrupt)?;
+    let seen = ledger::gained(&before, &after);
     let sent = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
     Ok(Some(record(&seen, asked, &sent)))
 }
 
-/// Returns the number of requests that each target has begun to receive.
-fn begun(targets: &[Wire], place: &Place<'_>) -> Result<Vec<u64>, Abort> {
-    let of = |wire| ledger::of_target(wire, place.interrupt).map(|ledger| ledger.begun);
-    targets.iter().map(of).collect()
-}
-
-/// Returns a number of requests that is sufficient to reach each target.
+/// Returns a number of requests that is sufficient to reach every target.
 fn enough(scenario: &Scenario) -> u64 {
     let weights = scenario.weights.first();
     let parts = weights.and_then(|all| {
@@ -73,20 +63,16 @@ fn enough(scenario: &Scenario) -> u64 {
 }
 
 fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
-    let passed = seen.iter().all(|requests| *requests > 0);
-    let mut record = ParityCaseRecord {
-        name: format!("each of {} targets gets a request", seen.len()),
-        passed,
-        reached_upstream: true,
-        ..ParityCaseRecord::default()
-    };
-    if !passed {
+    let failure = seen.contains(&0).then(|| {
         let seen: Vec<String> = seen.iter().map(u64::to_string).collect();
-        record.sent = format!("{asked} times, one after the other:\n{sent}");
-        record.expected = "each target gets some of them".into();
-        record.received = format!("the targets got {}", seen.join(", "));
-    }
-    record
+        [
+            format!("{asked} times, one after the other:\n{sent}"),
+            "each target gets some of them".into(),
+            format!("the targets got {}", seen.join(", ")),
+        ]
+    });
+    let name = format!("each of {} targets gets a request", seen.len());
+    proof(name, true, failure)
 }
 
 #[cfg(test)]
@@ -95,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_weight_is_asked_often_enough() {
+    fn the_target_with_the_lowest_weight_gets_enough_requests() {
         let scenario = |weights: &str| -> Scenario {
             let text = format!(
                 "{{scenario: s, title: t, upstream: ping, targets: 2, {weights}routes: [{{name: r, path: /}}], \
@@ -108,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_never_asked_fails_the_proof() {
+    fn a_target_without_requests_fails_the_proof() {
         assert!(record(&[20, 1, 39], 60, "GET /\n").passed);
         let found = record(&[60, 0, 0], 60, "GET /\n");
         assert!(!found.passed);

@@ -2,8 +2,8 @@
 //! distribution of requests over targets, forwarding in parts, and the time until a change takes
 //! effect.
 //!
-//! This module sends requests and reads the upstream's ledger. It must not know trials or phases: a
-//! [`Place`] contains the addresses.
+//! This module sends requests and reads the upstream's ledger. It must not depend on trials or
+//! phases: a [`Place`] contains the addresses.
 
 pub(crate) mod buffering;
 mod load_balancing;
@@ -14,8 +14,9 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::{Request, Route, Scenario, When};
+use gatebench_model::{ParityCase, Request, Route, Scenario, When};
 use gatebench_net::trace::Nonce;
+use gatebench_net::workers::joined;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 use gatebench_testbed::{Interrupt, Wire};
 use gatebench_upstream::Snapshot;
@@ -23,6 +24,7 @@ use gatebench_upstream::Snapshot;
 use crate::abort::Abort;
 use crate::http_probe::{RESPONSE_TIMEOUT, Response, exchange, render, send, shorten};
 use crate::ledger;
+use crate::numbers::count;
 
 /// The maximum number of characters of a failed message that are kept.
 const SHOWN_CHARS: usize = 2_000;
@@ -35,7 +37,7 @@ const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
 /// The target and the upstream of the proof.
 pub(crate) struct Place<'a> {
-    /// The address to which requests are sent.
+    /// The target of the requests.
     pub(crate) target: Wire,
     /// The targets of the upstream, with their ledgers; empty for an upstream of the user. In that
     /// case, a request counts as having reached the upstream if the response carries the upstream's
@@ -45,25 +47,34 @@ pub(crate) struct Place<'a> {
     pub(crate) tag: u16,
     /// True for the proof after the load.
     pub(crate) is_after: bool,
-    /// True if the user configured the gateway. It may have further routes, so cases that are on
-    /// none of the scenario's routes are left out.
+    /// True if the user configured the gateway. The gateway may then have other routes, so cases
+    /// that are on none of the scenario's routes are left out.
     pub(crate) is_attached: bool,
     /// The interrupt of the run.
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// A request and its expected outcome.
-struct Case {
-    name: String,
-    request: Request,
-    reaches_upstream: bool,
-    /// The size of the body that the upstream must receive, if the case checks it.
-    upstream_body_bytes: Option<u64>,
+/// Returns the record of a case. `failure` contains what was sent, expected and received.
+pub(crate) fn proof(
+    name: impl Into<String>,
+    reached_upstream: bool,
+    failure: Option<[String; 3]>,
+) -> ParityCaseRecord {
+    let passed = failure.is_none();
+    let [sent, expected, received] = failure.unwrap_or_default();
+    ParityCaseRecord {
+        name: name.into(),
+        passed,
+        reached_upstream,
+        sent,
+        received,
+        expected,
+    }
 }
 
 /// Runs the scenario's cases against a gateway, and counts the routes that respond to the `samples`
-/// of the load's requests. It stops at the first case without a response, because a gateway that
-/// hangs would cost the timeout for each case.
+/// of the load's requests. It stops at the first case without a response, because each case would
+/// wait for the timeout if the gateway hangs.
 ///
 /// An attached gateway gets only the cases that are on routes of the scenario.
 ///
@@ -79,19 +90,13 @@ pub(crate) fn prove(
         .iter()
         .filter(|case| !place.is_after || case.when == When::Both)
         .filter(|case| !place.is_attached || scenario.route_of(&case.request.path).is_some());
-    let cases = due.map(|case| Case {
-        name: case.name.clone(),
-        request: case.request.clone(),
-        reaches_upstream: case.reaches_upstream,
-        upstream_body_bytes: case.upstream_body_bytes,
-    });
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord {
         routes_expected: count(scenario.routes.len()),
         ..ParityRecord::default()
     };
-    for case in cases {
-        let (proof, answered) = prover.prove(&case)?;
+    for case in due {
+        let (proof, answered) = prover.prove(case)?;
         record.cases.push(proof);
         if !answered {
             return Ok(record);
@@ -110,18 +115,18 @@ pub(crate) fn prove(
     Ok(record)
 }
 
-/// Returns one request for each route: a known one, or one for its prefix.
+/// Returns one request for each route: a known one, or otherwise one for its path.
 fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> {
     let known = requests_of_routes(scenario, samples);
     let request = |route: &Route| match known.get(route.name.as_str()) {
         Some(request) => (*request).clone(),
-        None => get(&route.path),
+        None => Request::new("GET", &route.path),
     };
     scenario.routes.iter().map(request).collect()
 }
 
-/// Returns the first request on each route, preferring those of the load to those of the cases. It
-/// looks up the route of each request, not the requests of each route, because there may be
+/// Returns the first request on each route, preferring those of the load to those of the cases. The
+/// route of each request is looked up, not the requests of each route, because there may be
 /// thousands of routes.
 fn requests_of_routes<'a>(
     scenario: &'a Scenario,
@@ -140,20 +145,14 @@ fn requests_of_routes<'a>(
 /// Checks HTTP/2 separately, because the load uses HTTP/2 and the cases use HTTP/1.1.
 fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     let agreed = target.agrees_on_http2(HANDSHAKE_TIMEOUT);
-    let mut record = ParityCaseRecord {
-        name: "HTTP/2 is negotiated by ALPN".into(),
-        passed: agreed.as_ref().is_ok_and(|agreed| *agreed),
-        ..ParityCaseRecord::default()
+    let received = match agreed {
+        Ok(true) => None,
+        Ok(false) => Some("no protocol is chosen".into()),
+        Err(error) => Some(error.to_string()),
     };
-    if !record.passed {
-        record.sent = "a TLS handshake that offers h2".into();
-        record.expected = "h2 is chosen".into();
-        record.received = match agreed {
-            Ok(_) => "no protocol is chosen".into(),
-            Err(error) => error.to_string(),
-        };
-    }
-    record
+    let sent = || "a TLS handshake that offers h2".into();
+    let failure = received.map(|received| [sent(), "h2 is chosen".into(), received]);
+    proof("HTTP/2 is negotiated by ALPN", false, failure)
 }
 
 /// Sends a sample of each request of the load directly to the upstream. There are no policies to
@@ -166,11 +165,12 @@ pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<Pa
             "the upstream itself responds to {} {}",
             request.method, request.path
         );
-        let case = Case {
+        let case = ParityCase {
             name,
             request: request.clone(),
             reaches_upstream: true,
             upstream_body_bytes: None,
+            when: When::Both,
         };
         let (proof, answered) = prover.prove(&case)?;
         record.cases.push(proof);
@@ -209,7 +209,8 @@ struct Prover<'a> {
     host: String,
     sequence: u64,
     ledger: Option<Snapshot>,
-    /// Requests since the ledger was read whose responses show that they reached the upstream.
+    /// The number of requests since the ledger was read whose responses show that they reached the
+    /// upstream.
     known: u64,
 }
 
@@ -225,7 +226,7 @@ impl<'a> Prover<'a> {
     }
 
     /// Runs a case. Returns its record, and whether there was a response.
-    fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Abort> {
+    fn prove(&mut self, case: &ParityCase) -> Result<(ParityCaseRecord, bool), Abort> {
         let before = self.body_bytes_seen(case)?;
         let (mut sent, mut response, mut reached) = self.ask(&case.request)?;
         if reached && !case.reaches_upstream && self.place.is_after {
@@ -250,17 +251,11 @@ impl<'a> Prover<'a> {
                 "the upstream sees {wanted} bytes of body, not {seen}"
             ));
         }
-        let mut record = ParityCaseRecord {
-            name: case.name.clone(),
-            passed: expected.is_empty(),
-            reached_upstream: reached,
-            ..ParityCaseRecord::default()
-        };
-        if !record.passed {
-            record.sent = shorten(&String::from_utf8_lossy(&sent), SHOWN_CHARS);
-            record.received = received(&response);
-            record.expected = expected.join("\n");
-        }
+        let failure = (!expected.is_empty()).then(|| {
+            let sent = shorten(&String::from_utf8_lossy(&sent), SHOWN_CHARS);
+            [sent, expected.join("\n"), received(&response)]
+        });
+        let record = proof(&case.name, reached, failure);
         Ok((record, response.is_ok()))
     }
 
@@ -285,11 +280,7 @@ impl<'a> Prover<'a> {
                     })
                 })
                 .collect();
-            let ended = asking.into_iter().flat_map(|it| {
-                it.join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            ended.collect()
+            asking.into_iter().flat_map(joined).collect()
         });
         let mut answering = came_back.iter().filter(|came| **came).count();
         self.known += answering as u64;
@@ -330,7 +321,7 @@ impl<'a> Prover<'a> {
 
     /// Returns the size of the body that the upstream received, if the case checks it and the
     /// upstream is gatebench's.
-    fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Abort> {
+    fn body_bytes_seen(&self, case: &ParityCase) -> Result<Option<u64>, Abort> {
         if case.upstream_body_bytes.is_none() {
             return Ok(None);
         }
@@ -371,21 +362,13 @@ fn received(response: &io::Result<Response>) -> String {
     }
 }
 
-fn get(path: &str) -> Request {
-    Request::new("GET", path)
-}
-
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
-    fn a_route_is_asked_by_the_loads_request_before_a_cases() {
+    fn requests_of_the_load_take_precedence_over_those_of_cases() {
         let text = "{scenario: s, title: t, upstream: ping, \
                     routes: [{repeat: 3, name: 'r{{ index }}', path: '/r{{ index }}'}], \
                     requests: [{path: /r2/ping}], \

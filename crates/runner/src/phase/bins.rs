@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_are_differences_and_what_is_not_seen_is_empty() {
+    fn bins_are_differences_and_unobserved_components_are_empty() {
         let glance = |at_ns, responses, cpu_ns| Glance {
             at_ns,
             responses,

@@ -18,8 +18,8 @@ const MEASURE_MAX: Duration = Duration::from_secs(2);
 const WARM_UP_MAX: Duration = Duration::from_millis(200);
 /// The length of the measurement in a smoke run.
 const SMOKE: Duration = Duration::from_millis(50);
-/// The worker number in the nonce of the request that determines sizes; no load generator has this
-/// many workers.
+/// The worker number in the nonce of the request that determines the sizes. No load generator has
+/// this many workers.
 const NOBODY: u8 = u8::MAX;
 
 /// Measures the rate if the plan requires it, with the sizes of the load's first request and its

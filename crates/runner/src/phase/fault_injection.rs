@@ -38,42 +38,36 @@ impl<'a> FaultInjection<'a> {
         Ok(Self {
             failure,
             interrupt,
-            before_load: seen(running, interrupt)?,
+            before_load: ledger::begun(&running.upstream(), interrupt)?,
             began: None,
             over: None,
             killed: None,
         })
     }
 
-    /// Starts or ends the failure of the first target at its time.
-    pub(crate) fn advance(&mut self, running: &mut Running, now_ns: u64) -> Result<(), Abort> {
-        if self.began.is_none() && now_ns >= self.failure.from.as_nanos() {
-            let mut seen = seen(running, self.interrupt)?;
+    /// Starts or ends the failure of the first target if its time has come, `at_ns` after the start
+    /// of the measurement.
+    pub(crate) fn advance(&mut self, running: &mut Running, at_ns: u64) -> Result<(), Abort> {
+        if self.began.is_none() && at_ns >= self.failure.from.as_nanos() {
+            let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
             self.start(running)?;
-            // The target still worked while the other ledgers were read, so the newer count is
-            // used.
+            // The target still worked while the ledgers were read, so its last count is used.
             if let Some((first, killed)) = seen.first_mut().zip(self.killed.as_ref()) {
                 *first = killed.begun;
             }
-            self.began = Some(Mark {
-                at_ns: now_ns,
-                seen,
-            });
+            self.began = Some(Mark { at_ns, seen });
             return Ok(());
         }
         if let Some(began) = &self.began
             && self.over.is_none()
-            && now_ns >= self.failure.until.as_nanos()
+            && at_ns >= self.failure.until.as_nanos()
         {
-            let mut seen = seen(running, self.interrupt)?;
+            let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
             if self.failure.how == Ill::Refusing {
                 // The target is down, so its count has not changed.
                 seen.insert(0, began.seen.first().copied().unwrap_or(0));
             }
-            self.over = Some(Mark {
-                at_ns: now_ns,
-                seen,
-            });
+            self.over = Some(Mark { at_ns, seen });
             return self.end(running);
         }
         Ok(())
@@ -123,29 +117,25 @@ impl<'a> FaultInjection<'a> {
         let Some((began, mut over)) = self.began.zip(self.over) else {
             return Ok(None);
         };
-        let end = seen(running, self.interrupt)?;
-        let during = gained(&began.seen, &over.seen);
+        let end = ledger::begun(&running.upstream(), self.interrupt)?;
+        let during = ledger::gained(&began.seen, &over.seen);
         if self.failure.how == Ill::Refusing
             && let Some(first) = over.seen.first_mut()
         {
             // The new process counts from zero.
             *first = 0;
         }
-        let before = gained(&self.before_load, &began.seen);
-        let after = gained(&over.seen, &end);
-        let targets: Vec<TargetShare> = before
-            .zip(during)
-            .zip(after)
-            .map(|((before, during), after)| TargetShare {
-                before,
-                during,
-                after,
-            })
-            .collect();
-        let saw: u64 = targets
-            .iter()
-            .map(|it| it.before + it.during + it.after)
-            .sum();
+        let before = ledger::gained(&self.before_load, &began.seen).into_iter();
+        let after = ledger::gained(&over.seen, &end);
+        let shares = before.zip(during).zip(after);
+        let share = |((before, during), after)| TargetShare {
+            before,
+            during,
+            after,
+        };
+        let targets: Vec<TargetShare> = shares.map(share).collect();
+        let of_target = |it: &TargetShare| it.before + it.during + it.after;
+        let saw: u64 = targets.iter().map(of_target).sum();
         Ok(Some(FailureRecord {
             how: self.failure.how.as_str().into(),
             by_ns: self.failure.by.map(|by| by.as_nanos()),
@@ -155,18 +145,4 @@ impl<'a> FaultInjection<'a> {
             targets,
         }))
     }
-}
-
-/// Returns the number of requests of each running target.
-pub(crate) fn seen(running: &Running, interrupt: &Interrupt) -> Result<Vec<u64>, Abort> {
-    let targets = running.upstream();
-    let saw = |target| ledger::of_target(target, interrupt).map(|ledger| ledger.begun);
-    targets.iter().map(saw).collect()
-}
-
-/// Returns the requests of each target between two times.
-pub(crate) fn gained(from: &[u64], to: &[u64]) -> std::vec::IntoIter<u64> {
-    let pairs = from.iter().zip(to);
-    let gained: Vec<u64> = pairs.map(|(from, to)| to.saturating_sub(*from)).collect();
-    gained.into_iter()
 }

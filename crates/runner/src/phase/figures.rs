@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
 use gatebench_model::Shape;
 use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, MachineFacts, PhaseRecord, Usage};
-use gatebench_studies::common::facts::{CurveMetric, Reason};
+use gatebench_studies::common::facts::Reason;
 use gatebench_studies::judge_load;
 use gatebench_testbed::probe::Sample;
 
 use super::samples::{Moment, PssAround};
 use super::{samples, timeline};
+use crate::numbers::count;
+use crate::outputs::JUDGED;
 use crate::progress::PhaseSummary;
 
-/// Judges a load outside a run, by the same gates as the loads of a run.
+/// Judges a load outside a run by the gates that apply to the loads of a run.
 pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -> Vec<Reason> {
     let record = record("load", shape, outcome, machine.clone());
     reasons(&record, &outcome.recordings)
@@ -21,16 +23,8 @@ pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -
 
 /// Judges a load by its record and its recordings.
 pub(crate) fn reasons(record: &PhaseRecord, recordings: &Recordings) -> Vec<Reason> {
-    let metrics = [
-        (CurveMetric::Response, Metric::Response),
-        (CurveMetric::Service, Metric::Service),
-        (CurveMetric::Lateness, Metric::Lateness),
-    ];
-    let histogram = |metric| of_responses(recordings, metric);
-    judge_load(
-        record,
-        metrics.map(|(word, metric)| (word, histogram(metric))),
-    )
+    let metrics = JUDGED.map(|(word, metric)| (word, of_responses(recordings, metric)));
+    judge_load(record, metrics)
 }
 
 /// Returns a phase's record with the figures of the engine and the machine.
@@ -60,7 +54,7 @@ fn engine_facts(outcome: &Outcome) -> EngineFacts {
     let workers = &outcome.workers;
     EngineFacts {
         backend: outcome.backend.as_str().into(),
-        workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
+        workers: count(workers.len()),
         cpu_ns: workers.iter().map(|worker| worker.cpu_ns).sum(),
         run_queue_wait_ns: workers.iter().map(|worker| worker.run_queue_wait_ns).sum(),
     }
@@ -84,14 +78,8 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
         sent: counts.sent,
         completed: counts.completed,
         completed_in_window: counts.completed_in_window,
-        by_class: classes
-            .filter(|(_, count)| *count > 0)
-            .map(|(class, count)| (class.as_str().into(), count))
-            .collect(),
-        errors: errors
-            .filter(|(_, count)| *count > 0)
-            .map(|(kind, count)| (kind.as_str().into(), count))
-            .collect(),
+        by_class: positive(classes.map(|(class, count)| (class.as_str(), count))),
+        errors: positive(errors.map(|(kind, count)| (kind.as_str(), count))),
         dropped: counts.dropped,
         queued_max: counts.queued_max,
         checks_failed,
@@ -100,6 +88,12 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,
     }
+}
+
+/// Returns the counts above 0, by name.
+fn positive(counts: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<String, u64> {
+    let positive = counts.filter(|(_, count)| *count > 0);
+    positive.map(|(name, count)| (name.into(), count)).collect()
 }
 
 /// Returns the exact sums of a load or a group.
@@ -150,8 +144,8 @@ pub(crate) fn usages(
         ("upstream", of(|moment| moment.upstream, 1)),
         ("engine", engine),
     ];
-    named
-        .into_iter()
+    let known = named.into_iter();
+    known
         .filter_map(|(name, usage)| Some((name.to_owned(), usage?)))
         .collect()
 }

@@ -60,12 +60,8 @@ fn route(name: &str, route: &EngineRoute) -> RouteRecord {
 pub(crate) fn figures(recording: &Recording) -> TimeFigures {
     let histogram: &Histogram<u64> = &recording.histogram;
     let value_at = |quantile| histogram.value_at_quantile(quantile);
-    time_figures(
-        histogram.len(),
-        recording.sum_ns,
-        recording.max_ns,
-        value_at,
-    )
+    let (sum_ns, max_ns) = (recording.sum_ns, recording.max_ns);
+    time_figures(histogram.len(), sum_ns, max_ns, value_at)
 }
 
 fn time_figures(

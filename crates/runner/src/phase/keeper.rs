@@ -1,5 +1,5 @@
-//! Threads that keep cores from idling. An idle virtual core returns to the host, and waking it
-//! takes from tens of microseconds to milliseconds, which would count as the gateway's time.
+//! Threads that keep cores from idling. A virtual core that idles returns to the host, and its
+//! wake-up takes tens of microseconds to milliseconds, which would count as the gateway's time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,17 +7,14 @@ use std::sync::mpsc;
 use std::thread::{self, Scope};
 
 use gatebench_net::turns::run_when_idle;
-use rustix::thread::{CpuSet, sched_setaffinity};
-
-/// Name of the threads.
-const NAME: &str = "keeper";
+use gatebench_net::workers::pin_to_core;
 
 /// Spins on each of these cores whenever nothing else runs there, until `over` is set. Returns when
 /// all threads spin.
 ///
 /// # Errors
-/// The system's error if a core cannot be kept awake. A thread on another core, or with a higher
-/// priority, would disturb the load, so it ends.
+/// The system's error if a core cannot be kept awake. The thread then ends, because it would
+/// disturb the load on another core or with a higher priority.
 pub(crate) fn keep_awake<'scope>(
     scope: &'scope Scope<'scope, '_>,
     cores: &[usize],
@@ -27,13 +24,9 @@ pub(crate) fn keep_awake<'scope>(
     for core in cores.iter().copied() {
         let is_set_up = is_set_up.clone();
         let spin = move || {
-            let mut set = CpuSet::new();
-            set.set(core);
-            let ready = sched_setaffinity(None, &set)
-                .map_err(io::Error::from)
-                .and_then(|()| run_when_idle());
+            let ready = pin_to_core(core).and_then(|()| run_when_idle());
             let spins = ready.is_ok();
-            // The receiver is gone if another core has failed.
+            // The receiver no longer exists if another core has failed.
             let _ = is_set_up.send(ready);
             drop(is_set_up);
             while spins && !over.load(Ordering::Relaxed) {
@@ -41,7 +34,7 @@ pub(crate) fn keep_awake<'scope>(
             }
         };
         thread::Builder::new()
-            .name(NAME.into())
+            .name("keeper".into())
             .spawn_scoped(scope, spin)?;
     }
     drop(is_set_up);

@@ -2,8 +2,8 @@
 //!
 //! [`measure`] runs the load generator on its own thread. The watch, the scrapes, the calls to an
 //! admin interface and the profile each have another thread. In [`external`], an external load
-//! generator replaces the built-in one. A phase must not know the order of a trial or how the plan
-//! was made: it gets a context, the running parts of a trial, and the load.
+//! generator replaces the built-in one. A phase must not depend on the order of a trial or on how
+//! the plan was made: its inputs are a context, the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod bins;
@@ -24,19 +24,16 @@ mod warming;
 mod watch;
 mod wire_facts;
 
-use std::io;
-use std::panic;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use gatebench_engine::{Load, Metric, Outcome, Protocol, Target};
 use gatebench_model::{Phase, Shape};
 use gatebench_net::tls::SettingsError;
-use gatebench_store::{
-    AdminLoadRecord, LedgerDelta, PhaseRecord, RequestsRow, SeriesRow, TaggedInterval, TraceCounts,
-};
+use gatebench_net::workers::joined;
+use gatebench_store::{AdminLoadRecord, LedgerDelta, PhaseRecord, TraceCounts, WireFacts};
 use gatebench_studies::throughput_per_second;
 use gatebench_testbed::probe::{Outside, Profile, ProfileError};
 use gatebench_testbed::{DriverError, Running, Wire};
@@ -56,6 +53,7 @@ use reconfiguration::Reconfiguration;
 use samples::{PssAround, Samplers};
 use scrape::{Scrape, Scraping};
 use tap::Tap;
+pub(crate) use timeline::Timed;
 use timeline::{Onlooker, Timeline};
 use trace::Seen;
 use warming::Warming;
@@ -64,9 +62,7 @@ use watch::{Shared, Watch, Watched};
 /// A phase that was measured.
 pub(crate) struct Measured {
     pub(crate) record: PhaseRecord,
-    pub(crate) histograms: Vec<TaggedInterval>,
-    pub(crate) series: Vec<SeriesRow>,
-    pub(crate) requests: Vec<RequestsRow>,
+    pub(crate) timed: Timed,
     pub(crate) summary: PhaseSummary,
     /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
@@ -87,7 +83,7 @@ pub(crate) struct Loading<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// The results of a load, from which its record is computed.
+/// The results of a load before its record is computed.
 struct Raw {
     outcome: Outcome,
     /// The loads of its groups.
@@ -120,8 +116,9 @@ pub(crate) fn measure(
     let feed = feed.map(|it| it.load(&phase.name, &load.groups));
     let measure_ns = phase.measure.as_nanos();
     let tap = feed.as_ref().map(|it| Tap::new(it, &shared, measure_ns));
-    let stretch_seconds = stretch_seconds(context, phase);
-    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds, tap).seen_by(Onlooker {
+    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds(context, phase));
+    timeline.tap = tap;
+    timeline.onlooker = Some(Onlooker {
         observer: context.observer,
         phase: &phase.name,
         measure_ns,
@@ -133,20 +130,24 @@ pub(crate) fn measure(
         scraping: scraping(context, running, phase, tap),
         calling: Calling::of(context, running, phase),
         profiling: Profiling::of(context, &samplers, loading),
-        kept_awake: match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
-            true => context.gateway_cores(),
-            false => &[],
-        },
+        kept_awake: kept_awake(context, phase),
     };
-    let mut watch = watch(context, running, &mut samplers, &shared, phase, warming)?;
-    watch.tap = tap;
+    let watch = watch(
+        context,
+        running,
+        &mut samplers,
+        &shared,
+        phase,
+        warming,
+        tap,
+    )?;
     if phase.side_by_side {
         context.meet()?;
     }
-    let run = run_watched(&load, &shared, &mut timeline, watch, companions);
+    let run = run_watched(context, &load, &shared, &mut timeline, watch, companions);
     let abort = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
-    let outcome = undisturbed(run.outcome, run.kept_awake, context);
-    let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
+    let in_phase = |failure: Failure| failure.in_phase(&phase.name);
+    let outcome = run.outcome.map_err(in_phase)?;
     let mut after = match &abort {
         None => ledger::read(&running.upstream(), context.interrupt)?,
         // An interrupted load lacks some responses.
@@ -171,8 +172,8 @@ pub(crate) fn measure(
     let mut measured = assemble(context, loading, raw, timeline, tap);
     measured.abort = abort;
     measured.record.admin = run.admin;
-    let failed = |error: ProfileError| Failure::from(&error).in_phase(&phase.name);
-    measured.profile = run.profile.transpose().map_err(failed)?;
+    let profile = run.profile.transpose();
+    measured.profile = profile.map_err(|error| in_phase(Failure::from(&error)))?;
     Ok(measured)
 }
 
@@ -184,6 +185,7 @@ fn watch<'a>(
     shared: &'a Shared,
     phase: &'a Phase,
     warming: Warming<'a>,
+    tap: Option<Tap<'a>>,
 ) -> Result<Watch<'a>, Abort> {
     let failure = phase.failure.as_ref().filter(|_| context.gateway.is_some());
     let fault_injection = failure.map(|it| FaultInjection::new(it, running, context.interrupt));
@@ -196,7 +198,7 @@ fn watch<'a>(
         observer: context.observer,
         warming,
         measure_ns: phase.measure.as_nanos(),
-        tap: None,
+        tap,
         late_glances: 0,
         reconfiguration: context
             .gateway
@@ -217,8 +219,11 @@ fn stretch_seconds(context: &TrialContext<'_>, phase: &Phase) -> u32 {
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
-/// Returns the reason for an early end if the partial load is kept, because every second of a soak
-/// counts, and every sample of a profile.
+/// Returns the reason for an early end if the partial load is kept: every second of a soak and
+/// every sample of a profile is useful.
+///
+/// # Errors
+/// The reason, if the partial load is discarded.
 fn ended_by(
     context: &TrialContext<'_>,
     watched: &Watched,
@@ -226,14 +231,13 @@ fn ended_by(
     phase: &Phase,
 ) -> Result<Option<Abort>, Abort> {
     let death = watched.death.clone();
-    let abort = if context.interrupt.is_raised() {
-        Some(Abort::Interrupted)
-    } else {
-        death.map(|death| death.in_phase(&phase.name).into())
+    let abort = match context.interrupt.is_raised() {
+        true => Some(Abort::Interrupted),
+        false => death.map(|death| death.in_phase(&phase.name).into()),
     };
     let has_samples = matches!(profile, Some(Ok(_)));
-    let says_something = context.plan.study.is_in_segments() || has_samples;
-    let is_worth_keeping = says_something && watched.moments.len() > 1;
+    let is_of_use = context.plan.study.is_in_segments() || has_samples;
+    let is_worth_keeping = is_of_use && watched.moments.len() > 1;
     match abort {
         Some(abort) if !is_worth_keeping => Err(abort),
         abort => Ok(abort),
@@ -297,6 +301,14 @@ fn scraping<'a>(
     })
 }
 
+/// Returns the cores that must not idle during a phase.
+fn kept_awake<'a>(context: &TrialContext<'a>, phase: &Phase) -> &'a [usize] {
+    match phase.keep_awake && !context.plan.placement.gateway_is_elsewhere {
+        true => context.gateway_cores(),
+        false => &[],
+    }
+}
+
 /// The activities during a load, each on a separate thread; the watch is not among them.
 struct Companions<'a> {
     /// Fetches metrics.
@@ -311,17 +323,17 @@ struct Companions<'a> {
 
 /// The outcome of the load generator, and the results of the activities during the load.
 struct Run {
-    outcome: Result<Outcome, gatebench_engine::EngineError>,
+    outcome: Result<Outcome, Failure>,
     watched: Watched,
     scrapes: Vec<Scrape>,
     admin: Option<AdminLoadRecord>,
     profile: Option<Result<Profile, ProfileError>>,
-    kept_awake: io::Result<()>,
 }
 
 /// Runs the load generator on this thread, and the watch and each other activity on a separate
 /// thread.
 fn run_watched(
+    context: &TrialContext<'_>,
     load: &Load,
     shared: &Shared,
     timeline: &mut Timeline<'_>,
@@ -342,31 +354,19 @@ fn run_watched(
             timeline.take(worker, interval);
         });
         drop(over);
+        let outcome = kept_awake
+            .map_err(|error| Failure::of_keeper(&error))
+            .and_then(|()| {
+                outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))
+            });
         Run {
             outcome,
             watched: joined(watching),
             scrapes: joined(scraping),
             admin: joined(calling),
             profile: joined(profiling),
-            kept_awake,
         }
     })
-}
-
-/// Returns the load generator's outcome, or the error of keeping the gateway's cores awake.
-fn undisturbed(
-    outcome: Result<Outcome, gatebench_engine::EngineError>,
-    kept_awake: io::Result<()>,
-    context: &TrialContext<'_>,
-) -> Result<Outcome, Failure> {
-    kept_awake.map_err(|error| Failure::of_keeper(&error))?;
-    outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))
-}
-
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 /// Signals the end of the load to the watch on drop, even if the load generator panics.
@@ -378,7 +378,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Counts the responses by the nonces that they carry.
+/// Counts the responses by their nonces.
 fn trace_counts(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,
@@ -406,45 +406,36 @@ fn assemble(
     timeline: Timeline<'_>,
     tap: Option<Tap<'_>>,
 ) -> Measured {
-    let Raw {
-        outcome,
-        shapes,
-        watched,
-        scrapes,
-        pss,
-        outside,
-        ledger,
-        responses,
-    } = raw;
-    let ledger = ledger.as_ref();
+    let (outcome, watched) = (raw.outcome, raw.watched);
+    let ledger = raw.ledger.as_ref();
     let gained = ledger.map(|(before, after)| ledger::delta(before, after));
-    let connections = outcome.counts.connections_opened;
     let phase = loading.phase;
     let moments = &watched.moments;
     let machine = samples::machine(moments, &context.cores());
     let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
     let measure_ns = of_engine.measure_ns;
-    let timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
-    let mut series = timed.series;
-    scrape::into_series(&scrapes, &mut series);
-    let engine = own_usage(moments, &pss, &of_engine.engine, measure_ns);
+    let mut timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
+    scrape::into_series(&raw.scrapes, &mut timed.series);
+    let engine = own_usage(moments, &raw.pss, &of_engine.engine, measure_ns);
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
-        groups: groups::records(&outcome, &shapes),
+        groups: groups::records(&outcome, &raw.shapes),
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
-        trace: trace_counts(context, loading, &outcome, responses, gained.as_ref()),
-        usage: usages(moments, &pss, engine),
+        trace: trace_counts(context, loading, &outcome, raw.responses, gained.as_ref()),
+        usage: usages(moments, &raw.pss, engine),
         ledger: gained.unwrap_or_default(),
         change: watched.change,
         failure: watched.failure,
         side_by_side: phase.side_by_side && context.lockstep.is_some(),
-        own_metrics: scrape::record(&scrapes),
-        wire: Some(wire_facts::facts(
-            responses,
-            connections,
-            ledger,
-            outside.as_ref(),
-        )),
+        own_metrics: scrape::record(&raw.scrapes),
+        wire: Some(WireFacts {
+            responses: raw.responses,
+            client_connections: outcome.counts.connections_opened,
+            upstream: ledger.map(|(before, after)| wire_facts::upstream(before, after)),
+            gateway: raw
+                .outside
+                .map(|(before, after)| wire_facts::gateway(&before, &after)),
+        }),
         adaptive_warm_up: watched.warm_up,
         bins: bins::record(&watched.glances),
         ..of_engine
@@ -457,9 +448,7 @@ fn assemble(
     let summary = summary(&record, throughput_per_second(&record), response_p50_ns);
     Measured {
         record,
-        histograms: timed.histograms,
-        series,
-        requests: timed.requests,
+        timed,
         summary,
         profile: None,
         abort: None,

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::{Flame, Stacks};
-use gatebench_net::clock;
 use gatebench_testbed::probe::{Profile, ProfileError, Profiler};
 use gatebench_testbed::{Interrupt, Urgency};
 
@@ -23,7 +21,8 @@ const NAP: Duration = Duration::from_millis(5);
 /// of stacks.
 const READING: Duration = Duration::from_secs(2);
 
-/// The longest time to read [`SAMPLES_MIN`] samples, because perf starts slowly on a busy machine.
+/// The maximum time for reading [`SAMPLES_MIN`] samples, because perf starts slowly on a busy
+/// machine.
 const READING_MAX: Duration = Duration::from_secs(10);
 
 /// The smallest number of samples of a useful profile.
@@ -61,15 +60,12 @@ impl<'a> Profiling<'a> {
     /// After an interrupt, it reads only the samples that can be read quickly.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
-        if shared.over.load(Ordering::Acquire) {
+        if shared.is_over() {
             return None;
         }
-        let Flame {
-            samples_per_second,
-            stacks,
-        } = self.flame;
-        let is_unwound = stacks == Stacks::Dwarf;
-        let profiler = Profiler::start(&self.processes, samples_per_second, is_unwound, &self.data);
+        let rate = self.flame.samples_per_second;
+        let is_unwound = self.flame.stacks == Stacks::Dwarf;
+        let profiler = Profiler::start(&self.processes, rate, is_unwound, &self.data);
         Some(profiler.and_then(|profiler| {
             self.wait_until(shared, self.measure_ns);
             let seen = OnceLock::new();
@@ -77,8 +73,7 @@ impl<'a> Profiling<'a> {
         }))
     }
 
-    /// Reports whether reading has taken long enough since the user's interrupt, whose time is in
-    /// `seen`.
+    /// Reports whether reading must end after the user's interrupt, whose time is in `seen`.
     fn is_impatient(&self, seen: &OnceLock<Instant>, samples: u64) -> bool {
         match self.interrupt.urgency() {
             Urgency::None => false,
@@ -93,10 +88,11 @@ impl<'a> Profiling<'a> {
     /// Waits until this long after the start of the measurement, or until the load is over.
     fn wait_until(&self, shared: &Shared, after_begin_ns: u64) {
         let has_come = || {
-            let begin_ns = shared.begin_ns();
-            begin_ns.is_some_and(|begin_ns| clock::now_ns() >= begin_ns + after_begin_ns)
+            shared
+                .since_begin_ns()
+                .is_some_and(|it| it >= after_begin_ns)
         };
-        while !has_come() && !shared.over.load(Ordering::Acquire) {
+        while !has_come() && !shared.is_over() {
             thread::sleep(NAP);
         }
     }

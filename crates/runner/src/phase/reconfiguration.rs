@@ -9,8 +9,8 @@ use gatebench_net::clock;
 use gatebench_store::{ChangeRecord, WeighedRecord};
 use gatebench_testbed::{Interrupt, Running};
 
-use super::fault_injection::{gained, seen};
 use crate::abort::Abort;
+use crate::ledger;
 use crate::parity::propagation::Propagation;
 
 /// The running changes of a phase.
@@ -55,10 +55,10 @@ impl<'a> Reconfiguration<'a> {
         })
     }
 
-    /// Makes the change whose time has come, `since_ns` after the start of the measurement.
+    /// Makes the change that is due `since_ns` after the start of the measurement, if there is one.
     pub(crate) fn advance(&mut self, running: &mut Running, since_ns: u64) -> Result<(), Abort> {
         if !self.weights.is_empty() && self.seen.is_none() {
-            self.seen = Some(seen(running, self.interrupt)?);
+            self.seen = Some(ledger::begun(&running.upstream(), self.interrupt)?);
         }
         if self.due.front().is_none_or(|at| at.as_nanos() > since_ns) {
             return Ok(());
@@ -88,11 +88,11 @@ impl<'a> Reconfiguration<'a> {
         let Some(before) = &self.seen else {
             return Ok(());
         };
-        let now = seen(running, self.interrupt)?;
+        let now = ledger::begun(&running.upstream(), self.interrupt)?;
         let weights = self.weights.iter().cycle().nth(self.weighed.len());
         self.weighed.push(WeighedRecord {
             weights: weights.cloned().unwrap_or_default(),
-            requests: gained(before, &now).collect(),
+            requests: ledger::gained(before, &now),
         });
         self.seen = Some(now);
         Ok(())

@@ -3,9 +3,10 @@
 //!
 //! The load generator publishes the time of its first request, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
-//! 0.1 ms late, on a busy core up to a few milliseconds. Each usage covers the time between its own
-//! samples, so the only error is that the window is shifted by this delay.
+//! 0.1 ms late, or a few milliseconds late on a busy core. Each usage covers the time between its
+//! own samples, so the only error is that the window is shifted by this delay.
 
+use gatebench_net::clock;
 use gatebench_store::{
     CoreFrequency, CoreUsage, FrequencyRange, MachineFacts, SeriesUsage, Throttling, Usage,
 };
@@ -13,12 +14,11 @@ use gatebench_testbed::probe::{
     Accounting, FrequencySource, MachineSample, Outside, Sample, Sampler, Scope, SoftirqPayer,
     foreign_cpu_ns,
 };
-
-use gatebench_net::clock;
 use gatebench_testbed::{GatewaySampler, Running};
 
 use super::bins::Glance;
 use crate::context::TrialCores;
+use crate::numbers::count;
 
 /// All samples taken at one time.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +94,7 @@ impl Samplers {
         }
     }
 
-    /// Reads figures of the load that cost little, after this number of responses.
+    /// Reads the figures that can be read at little cost, after this number of responses.
     pub(crate) fn glance(&self, responses: u64) -> Glance {
         Glance {
             at_ns: clock::now_ns(),
@@ -119,7 +119,8 @@ impl Samplers {
         self.gateway.as_ref().map(GatewaySampler::outside)
     }
 
-    /// Reads figures for which the kernel walks every page. This is too slow during a measurement.
+    /// Reads the proportional set sizes. The kernel walks every page for them, which is too slow
+    /// during a measurement.
     pub(crate) fn pss(&self) -> Pss {
         let gateway = self.gateway.as_ref().and_then(GatewaySampler::pss_bytes);
         let upstream = self.upstream.as_ref().and_then(Sampler::pss_bytes);
@@ -166,7 +167,7 @@ fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
 }
 
 /// Returns the usage of a component between two samples, and its resources at the second one.
-pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
+fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     SeriesUsage {
         cpu_ns: to.cpu_ns - from.cpu_ns,
         rss_anon_bytes: to.rss_anon_bytes,
@@ -176,7 +177,17 @@ pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     }
 }
 
-/// Returns what the machine did between the first and the last sample.
+/// Returns the usage of gateway, load generator and upstream between two moments.
+pub(crate) fn steps(from: &Moment, to: &Moment) -> [Option<SeriesUsage>; 3] {
+    let part = |of: fn(&Moment) -> Option<Sample>| Some(step(&of(from)?, &of(to)?));
+    [
+        part(|it| it.gateway),
+        part(|it| Some(it.own)),
+        part(|it| it.upstream),
+    ]
+}
+
+/// Returns the state of the machine between the first and the last moment.
 pub(crate) fn machine(moments: &[Moment], cores: &TrialCores) -> MachineFacts {
     machine_where(moments, cores, Accounting::of_this_machine().softirq)
 }
@@ -199,7 +210,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
     let cores = &cores.all[..];
     MachineFacts {
         window_ns: after.at_ns - before.at_ns,
-        cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
+        cores: count(cores.len()),
         steal_ns: after.steal_ns(cores).saturating_sub(before.steal_ns(cores)),
         throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
         foreign_cpu_ns: foreign_cpu_ns(cores, before, after, ours_ns, payer),
@@ -319,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_are_of_the_gateways_cores_at_every_moment() {
+    fn frequencies_are_those_of_the_gateways_cores() {
         let moment = |frequencies_khz: &[u64]| Moment {
             frequencies_khz: frequencies_khz.into(),
             ..Moment::default()

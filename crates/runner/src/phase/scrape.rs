@@ -3,19 +3,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Request;
 use gatebench_model::gateway::OwnMetrics;
-use gatebench_net::clock;
 use gatebench_store::{OwnMetricsRecord, SeriesRow};
 use gatebench_testbed::{Interrupt, Wire};
 
 use super::tap::Tap;
 use super::watch::Shared;
-use crate::http_probe::{exchange, render};
+use crate::http_probe::send;
+use crate::numbers::nanos;
 
 /// The interval between checks for the end of the load.
 const NAP: Duration = Duration::from_millis(20);
@@ -52,16 +51,16 @@ impl Scraping<'_> {
     pub(crate) fn run(&self, shared: &Shared) -> Vec<Scrape> {
         let mut all = Vec::new();
         let mut due_ns = 0;
-        while !shared.over.load(Ordering::Acquire) && due_ns < self.measure_ns {
-            match self.since_begin_ns(shared).filter(|it| *it >= due_ns) {
+        while !shared.is_over() && due_ns < self.measure_ns {
+            match shared.since_begin_ns().filter(|it| *it >= due_ns) {
                 Some(since_ns) => {
                     let second = u32::try_from(since_ns / SECOND_NS).unwrap_or(u32::MAX);
                     let scrape = self.fetch(second, shared);
                     if let Some(tap) = &self.tap {
-                        tap.own(scrape.requests, &scrape.pools);
+                        tap.feed.own(scrape.requests, &scrape.pools);
                     }
                     all.push(scrape);
-                    let since_ns = self.since_begin_ns(shared).unwrap_or(since_ns);
+                    let since_ns = shared.since_begin_ns().unwrap_or(since_ns);
                     due_ns = next_due_ns(since_ns, self.every_ns);
                 }
                 None => thread::sleep(NAP),
@@ -70,27 +69,18 @@ impl Scraping<'_> {
         all
     }
 
-    /// Returns the time since the start of the measurement; none before the start.
-    fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
-        clock::now_ns().checked_sub(shared.begin_ns()?)
-    }
-
     fn fetch(&self, second: u32, shared: &Shared) -> Scrape {
         let request = Request::new("GET", &self.metrics.path);
-        let bytes = render(&request, &self.address.to_string(), None);
         let (wire, began) = (Wire::plain(self.address), Instant::now());
         let responses = shared.completed();
-        let response = exchange(&wire, &bytes, false, self.interrupt);
-        let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let response = send(&wire, &request, None, self.interrupt);
+        let took_ns = nanos(began.elapsed());
         let response = response.ok().filter(|it| it.status == 200);
         let bytes = response.as_ref().map_or(0, |it| it.body_bytes as u64);
         // A partial body gives no sum.
         let whole = response.filter(|it| it.body.len() == it.body_bytes);
         let body = whole.map(|it| it.body).unwrap_or_default();
         let text = String::from_utf8_lossy(&body);
-        let OwnMetrics {
-            requests, labels, ..
-        } = self.metrics;
         let pools = self.metrics.pools.iter().filter_map(|pool| {
             let held = sum(&text, &pool.metric, &pool.labels)?;
             Some((pool.series(), held))
@@ -99,14 +89,15 @@ impl Scraping<'_> {
             second,
             took_ns,
             bytes,
-            requests: sum(&text, requests, labels),
+            requests: sum(&text, &self.metrics.requests, &self.metrics.labels),
             responses,
             pools: pools.collect(),
         }
     }
 }
 
-/// Returns the time of the next fetch. Like Prometheus, it skips fetches during a slow response.
+/// Returns the time of the next fetch. As in Prometheus, fetches that are due during a slow
+/// response are skipped.
 fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
     (since_ns / every_ns + 1) * every_ns
 }
@@ -141,14 +132,11 @@ fn has_label(labels: &str, label: &str) -> bool {
 
 /// Returns the record of all fetches; none if there are none.
 pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
-    let counted = || {
-        all.iter()
-            .filter_map(|it| Some((it.requests?, it.responses)))
-    };
-    let (first, last) = (
-        counted().next().unwrap_or_default(),
-        counted().next_back().unwrap_or_default(),
-    );
+    let mut counted = all
+        .iter()
+        .filter_map(|it| Some((it.requests?, it.responses)));
+    let first = counted.next().unwrap_or_default();
+    let last = counted.next_back().unwrap_or(first);
     (!all.is_empty()).then(|| OwnMetricsRecord {
         scrapes: all.len() as u64,
         failed: all.iter().filter(|it| it.requests.is_none()).count() as u64,
@@ -162,7 +150,7 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
 /// Adds the metrics to the series row of the same second. If a second has several fetches, the
 /// first one is used.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
-    // A day has 86,400 rows and fetches, so they are matched by key. Of equal keys, the last one
+    // A day has 86,400 rows and fetches, so they are matched by key. The last one of equal keys
     // stays.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
@@ -241,7 +229,7 @@ mod tests {
 
     /// A linear search for each row would take minutes.
     #[test]
-    fn a_day_of_them_finds_its_seconds() {
+    fn fetches_of_a_day_are_matched_to_their_seconds() {
         const DAY_SECONDS: u32 = 86_400;
         let scrape = |second, requests| Scrape {
             second,

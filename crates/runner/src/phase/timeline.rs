@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gatebench_engine::{Class, HIGHEST_NS, Interval, Metric};
 use gatebench_stats::is_trustworthy;
-use gatebench_store::{Histogram, LiveSecond, RequestsRow, SeriesRow, TaggedInterval};
+use gatebench_store::{Histogram, LiveSecond, RequestsRow, SeriesRow, SeriesUsage, TaggedInterval};
 
-use super::samples::{Moment, step};
+use super::samples::{Moment, steps};
 use super::tap::Tap;
 use crate::merge::Merge;
 use crate::outputs::row_of;
@@ -19,9 +19,10 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) struct Timeline<'a> {
     merge: Merge,
     /// The outputs, if there are any.
-    tap: Option<Tap<'a>>,
-    onlooker: Option<Onlooker<'a>>,
-    done: Vec<Second>,
+    pub(crate) tap: Option<Tap<'a>>,
+    pub(crate) onlooker: Option<Onlooker<'a>>,
+    /// The seconds, merged over the workers, without the usage that is sampled.
+    rows: Vec<SeriesRow>,
     requests: Vec<RequestsRow>,
     /// The number of seconds in each histogram.
     stretch_seconds: u32,
@@ -39,41 +40,31 @@ pub(crate) struct Onlooker<'a> {
 /// The histograms of a stretch of seconds.
 type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
-/// A second, merged over the workers.
-#[derive(Debug)]
-struct Second {
-    number: u32,
-    completed: u64,
-    failed: u64,
-    engine_cpu_ns: u64,
-    response_p50_ns: Option<u64>,
-    response_p99_ns: Option<u64>,
-}
-
 /// The results of a load over time.
+#[derive(Default)]
 pub(crate) struct Timed {
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
     pub(crate) requests: Vec<RequestsRow>,
 }
 
-impl<'a> Timeline<'a> {
+impl Timed {
+    /// Adds the results of the next load.
+    pub(crate) fn extend(&mut self, next: Self) {
+        self.histograms.extend(next.histograms);
+        self.series.extend(next.series);
+        self.requests.extend(next.requests);
+    }
+}
+
+impl Timeline<'_> {
     /// Creates a timeline that merges the histograms of this number of seconds, because a day must
     /// not need more memory than a minute.
-    pub(crate) fn new(workers: usize, stretch_seconds: u32, tap: Option<Tap<'a>>) -> Self {
+    pub(crate) fn new(workers: usize, stretch_seconds: u32) -> Self {
         Self {
             merge: Merge::new(workers),
-            tap,
             stretch_seconds: stretch_seconds.max(1),
             ..Self::default()
-        }
-    }
-
-    /// The timeline that reports each second to an observer.
-    pub(crate) fn seen_by(self, onlooker: Onlooker<'a>) -> Self {
-        Self {
-            onlooker: Some(onlooker),
-            ..self
         }
     }
 
@@ -94,11 +85,11 @@ impl<'a> Timeline<'a> {
             let histogram = recordings.entry((metric, class)).or_insert_with(empty);
             add(histogram, &recording.histogram);
         }
-        let second = Second::of(interval);
+        let row = second(interval);
         if let Some(onlooker) = &self.onlooker {
-            onlooker.see(&second);
+            onlooker.see(&row);
         }
-        self.done.push(second);
+        self.rows.push(row);
         self.requests.push(row_of(interval));
         if let Some(tap) = &self.tap {
             tap.second(interval);
@@ -119,17 +110,20 @@ impl<'a> Timeline<'a> {
         for interval in self.merge.rest() {
             self.close(&interval);
         }
-        let rows = self.done.iter().filter(|it| it.starts_within(measure_ns));
-        let rows = rows.map(|second| second.row(phase, moments)).collect();
+        let mut series = self.rows;
+        series.retain(|row| is_measured(row, measure_ns));
+        for row in &mut series {
+            row.phase = phase.into();
+            sample_usage(row, moments);
+        }
         let stretch_ns = u64::from(self.stretch_seconds) * SECOND_NS;
-        let mut intervals = Vec::new();
+        let mut histograms = Vec::new();
         for (stretch, recordings) in self.stretches {
             let start_ns = (u64::from(stretch) * stretch_ns).min(measure_ns);
             let measured_ns = (measure_ns - start_ns).min(stretch_ns);
-            let duration_ns = if measured_ns > 0 {
-                measured_ns
-            } else {
-                drained_ns
+            let duration_ns = match measured_ns {
+                0 => drained_ns,
+                measured_ns => measured_ns,
             };
             let tagged = |((metric, class), histogram): ((Metric, Class), _)| TaggedInterval {
                 tag: format!("{phase}.{}.{}", metric.as_str(), class.as_str()),
@@ -137,83 +131,71 @@ impl<'a> Timeline<'a> {
                 duration_ns,
                 histogram,
             };
-            intervals.extend(recordings.into_iter().map(tagged));
+            histograms.extend(recordings.into_iter().map(tagged));
         }
-        let requests = self.requests.into_iter().map(|row| RequestsRow {
-            phase: phase.into(),
-            ..row
-        });
+        for row in &mut self.requests {
+            row.phase = phase.into();
+        }
         Timed {
-            histograms: intervals,
-            series: rows,
-            requests: requests.collect(),
+            histograms,
+            series,
+            requests: self.requests,
         }
     }
 }
 
 impl Onlooker<'_> {
-    fn see(&self, second: &Second) {
-        if second.starts_within(self.measure_ns) {
+    fn see(&self, row: &SeriesRow) {
+        if is_measured(row, self.measure_ns) {
             self.observer.observe(Progress::Second(LiveSecond {
                 phase: self.phase.to_owned(),
-                second: second.number,
-                completed: second.completed,
-                failed: second.failed,
-                response_p50_ns: second.response_p50_ns,
-                response_p99_ns: second.response_p99_ns,
+                second: row.second,
+                completed: row.completed,
+                failed: row.failed,
+                response_p50_ns: row.response_p50_ns,
+                response_p99_ns: row.response_p99_ns,
             }));
         }
     }
 }
 
-impl Second {
-    /// Reports whether it belongs to the measurement, and not to the drain.
-    fn starts_within(&self, measure_ns: u64) -> bool {
-        u64::from(self.number) * SECOND_NS < measure_ns
-    }
+/// Reports whether a second belongs to the measurement, and not to the drain.
+fn is_measured(row: &SeriesRow, measure_ns: u64) -> bool {
+    u64::from(row.second) * SECOND_NS < measure_ns
+}
 
-    fn of(interval: &Interval) -> Self {
-        let mut response = empty();
-        for (metric, class, recording) in interval.recordings() {
-            if metric == Metric::Response && class != Class::Failed {
-                add(&mut response, &recording.histogram);
-            }
-        }
-        let counts = &interval.counts;
-        Self {
-            number: interval.second,
-            completed: counts.completed_in_window,
-            failed: counts.errors.iter().sum::<u64>() + counts.responses_failing_checks,
-            engine_cpu_ns: interval.cpu_ns,
-            response_p50_ns: percentile(&response, 0.5),
-            response_p99_ns: percentile(&response, 0.99),
+/// Returns the row of a second, whose only usage is the CPU time of the load generator's workers.
+fn second(interval: &Interval) -> SeriesRow {
+    let mut response = empty();
+    for (metric, class, recording) in interval.recordings() {
+        if metric == Metric::Response && class != Class::Failed {
+            add(&mut response, &recording.histogram);
         }
     }
+    let counts = &interval.counts;
+    SeriesRow {
+        second: interval.second,
+        completed: counts.completed_in_window,
+        failed: counts.errors.iter().sum::<u64>() + counts.responses_failing_checks,
+        response_p50_ns: percentile(&response, 0.5),
+        response_p99_ns: percentile(&response, 0.99),
+        engine: Some(SeriesUsage {
+            cpu_ns: interval.cpu_ns,
+            ..SeriesUsage::default()
+        }),
+        ..SeriesRow::default()
+    }
+}
 
-    fn row(&self, phase: &str, moments: &[Moment]) -> SeriesRow {
-        let at = self.number as usize;
-        let (from, to) = (moments.get(at), moments.get(at + 1));
-        let both = from.zip(to);
-        let engine = both.map(|(from, to)| {
-            // Only the CPU time of the workers, because the process has other threads as well.
-            gatebench_store::SeriesUsage {
-                cpu_ns: self.engine_cpu_ns,
-                ..step(&from.own, &to.own)
-            }
-        });
-        SeriesRow {
-            phase: phase.into(),
-            second: self.number,
-            completed: self.completed,
-            failed: self.failed,
-            response_p50_ns: self.response_p50_ns,
-            response_p99_ns: self.response_p99_ns,
-            gateway: both.and_then(|(from, to)| Some(step(&from.gateway?, &to.gateway?))),
-            engine,
-            upstream: both.and_then(|(from, to)| Some(step(&from.upstream?, &to.upstream?))),
-            own_requests: None,
-            pools: BTreeMap::new(),
-        }
+/// Adds the usage of each component, if the second was sampled.
+fn sample_usage(row: &mut SeriesRow, moments: &[Moment]) {
+    let at = row.second as usize;
+    let both = moments.get(at).zip(moments.get(at + 1));
+    // The process of the load generator also has other threads than its workers.
+    let workers_cpu_ns = row.engine.map_or(0, |usage| usage.cpu_ns);
+    [row.gateway, row.engine, row.upstream] = both.map_or([None; 3], |(from, to)| steps(from, to));
+    if let Some(engine) = &mut row.engine {
+        engine.cpu_ns = workers_cpu_ns;
     }
 }
 
@@ -234,7 +216,7 @@ pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     for value in from.iter_recorded() {
         let value_ns = value.value_iterated_to().min(HIGHEST_NS);
         to.record_n(value_ns, value.count_at_value())
-            .expect("it grows as far as it is filled");
+            .expect("the histogram grows as needed");
     }
 }
 
@@ -272,11 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_whole_when_every_worker_has_handed_it_out() {
-        let mut timeline = Timeline::new(2, 1, None);
+    fn a_second_is_complete_when_every_worker_has_delivered_it() {
+        let mut timeline = Timeline::new(2, 1);
         let mut medians = |worker, second, response_ns| {
             timeline.take(worker, &interval(second, &[response_ns; 30]));
-            let done = timeline.done.iter().map(|it| it.response_p50_ns);
+            let done = timeline.rows.iter().map(|it| it.response_p50_ns);
             done.flatten().collect::<Vec<u64>>()
         };
         assert!(medians(0, 0, 1_000).is_empty());
@@ -288,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_phase_becomes_rows_and_tagged_histograms() {
-        let mut timeline = Timeline::new(1, 1, None);
+        let mut timeline = Timeline::new(1, 1);
         for second in [
             interval(0, &[1_000; 30]),
             interval(1, &[3_000; 10]),
@@ -298,7 +280,7 @@ mod tests {
         }
         let timed = timeline.finish("steady", 1_500_000_000, 40_000_000, &moments(3));
         let (intervals, rows) = (timed.histograms, timed.series);
-        assert_eq!(timed.requests.len(), 3, "the drain has its requests");
+        assert_eq!(timed.requests.len(), 3, "the requests include the drain");
         assert_eq!(rows.len(), 2, "the drain has no row");
         assert_eq!(
             (
@@ -339,7 +321,7 @@ mod tests {
 
     #[test]
     fn seconds_of_a_stretch_share_their_histograms_and_keep_their_rows() {
-        let mut timeline = Timeline::new(1, 2, None);
+        let mut timeline = Timeline::new(1, 2);
         for second in 0..5 {
             timeline.take(0, &interval(second, &[1_000; 30]));
         }
@@ -363,8 +345,8 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_never_speaks_loses_nothing() {
-        let mut timeline = Timeline::new(2, 1, None);
+    fn a_silent_worker_does_not_cause_losses() {
+        let mut timeline = Timeline::new(2, 1);
         timeline.take(0, &interval(0, &[1_000; 30]));
         let timed = timeline.finish("p", 1_000_000_000, 0, &[]);
         assert_eq!(

@@ -27,32 +27,26 @@ pub(crate) struct Seen {
 /// to be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
 /// measurement's responses came from the upstream. They include the traced ones; the header of the
 /// others was stripped. This does not apply to requests that the gateway itself must serve. Without
-/// a ledger (the upstream of an attached gateway may be the user's), requests whose responses are
-/// untimed count as never having reached the upstream.
+/// a ledger (the upstream of an attached gateway may be the user's), requests with untimed
+/// responses count as never having reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses are neither
 /// stripped nor cached.
 pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
-    let Seen {
-        traced,
-        untimed,
-        foreign,
-        meant_for_gateway,
-        responses,
-    } = seen;
+    let (traced, untimed, foreign) = (seen.traced, seen.untimed, seen.foreign);
     let reached = ledger.map_or(0, |ledger| ledger.unique);
     let measured = traced + untimed + foreign;
-    let from_upstream = if reached >= responses && ledger.is_some() {
+    let from_upstream = if reached >= seen.responses && ledger.is_some() {
         measured
     } else {
-        let share = reached as f64 / responses.max(1) as f64;
+        let share = reached as f64 / seen.responses.max(1) as f64;
         (measured as f64 * share).round() as u64
     };
     let repeated_at_upstream = ledger.map_or(0, |ledger| ledger.repeated);
     let retried = repeated_at_upstream.min(untimed);
     let unexplained = untimed - retried;
-    let meant_for_gateway = meant_for_gateway.min(unexplained);
+    let meant_for_gateway = seen.meant_for_gateway.min(unexplained);
     let header_stripped = from_upstream
         .saturating_sub(traced + retried)
         .min(unexplained - meant_for_gateway);
@@ -66,8 +60,8 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     }
 }
 
-/// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known:
-/// responses beyond it did not come from the upstream, but from the gateway if it had to respond
+/// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known.
+/// Responses beyond it did not come from the upstream; the gateway sent those that it had to send
 /// itself.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
@@ -119,7 +113,7 @@ mod tests {
         ),
         (
             // The warm-up has fewer refusals, so the shares give slightly too high a value.
-            "a refusal that is meant is not a stripped header",
+            "an expected refusal is not a stripped header",
             [600, 300, 0, 300, 1_000],
             Some([680, 0]),
             [600, 300, 300, 0, 0, 0],
@@ -153,7 +147,7 @@ mod tests {
     ];
 
     #[test]
-    fn responses_are_separated_by_what_the_ledger_saw() {
+    fn the_ledger_separates_responses() {
         for (name, seen, ledger, expected) in CASES {
             let [traced, untimed, foreign, meant_for_gateway, responses] = seen;
             let seen = Seen {

@@ -12,13 +12,13 @@ use super::bins::{BIN_NS, Glance};
 use crate::context::TrialContext;
 use crate::lockstep::Member;
 
-/// The longest warm-up of a gateway whose folder sets none.
+/// The longest warm-up of a gateway, unless its folder sets one.
 pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// Time from the decision to the start of the measurement. Workers see it in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same for several loads, each of which must learn of the agreement.
+/// The same for several loads, because each of them must first see the agreed start.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
 /// The longest wait for other loads after a load's own warm-up.
@@ -44,11 +44,7 @@ impl<'a> Warming<'a> {
         let adapts = min_ns > 0 && context.gateway.is_some() && is_adaptive(context, phase);
         Self {
             min_ns,
-            max_ns: if adapts {
-                max.as_nanos().max(min_ns)
-            } else {
-                min_ns
-            },
+            max_ns: min_ns.max(if adapts { max.as_nanos() } else { 0 }),
             lockstep: context.lockstep.as_ref().filter(|_| phase.side_by_side),
             ticket: None,
             settled: false,
@@ -83,7 +79,7 @@ impl<'a> Warming<'a> {
     /// decided.
     pub(crate) fn look(&mut self, glance: Glance, since_start_ns: u64) -> Option<u64> {
         self.glances.push(glance);
-        // Decides before the load generator ends the warm-up by itself.
+        // The decision must precede the end of the warm-up in the load generator.
         let is_over = since_start_ns + BIN_NS >= self.max_ns;
         if self.ticket.is_none() {
             let is_long_enough = since_start_ns + AHEAD_NS >= self.min_ns;
@@ -111,9 +107,9 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Reports whether the warm-up waits until the cost settles. Loads with think times or a fixed
-/// number of requests do not, because they may end earlier. The steps of a search do not, because
-/// they follow a load that has warmed up.
+/// Reports whether the warm-up lasts until the cost settles. It does not for loads with think times
+/// or a fixed number of requests, which may end earlier, and for the steps of a search, which
+/// follow a load that has warmed the gateway up.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {
@@ -123,7 +119,7 @@ fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     !is_step && !paces_itself && !context.plan.study.is_in_segments() && context.plan.is_traced()
 }
 
-/// Reports whether the cost has settled, by the watched CPU time; false if there is none.
+/// Reports whether the cost has settled; false if the CPU time is unknown.
 fn has_settled(glances: &[Glance]) -> bool {
     let total = |glance: &Glance| {
         Some(Total {
@@ -156,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gateways_cpu_time_is_watched_and_the_upstreams_where_it_is_too_far_to_see() {
+    fn the_upstreams_cpu_time_decides_if_the_gateways_is_unknown() {
         assert!(!has_settled(&glances(true, true)));
         assert!(has_settled(&glances(false, true)));
         assert!(!has_settled(&glances(false, false)));

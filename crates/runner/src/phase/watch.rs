@@ -56,12 +56,19 @@ impl Shared {
         }
     }
 
+    /// Returns the time since the start of the measurement; none before the start.
+    pub(crate) fn since_begin_ns(&self) -> Option<u64> {
+        clock::now_ns().checked_sub(self.begin_ns()?)
+    }
+
+    /// Reports whether the load is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
     fn sum(&self, pick: fn(&gatebench_engine::Live) -> &AtomicU64) -> u64 {
-        self.control
-            .live()
-            .iter()
-            .map(|live| pick(live).load(Ordering::Relaxed))
-            .sum()
+        let live = self.control.live().iter();
+        live.map(|live| pick(live).load(Ordering::Relaxed)).sum()
     }
 
     /// Returns the responses so far, including the warm-up.
@@ -114,7 +121,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Drops the machine's samples except the first and the last, because a day has 86,400.
+    /// Drops all samples of the machine but the first, before another one is added, because a day
+    /// has 86,400.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();
@@ -127,10 +135,13 @@ impl Watch<'_> {
     pub(crate) fn run(mut self) -> Watched {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
-        let mut display = Display::new();
-        // Only now are the processes known whose CPU time counts.
+        let mut display = Display {
+            every: Every::new(LIVE_EVERY),
+            completed: 0,
+        };
+        // The first sample determines the processes whose CPU time counts.
         self.samplers.sample();
-        while !self.shared.over.load(Ordering::Acquire) {
+        while !self.shared.is_over() {
             if self.interrupt.is_raised() {
                 self.shared.control.stop();
             }
@@ -145,7 +156,7 @@ impl Watch<'_> {
             if let Err(Abort::Failed(failure)) = self.advance() {
                 self.give_up(&mut watched, failure);
             }
-            if liveness.is_due() {
+            if liveness.due().is_some() {
                 watched.death = watched.death.or_else(|| Failure::of_death(self.running));
                 if watched.death.is_some() {
                     self.shared.control.stop();
@@ -159,7 +170,7 @@ impl Watch<'_> {
         if is_due(self.sample_at(watched.moments.len()), clock::now_ns()) {
             self.sample(&mut watched);
         }
-        // Finds a process that died at the last moment.
+        // A process may have died at the last moment.
         watched.death = watched.death.or_else(|| Failure::of_death(self.running));
         self.conclude(&mut watched);
         watched
@@ -197,7 +208,7 @@ impl Watch<'_> {
         let mut edges = watched.glances.len();
         if is_due(self.glance_at(edges), now_ns) {
             let glance = self.samplers.glance(self.shared.completed());
-            // A late glance also replaces the following ones whose time has passed.
+            // A late glance also replaces the next ones if their time has passed.
             while is_due(self.glance_at(edges), now_ns) {
                 edges += 1;
             }
@@ -212,7 +223,7 @@ impl Watch<'_> {
         Some(self.shared.begin_ns()? + offset_ns)
     }
 
-    /// Collects the records of the changes and the failure. An interrupted load has none.
+    /// Collects the records of the changes and the failure; an interrupted load has none.
     fn conclude(&mut self, watched: &mut Watched) {
         watched.warm_up = self.warming.record();
         let ended = self.shared.ended();
@@ -233,8 +244,7 @@ impl Watch<'_> {
 
     /// Makes the scheduled changes of the gateway and the upstream's failure at their times.
     fn advance(&mut self) -> Result<(), Abort> {
-        let begin_ns = self.shared.begin_ns();
-        let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
+        let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());
         };
         if let Some(reconfiguration) = &mut self.reconfiguration {
@@ -254,16 +264,14 @@ impl Watch<'_> {
     }
 }
 
-/// Returns the record. The first failure to make one counts as a death; an interrupt leaves none.
+/// Returns the record. The first failure counts as a death; after an interrupt, there is no record.
 fn record_of<T>(made: Result<Option<T>, Abort>, death: &mut Option<Failure>) -> Option<T> {
-    match made {
-        Ok(record) => return record,
-        Err(Abort::Failed(failure)) => {
+    made.unwrap_or_else(|abort| {
+        if let Abort::Failed(failure) = abort {
             death.get_or_insert(failure);
         }
-        Err(Abort::Interrupted) => {}
-    }
-    None
+        None
+    })
 }
 
 /// Returns the time of a sample, counted from the start of the measurement: at the start, at each
@@ -298,42 +306,33 @@ impl Every {
         }
     }
 
-    fn is_due(&mut self) -> bool {
-        let due = self.last.elapsed() >= self.interval;
-        if due {
+    /// Returns the time since the last activity, if the next one is due.
+    fn due(&mut self) -> Option<Duration> {
+        let since = self.last.elapsed();
+        (since >= self.interval).then(|| {
             self.last = Instant::now();
-        }
-        due
+            since
+        })
     }
 }
 
 /// Sends events about the running load.
 struct Display {
-    last: Instant,
+    every: Every,
     completed: u64,
 }
 
 impl Display {
-    fn new() -> Self {
-        Self {
-            last: Instant::now(),
-            completed: 0,
-        }
-    }
-
     fn show(&mut self, shared: &Shared, observer: &dyn Observer) {
-        let since = self.last.elapsed();
-        if since < LIVE_EVERY {
+        let Some(since) = self.every.due() else {
             return;
-        }
-        let completed = shared.completed();
+        };
+        let before = std::mem::replace(&mut self.completed, shared.completed());
+        let completed = self.completed.saturating_sub(before);
         observer.observe(Progress::Live {
-            completed_per_second: completed.saturating_sub(self.completed) as f64
-                / since.as_secs_f64(),
+            completed_per_second: completed as f64 / since.as_secs_f64(),
             failed: shared.sum(|live| &live.failed),
         });
-        self.last = Instant::now();
-        self.completed = completed;
     }
 }
 

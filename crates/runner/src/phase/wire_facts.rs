@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_store::{GatewayWire, UpstreamWire, WireFacts};
+use gatebench_store::{GatewayWire, UpstreamWire};
 use gatebench_testbed::probe::Outside;
 use gatebench_upstream::Snapshot;
 
-/// The share of the work (one twentieth) from which on a thread counts as a worker.
+use crate::numbers::count;
+
+/// A thread counts as a worker if it did at least this part of the work: one twentieth.
 const BUSY_PART: u64 = 20;
 
 /// Returns the growth of the upstream's ledger.
-fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
+pub(crate) fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
     let gained = |of: fn(&Snapshot) -> u64| of(after).saturating_sub(of(before));
     UpstreamWire {
         requests: gained(|it| it.begun),
@@ -24,7 +26,7 @@ fn upstream(before: &Snapshot, after: &Snapshot) -> UpstreamWire {
 }
 
 /// Returns the work of the gateway's threads, and the growth of the files that it writes.
-fn gateway(before: &Outside, after: &Outside) -> GatewayWire {
+pub(crate) fn gateway(before: &Outside, after: &Outside) -> GatewayWire {
     let worked = gained(&before.threads, &after.threads);
     let all: u64 = worked.iter().sum();
     let is_busy = |own: &&u64| **own > 0 && **own * BUSY_PART >= all;
@@ -41,25 +43,6 @@ fn gained<K: Ord + Copy>(before: &[(K, u64)], after: &[(K, u64)]) -> Vec<u64> {
     let gained =
         |(key, value): &(K, u64)| value.saturating_sub(before.get(key).copied().unwrap_or(0));
     after.iter().map(gained).collect()
-}
-
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-/// Returns all counts of one load, from the ledger and the processes before and after it.
-pub(crate) fn facts(
-    responses: u64,
-    client_connections: u64,
-    ledger: Option<&(Snapshot, Snapshot)>,
-    gateway: Option<&(Outside, Outside)>,
-) -> WireFacts {
-    WireFacts {
-        responses,
-        client_connections,
-        upstream: ledger.map(|(before, after)| upstream(before, after)),
-        gateway: gateway.map(|(before, after)| self::gateway(before, after)),
-    }
 }
 
 #[cfg(test)]
@@ -91,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_of_a_load_is_what_was_gained() {
+    fn the_counts_of_a_load_are_the_growth_of_the_ledger() {
         let before = Snapshot {
             begun: 3,
             fields: 10,

@@ -1,4 +1,4 @@
-//! The loads of a run in the requested length, and the changes that result.
+//! The loads of a run in the requested length, and the resulting changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,14 +18,14 @@ use crate::error::RunnerError;
 
 /// The maximum number of blocks with `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// The longest warm-up of its phases; the longest measurement follows.
+/// The longest warm-up and the longest measurement of a phase with `--quick`.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// The longest warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
-/// The largest share of such a duration that the warm-up may take: one tenth.
+/// The maximum share of the warm-up in a requested duration: one tenth.
 const WARM_UP_PART: u32 = 10;
 
 /// The loads of a plan.
@@ -38,14 +38,14 @@ pub(crate) struct Loads {
     pub(crate) length: Option<PlannedLength>,
 }
 
-/// The inputs from which the loads are determined.
+/// The inputs that determine the loads.
 pub(crate) struct Asked<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) suite: &'a Suite,
-    /// The folder to which the suite's paths are relative.
+    /// The base folder of the suite's relative paths.
     pub(crate) base: &'a Path,
     pub(crate) known: &'a Library,
-    /// The sizes to which gateways are limited.
+    /// The limits of gateways, one for each size.
     pub(crate) sizes: &'a [Limits],
 }
 
@@ -74,8 +74,8 @@ impl Asked<'_> {
             Length::Smoke => changes.extend(smoke(&mut loads, scenarios)),
             Length::AsPublished => changes.extend(self.published_changes(&loads)),
         }
-        if self.selection.length != Length::Full {
-            let length = self.selection.length;
+        let length = self.selection.length;
+        if length != Length::Full {
             loads.length = Some(PlannedLength { length, changes });
         }
         Ok(loads)
@@ -90,10 +90,9 @@ impl Asked<'_> {
             return Ok(Some(published));
         }
         let suites = self.known.suites()?;
-        let repeat = suites
-            .iter()
-            .filter(|it| it.document.as_published.is_some());
-        let names: Vec<&str> = repeat.map(|it| it.document.suite.as_str()).collect();
+        let mut suites: Vec<&Suite> = suites.iter().map(|it| &it.document).collect();
+        suites.retain(|suite| suite.as_published.is_some());
+        let names: Vec<&str> = suites.iter().map(|suite| suite.suite.as_str()).collect();
         Err(RunnerError::words(
             format!("'{}' repeats no published document", self.suite.suite),
             format!(
@@ -111,13 +110,14 @@ impl Asked<'_> {
         if let Some(word) = &self.selection.load {
             return self.find(word, Path::new(""));
         }
-        match published {
-            None => self.find(&self.suite.load, self.base),
-            Some(published) => self.find(self.published_load(published)?, self.base),
-        }
+        let word = match published {
+            None => &self.suite.load,
+            Some(published) => self.published_load(published)?,
+        };
+        self.find(word, self.base)
     }
 
-    /// Returns the published load. If a document has a different load for each size, a run can
+    /// Returns the published load. If the document has a different load for each size, a run can
     /// repeat only one of them.
     fn published_load<'p>(&self, published: &'p AsPublished) -> Result<&'p str, RunnerError> {
         if published.of_cpus.is_empty() || self.sizes.len() < 2 {
@@ -190,7 +190,7 @@ impl Asked<'_> {
         };
         if blocks == 0 {
             return Err(RunnerError::words(
-                "0 blocks measure nothing",
+                "a run needs at least one block",
                 "use --blocks 1 or more",
             ));
         }
@@ -200,11 +200,10 @@ impl Asked<'_> {
     /// Shortens the loads. A suite that repeats a document already has short loads.
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
-            let words = format!(
-                "the load '{}', which is minutes long; --as-published takes the document's",
+            return vec![format!(
+                "the load '{}', which is minutes long; --as-published uses that of the document",
                 loads.common.profile
-            );
-            return vec![words];
+            )];
         }
         for load in loads.all() {
             for phase in &mut load.phases {
@@ -238,8 +237,8 @@ impl Loads {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
     }
 
-    /// Gives the healthy twins of a scenario its separate load, because twins may differ only in
-    /// their requests.
+    /// Gives the healthy twins of a scenario the separate load of that scenario, because twins may
+    /// differ only in their requests.
     pub(crate) fn extend_to_twins(&mut self, isolations: &[Isolation]) {
         for isolation in isolations {
             let Some(own) = self.of_scenarios.get(&isolation.failing).cloned() else {
@@ -255,33 +254,35 @@ impl Loads {
     fn of(&self, scenario: &str) -> &LoadProfile {
         self.of_scenarios.get(scenario).unwrap_or(&self.common)
     }
+
+    /// Reports whether something happens to gateway or upstream during the load of a scenario.
+    fn is_disturbed(&self, scenario: &str) -> bool {
+        let mut phases = self.of(scenario).phases.iter();
+        phases.any(|phase| phase.is_disturbed())
+    }
 }
 
 /// Reduces the loads to one user for each group, who sends each request once.
 fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
-    let is_disturbed = |load: &LoadProfile| load.phases.iter().any(|it| it.is_disturbed());
     let has_disturbed = scenarios
         .iter()
-        .any(|it| is_disturbed(loads.of(&it.document.scenario)));
-    let of_each: BTreeMap<String, LoadProfile> = scenarios
-        .iter()
-        .map(|listed| {
-            let scenario = &listed.document;
-            let load = loads.of(&scenario.scenario);
-            (scenario.scenario.clone(), load.smoke(scenario))
-        })
-        .collect();
+        .any(|it| loads.is_disturbed(&it.document.scenario));
+    let reduced = scenarios.iter().map(|listed| {
+        let scenario = &listed.document;
+        let load = loads.of(&scenario.scenario).smoke(scenario);
+        (scenario.scenario.clone(), load)
+    });
+    let mut of_each: BTreeMap<String, LoadProfile> = reduced.collect();
     if let Some(first) = of_each.values().next() {
         loads.common = first.clone();
     }
     // Only loads that differ from the common one are kept.
-    loads.of_scenarios = of_each
-        .into_iter()
-        .filter(|(_, load)| *load != loads.common)
-        .collect();
+    of_each.retain(|_, load| *load != loads.common);
+    loads.of_scenarios = of_each;
     let mut words = vec!["one user for each group, who sends each of its requests once".to_owned()];
     if has_disturbed {
-        let longer = "seconds where something happens to the gateway or the upstream";
+        let longer =
+            "a few seconds if something happens to the gateway or the upstream during the load";
         words.push(longer.into());
     }
     words
@@ -297,8 +298,7 @@ pub(crate) fn of_length(
         return scenarios;
     }
     let smoke = |listed: Listed<Scenario>| {
-        let load = loads.of(&listed.document.scenario);
-        let is_disturbed = load.phases.iter().any(|it| it.is_disturbed());
+        let is_disturbed = loads.is_disturbed(&listed.document.scenario);
         Listed {
             document: listed.document.smoke(is_disturbed),
             ..listed

@@ -53,8 +53,8 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     let (asked, most_of_all) = greatest(load, scenarios)?;
     let needed = needed(u64::from(most_of_all));
     let allowed = allow_descriptors(needed).err()?;
-    // The ratio to the scenario's connections remains: streams of HTTP/2, groups with separate
-    // loads.
+    // The ratio to the scenario's connections stays the same: streams of HTTP/2, and groups with
+    // separate loads, multiply them.
     let each = f64::from(most_of_all) / f64::from(asked);
     let most = rounded((fitting(allowed) as f64 / each) as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
@@ -80,17 +80,12 @@ fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
         Some(Sweep::Connections(numbers)) => numbers.iter().copied().max(),
         Some(Sweep::RatePerSecond(_)) | None => None,
     };
-    let (asked, phase) = load
-        .phases
-        .iter()
-        .filter_map(|phase| Some((swept(phase)?, phase)))
-        .max_by_key(|(asked, _)| *asked)?;
+    let sweeps = load.phases.iter();
+    let sweeps = sweeps.filter_map(|phase| Some((swept(phase)?, phase)));
+    let (asked, phase) = sweeps.max_by_key(|(asked, _)| *asked)?;
     let expanded = phase.expanded();
-    let most = scenarios
-        .iter()
-        .map(|it| connections(it, &expanded))
-        .max()?;
-    Some((asked, most))
+    let each = scenarios.iter().map(|it| connections(it, &expanded));
+    Some((asked, each.max()?))
 }
 
 /// Replaces the numbers above `most` with a single `most`. Returns whether there were any.
@@ -117,10 +112,9 @@ fn fitting(descriptors: u64) -> u64 {
 }
 
 fn rounded(connections: u64) -> u64 {
-    if connections < ROUND {
-        connections
-    } else {
-        connections / ROUND * ROUND
+    match connections / ROUND {
+        0 => connections,
+        hundreds => hundreds * ROUND,
     }
 }
 
@@ -175,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_give_their_place_to_the_largest_that_does() {
+    fn numbers_above_the_limit_are_replaced_by_the_limit() {
         let cut = |numbers: &[u32], most| {
             let mut numbers = numbers.to_vec();
             let changed = cut(&mut numbers, most);
@@ -194,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_that_no_process_may_have_is_reported_with_limit_and_remedy() {
+    fn an_impossible_sweep_is_reported_with_limit_and_remedy() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         // No kernel lets a process open this many.
         let mut large = load("[1, 1000000]");

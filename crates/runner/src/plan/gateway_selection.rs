@@ -15,7 +15,7 @@ use super::selection::Attach;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// Stands for all gateways that are found.
+/// The argument for all gateways that are found.
 const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
@@ -38,33 +38,28 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Returns all combinations.
     fn setups(&self, version: Option<&str>) -> Vec<Setup> {
-        let configs = self.configs.iter().cloned().map(Some);
-        let configs: Vec<_> = configs
-            .chain(self.configs.is_empty().then_some(None))
-            .collect();
-        let unlimited = self.sizes.is_empty().then(Limits::default);
-        let sizes: Vec<Limits> = self.sizes.iter().copied().chain(unlimited).collect();
-        let of_config = |config: Option<String>| {
-            sizes.iter().map(move |&limits| Setup {
-                version: version.map(str::to_owned),
-                config: config.clone(),
-                limits,
-                cores: limits.whole_cpus().filter(|_| self.cores_follow_size),
-                elsewhere: self.elsewhere.clone(),
-            })
-        };
-        let setups: Vec<Setup> = configs.into_iter().flat_map(of_config).collect();
-        if self.cores.is_empty() {
-            return setups;
+        let mut setups = Vec::new();
+        for config in each_or_none(&self.configs) {
+            for limits in each_or_none(&self.sizes) {
+                let limits = limits.unwrap_or_default();
+                let of_size = limits.whole_cpus().filter(|_| self.cores_follow_size);
+                setups.extend(each_or_none(&self.cores).map(|cores| Setup {
+                    version: version.map(str::to_owned),
+                    config: config.clone(),
+                    limits,
+                    cores: cores.or(of_size),
+                    elsewhere: self.elsewhere.clone(),
+                }));
+            }
         }
-        let with_cores = |setup: Setup| {
-            self.cores.iter().map(move |&cores| Setup {
-                cores: Some(cores),
-                ..setup.clone()
-            })
-        };
-        setups.into_iter().flat_map(with_cores).collect()
+        setups
     }
+}
+
+/// Returns each value, or a single none if there are no values.
+fn each_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
+    let none = values.is_empty().then_some(None);
+    values.iter().cloned().map(Some).chain(none)
 }
 
 /// Where gateways are found.
@@ -87,10 +82,9 @@ impl GatewaySelection {
     /// Creates an empty selection with the user's labels.
     pub(crate) fn called(labels: &BTreeMap<String, String>) -> Self {
         let labels = labels.iter();
+        let labels = labels.map(|(word, label)| (absolute(word), label.clone()));
         Self {
-            labels: labels
-                .map(|(word, label)| (absolute(word), label.clone()))
-                .collect(),
+            labels: labels.collect(),
             ..Self::default()
         }
     }
@@ -112,7 +106,7 @@ impl GatewaySelection {
             return Ok(());
         }
         let (word, version) = split_version(word);
-        // A resumed run reads the plan again from another directory.
+        // Paths are made absolute, because a resumed run may read the plan from another directory.
         let kept = |word: &str, is_path: bool| match is_path {
             true => absolute(word),
             false => word.to_owned(),
@@ -153,11 +147,10 @@ impl GatewaySelection {
             match places.testbed.find(folder, setup) {
                 Ok(found) => self.add(word, found, setup),
                 Err(error) if error.is_missing() && !named => {
-                    let (reason, remedy) = (error.to_string(), error.remedy());
                     self.warnings.push(Warning::GatewayMissing {
                         gateway,
-                        reason,
-                        remedy,
+                        reason: error.to_string(),
+                        remedy: error.remedy(),
                     });
                     return Ok(());
                 }
@@ -176,11 +169,10 @@ impl GatewaySelection {
             gateway: word.to_owned(),
             what,
         });
-        // Each warning appears once, whatever the number of sizes.
-        self.warnings
-            .extend(unproven.filter(|it| !self.warnings.contains(it)));
-        self.warnings
-            .extend(limited_by_cores(&name, &gateway, setup));
+        // Each warning appears once, even if there are several sizes.
+        let unproven = unproven.filter(|it| !self.warnings.contains(it));
+        let limited = limited_by_cores(&name, &gateway, setup);
+        self.warnings.extend(unproven.into_iter().chain(limited));
         self.variants.push(Variant::Gateway {
             name: name.clone(),
             folder: word.to_owned(),
@@ -189,11 +181,11 @@ impl GatewaySelection {
         self.gateways.insert(name, gateway);
     }
 
-    /// Returns the name, with a number appended if it is taken: to measure its own noise, a run may
-    /// contain the same gateway twice.
+    /// Returns the name, with a number appended if it is taken. A run may contain the same gateway
+    /// twice, to measure its own noise.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
-            // A label that is parsed as another variant would lose its trials.
+            // The trials of a label that is parsed as another variant would be lost.
             label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));
@@ -276,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_at_sign_asks_for_a_version_or_a_program() {
+    fn an_at_sign_separates_a_version_or_a_program() {
         assert_eq!(split_version("nginx@1.22"), ("nginx", Some("1.22")));
         assert_eq!(split_version("nginx@/opt/n"), ("nginx", Some("/opt/n")));
         assert_eq!(split_version("./a@b"), ("./a@b", None));
@@ -284,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_tell_variants_apart() {
+    fn labels_distinguish_variants() {
         let wanted = Wanted {
             configs: vec!["/x/mine.conf".into()],
             sizes: vec![Limits {

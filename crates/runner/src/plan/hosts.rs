@@ -1,4 +1,4 @@
-//! The machines on which gateways run, this one or another: their sizes, and the cores of each
+//! The machines of the gateways, which may include this one: their sizes, and the cores of each
 //! part.
 
 use gatebench_model::{Limits, Placement, Suite, Topology};
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_of_the_host_that_gateways_run_on() {
+    fn sizes_depend_on_the_host_of_the_gateways() {
         let launcher = Launcher::own().unwrap();
         let mut hosts = Hosts {
             here: Topology::flat(&[0, 1]),

@@ -8,23 +8,18 @@ use gatebench_testbed::gateway::FoundGateway;
 /// Returns the identity of a gateway that was found.
 pub(crate) fn of(gateway: &FoundGateway) -> GatewayIdentity {
     let spec = &gateway.folder.spec;
+    let files = gateway.folder.texts();
+    let files = files.map(|(file, text)| FileDigest::of(file, text.as_bytes()));
+    let config = gateway.folder.own_config().map(own_config);
+    let host = gateway.binary.host.as_deref().map(elsewhere);
+    let further = config.into_iter().chain(host);
     GatewayIdentity {
         title: spec.title.clone(),
         version: gateway.binary.version.clone(),
         binary: gateway.binary.place(),
         sha256: gateway.binary.sha256.clone(),
-        folder: gateway
-            .folder
-            .texts()
-            .map(|(file, text)| FileDigest::of(file, text.as_bytes()))
-            .collect(),
-        notes: spec
-            .notes
-            .iter()
-            .cloned()
-            .chain(gateway.folder.own_config().map(own_config))
-            .chain(gateway.binary.host.as_deref().map(elsewhere))
-            .collect(),
+        folder: files.collect(),
+        notes: spec.notes.iter().cloned().chain(further).collect(),
     }
 }
 
@@ -47,10 +42,8 @@ pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
     GatewayIdentity {
         title: format!("the gateway at {url}"),
         version: "unknown".into(),
-        binary: String::new(),
-        sha256: String::new(),
-        folder: Vec::new(),
         notes: vec!["Someone else started and configured it.".into()],
+        ..GatewayIdentity::default()
     }
 }
 
@@ -65,12 +58,9 @@ pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<
     if before.sha256 != now.sha256 {
         return Some("its program has different bytes".into());
     }
-    let differs = |file: &&FileDigest| !before.folder.contains(file);
-    let file = now
-        .folder
-        .iter()
-        .find(differs)
-        .or_else(|| before.folder.iter().find(|file| !now.folder.contains(file)));
+    let (now, before) = (&now.folder, &before.folder);
+    let changed = now.iter().find(|file| !before.contains(file));
+    let file = changed.or_else(|| before.iter().find(|file| !now.contains(file)));
     file.map(|file| format!("{} in its folder differs", file.path))
 }
 

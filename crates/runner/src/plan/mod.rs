@@ -3,9 +3,8 @@
 //!
 //! Everything is resolved before anything starts: scenarios and loads from the library, gateways
 //! from their folders, hosts, cores, the study and its blocks. This module must not start a
-//! gateway, send a load or write to a run directory.
+//! gateway, generate a load or write to a run directory.
 
-mod dry_render;
 mod duration_mode;
 pub(crate) mod fd_limit;
 pub(crate) mod gateway_selection;
@@ -14,7 +13,6 @@ pub(crate) mod identity;
 pub(crate) mod library;
 mod own_config;
 mod prepare;
-mod scenario_selection;
 pub(crate) mod selection;
 mod specification;
 mod suite;
@@ -23,5 +21,5 @@ pub use fd_limit::allow_descriptors;
 pub use library::{Library, Listed, Source};
 pub use own_config::own_config;
 pub use prepare::{prepare, prepare_resume};
-pub use scenario_selection::scenario_and_load;
 pub use selection::{Attach, Prepared, Selection};
+pub use suite::scenario_and_load;

@@ -1,5 +1,5 @@
-//! The user's own configurations, which are read with the files that they include, and adapted to
-//! run here.
+//! Reads the user's own configurations and the files that they include, and adapts them to run
+//! here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ impl From<ImportError> for RunnerError {
 }
 
 /// Reads a user's configuration and adapts it to run here; none if it is a template, which runs
-/// unchanged, or in an unknown language.
+/// unchanged, or its language is unknown.
 ///
 /// # Errors
 /// The configuration cannot be read, has mistakes, or has parts that cannot run here.
@@ -44,7 +44,7 @@ pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     Ok(wire(&path.display().to_string(), &text, &read)?)
 }
 
-/// Returns the gateway folder with a name or path, with the user's configuration instead of the
+/// Returns the gateway folder with this name or path, with the user's configuration instead of the
 /// rendered one.
 pub(crate) fn folder(
     word: &str,
@@ -82,8 +82,8 @@ pub(crate) fn warnings(variants: &[Variant]) -> Result<Vec<Warning>, RunnerError
 }
 
 impl Selection {
-    /// Completes a selection that has configurations: by default, the gateway is the one that reads
-    /// their language, and the scenario follows from the routes of the first configuration.
+    /// Completes a selection that has configurations. The default gateway is the one for their
+    /// language, and the default scenario follows from the routes of the first configuration.
     ///
     /// # Errors
     /// The first configuration cannot be read, has mistakes, or does not name its gateway.

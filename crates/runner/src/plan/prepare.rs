@@ -11,7 +11,6 @@ use gatebench_studies::choice::Given;
 use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::{Launcher, Testbed};
 
-use super::dry_render::dry_render;
 use super::duration_mode::{self, Asked, of_length};
 use super::fd_limit;
 use super::gateway_selection::{self, GatewaySelection, Places, Wanted};
@@ -81,12 +80,8 @@ pub fn prepare(
         .map(|listed| (listed.document, listed.source.path().to_owned()))
         .unzip();
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
-    let GatewaySelection {
-        variants,
-        gateways,
-        mut warnings,
-        ..
-    } = found;
+    let (variants, gateways) = (found.variants, found.gateways);
+    let mut warnings = found.warnings;
     warnings.extend(too_large.into_iter().chain(fitted));
     let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
     let others = selection.study().other_blocks(&Vec::from_iter(all));
@@ -154,10 +149,8 @@ pub fn prepare_resume(
             gateways.insert(name.clone(), gateway);
         }
     }
-    let engine = external::again(&manifest)?.map(|(engine, changes)| {
-        warnings.extend(changes);
-        engine
-    });
+    let (engine, changes) = external::again(&manifest)?.unzip();
+    warnings.extend(changes.into_iter().flatten());
     Ok(Prepared {
         plan: manifest.plan,
         gateways,
@@ -205,10 +198,7 @@ fn engine(
     Ok(engine)
 }
 
-/// Rejects --keep-awake if gatebench did not assign the cores of a gateway.
-///
-/// # Errors
-/// The run includes such a gateway.
+/// Rejects --keep-awake for an attached gateway, whose cores gatebench does not assign.
 fn refuse_unknown_cores(selection: &Selection) -> Result<(), RunnerError> {
     if !selection.keep_awake || selection.attach.is_none() {
         return Ok(());
@@ -271,11 +261,10 @@ fn select_gateways(
     };
     let words: Vec<(String, Option<String>)> = match (named, &selection.attach) {
         _ if suite.gateways.is_empty() => Vec::new(),
-        (true, _) => selection
-            .gateways
-            .iter()
-            .map(|it| (it.clone(), None))
-            .collect(),
+        (true, _) => {
+            let named = selection.gateways.iter();
+            named.map(|it| (it.clone(), None)).collect()
+        }
         (false, Some(_)) => Vec::new(),
         (false, None) => suite.gateways.iter().map(of_suite).collect(),
     };
@@ -340,15 +329,39 @@ fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerErr
             "name the gateway: --gateway NAME --config FILE",
         ));
     }
+    let configs = selection.configs.iter().map(|path| absolute(path));
     Ok(Wanted {
-        configs: selection
-            .configs
-            .iter()
-            .map(|path| absolute(path))
-            .collect(),
+        configs: configs.collect(),
         sizes,
         elsewhere: selection.elsewhere.clone(),
         cores_follow_size: selection.gateway_cores.is_none(),
         cores: selection.cores.clone(),
     })
+}
+
+/// Renders the templates for every gateway and scenario, with placeholders for ports and folders.
+///
+/// # Errors
+/// All mistakes in the templates, without duplicates.
+fn dry_render(prepared: &Prepared) -> Result<(), RunnerError> {
+    let mut mistakes: Vec<RunnerError> = Vec::new();
+    for (label, gateway) in &prepared.gateways {
+        let setup = prepared.plan.variant(label).and_then(Variant::setup);
+        let placement = &prepared.plan.placement;
+        let cores = setup.map_or(&placement.gateway[..], |it| it.gateway_cores(placement));
+        for scenario in &prepared.plan.scenarios {
+            if gateway.supports(scenario).is_err() {
+                continue;
+            }
+            let rendered = prepared.testbed.rehearse(gateway, scenario, cores);
+            let mistake = rendered.err().map(RunnerError::from);
+            let is_new = |it: &RunnerError| {
+                let mut known = mistakes.iter();
+                !known.any(|known| known.one_line() == it.one_line())
+            };
+            let mistake = mistake.filter(is_new);
+            mistakes.extend(mistake);
+        }
+    }
+    RunnerError::unless_none(mistakes)
 }

@@ -35,7 +35,7 @@ pub struct Selection {
     pub blocks: Option<u32>,
     /// The seed of the random order.
     pub seed: Option<u64>,
-    /// The number of the gateway's cores [default: 1].
+    /// The number of cores of the gateway [default: 1].
     pub gateway_cores: Option<usize>,
     /// Limits of each gateway, one variant for each.
     pub sizes: Vec<Limits>,

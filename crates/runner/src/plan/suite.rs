@@ -1,8 +1,8 @@
-//! The suite, the scenarios and the load of a run.
+//! The suite and the scenarios of a run, and single scenarios and loads.
 
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{Scenario, Suite};
+use gatebench_model::{LoadProfile, Scenario, Suite};
 
 use super::library::{Library, Listed, Named, Source, is_path};
 use super::selection::Selection;
@@ -14,7 +14,7 @@ const TOUR: &str = "tour";
 const NAMES_MAX: usize = 3;
 
 /// Returns the suite that the arguments name, or a suite of the scenarios that they name, and the
-/// folder to which its paths are relative.
+/// base folder of its relative paths.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
@@ -42,46 +42,32 @@ pub(crate) fn suite_of(
         let words = selection.scenarios.iter().map(String::as_str);
         scenarios = scenarios_of(words, Path::new(""), library)?;
     }
-    match (suite, scenarios.is_empty()) {
-        (Some(_), false) => Err(RunnerError::words(
-            "a suite and scenarios cannot be combined",
-            "name either one suite, or scenarios",
-        )),
-        (Some(listed), true) => {
-            let base = base_of(&listed.source);
-            Ok((listed.document, base))
+    if let Some(listed) = suite {
+        if !scenarios.is_empty() {
+            return Err(RunnerError::words(
+                "a suite and scenarios cannot be combined",
+                "name either one suite, or scenarios",
+            ));
         }
-        (None, is_empty) => {
-            let tour = library.find::<Suite>(TOUR, Path::new(""))?.document;
-            if let Some(scenario) = &selection.scenario {
-                let suite = Suite {
-                    suite: scenario.scenario.clone(),
-                    title: scenario.title.clone(),
-                    null_gateway: false,
-                    ..tour
-                };
-                return Ok((suite, "".into()));
-            }
-            if is_empty {
-                return Ok((tour, "".into()));
-            }
-            let (title, name) = (title_of(&scenarios), name_of(&scenarios));
-            let words = match &selection.words[..] {
-                [] => &selection.scenarios[..],
-                words => words,
-            };
-            Ok((
-                Suite {
-                    suite: name,
-                    title,
-                    scenarios: words.iter().cloned().map(Into::into).collect(),
-                    null_gateway: false,
-                    ..tour
-                },
-                "".into(),
-            ))
-        }
+        let base = base_of(&listed.source);
+        return Ok((listed.document, base));
     }
+    let mut suite = library.find::<Suite>(TOUR, Path::new(""))?.document;
+    if let Some(scenario) = &selection.scenario {
+        suite.suite.clone_from(&scenario.scenario);
+        suite.title.clone_from(&scenario.title);
+        suite.null_gateway = false;
+    } else if !scenarios.is_empty() {
+        let words = match &selection.words[..] {
+            [] => &selection.scenarios[..],
+            words => words,
+        };
+        suite.suite = name_of(&scenarios);
+        suite.title = title_of(&scenarios);
+        suite.scenarios = words.iter().cloned().map(Into::into).collect();
+        suite.null_gateway = false;
+    }
+    Ok((suite, PathBuf::new()))
 }
 
 /// Returns the name of a run of scenarios, which also names its directory.
@@ -117,6 +103,28 @@ fn base_of(source: &Source) -> PathBuf {
         Source::Embedded(_) => "".into(),
         Source::File(path) => path.parent().map(Into::into).unwrap_or_default(),
     }
+}
+
+/// Returns the scenario and the load with these names or from these files, with a phase for each
+/// number of a sweep. The default load is that of the tour.
+///
+/// # Errors
+/// A name is unknown, or a file has mistakes.
+pub fn scenario_and_load(
+    scenario: &str,
+    load: Option<&str>,
+    library: &Library,
+) -> Result<(Scenario, LoadProfile), RunnerError> {
+    let here = Path::new("");
+    let scenario = library.find::<Scenario>(scenario, here)?.document;
+    let load = match load {
+        Some(word) => library.find::<LoadProfile>(word, here)?,
+        None => {
+            let tour = library.find::<Suite>(TOUR, here)?.document;
+            library.find::<LoadProfile>(&tour.load, here)?
+        }
+    };
+    Ok((scenario, load.document.expanded()))
 }
 
 /// Finds the scenarios that these arguments name. Returns the mistakes of all files together.
@@ -175,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn scenarios_in_place_of_the_tours_name_the_run_too() {
+    fn scenarios_that_replace_those_of_the_tour_also_name_the_run() {
         let of = |scenarios: &[&str], words: &[&str]| {
             let selection = Selection {
                 words: words.iter().map(ToString::to_string).collect(),

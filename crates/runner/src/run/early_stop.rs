@@ -17,14 +17,14 @@ pub(crate) struct EarlyStop {
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The last number of completed blocks for which the study was consulted.
+    /// The number of completed blocks at the last consultation of the study.
     asked: u32,
 }
 
 /// The part of a run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// The deciding blocks, for this reason; the blocks for the other metrics remain.
+    /// The deciding blocks, for this reason. The blocks for the other metrics remain.
     Deciding(String),
     /// The whole run, for this reason.
     Run(String),
@@ -41,12 +41,12 @@ impl EarlyStop {
         }
     }
 
-    /// Returns the remaining time of the limit.
+    /// Returns the remaining time until the limit; none without a limit.
     pub(crate) fn left(&self) -> Option<Duration> {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
 
-    /// Reports whether this number of completed blocks is new.
+    /// Reports whether a block was completed since the last call.
     pub(crate) fn is_at_a_boundary(&mut self, done: u32) -> bool {
         let first = *self.first_block.get_or_insert(done);
         let is_new = done > self.asked && done > first;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_block_is_asked_about_once() {
+    fn the_study_is_consulted_once_per_block() {
         let mut early_stop = EarlyStop::new(Study::default(), None);
         // Each block has three trials.
         let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early_stop.is_at_a_boundary(done));

@@ -1,4 +1,5 @@
-//! Writes the events of a trial into its folder while it runs, so that another process can follow.
+//! Writes the events of a trial into its folder while it runs, so that another process can follow
+//! them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -11,10 +12,10 @@ use crate::context::TrialContext;
 use crate::progress::{Observer, Progress};
 use crate::trial::{self, TrialResult};
 
-/// Events that wait for the disk. Further ones are left out.
+/// The maximum number of events that wait for the disk. Further events are left out.
 const WAITING_MAX: usize = 1_024;
 
-/// Events of a warm-up, of which there are four a second, for each that is written.
+/// One of this many warm-up events is written, which is one per second.
 const WARM_UP_EVERY: u32 = 4;
 
 /// Runs a trial. `left` is the expected duration of this and all further trials.
@@ -31,24 +32,26 @@ pub(super) fn run_logged(
     trial::run(&context, writer)
 }
 
-/// Forwards all events, and writes some of them on a separate thread, because no measurement waits
-/// for a disk.
+/// Forwards all events, and writes some of them on a separate thread, because measurements must not
+/// wait for a disk.
 struct LiveLog<'a> {
     observer: &'a dyn Observer,
     events: Option<SyncSender<LiveEvent>>,
-    /// Events of the load since its begin; none are written once it is measured.
+    /// The number of warm-up events since the start of the load; `u32::MAX` once the measurement
+    /// has started.
     warm_ups: AtomicU32,
     writing: Option<JoinHandle<()>>,
 }
 
 impl<'a> LiveLog<'a> {
-    /// Without a file nobody can follow, and nothing else changes.
+    /// Starts the log. If the file cannot be created, no process can follow the trial, but the
+    /// trial continues.
     fn start(observer: &'a dyn Observer, writer: &TrialWriter, left: Duration) -> Self {
         let (events, received) = sync_channel(WAITING_MAX);
         let writing = writer.live().ok().and_then(|mut file| {
             let write = move || {
                 let mut received = received.into_iter();
-                // On a full disk, the writer of the record reports it.
+                // The writer of the record reports a full disk.
                 let _ = received.try_for_each(|event| file.write(&event));
             };
             thread::Builder::new().name("live".into()).spawn(write).ok()
@@ -114,7 +117,7 @@ impl Observer for LiveLog<'_> {
 impl Drop for LiveLog<'_> {
     fn drop(&mut self) {
         self.events = None;
-        // A panic of the thread has been reported, and concerns nothing else.
+        // A panic of the thread has been reported, and affects nothing else.
         let _ = self.writing.take().map(JoinHandle::join);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use gatebench_model::{Blame, Plan, Scenario};
 use gatebench_testbed::probe::{MachineSample, Profiler, allowed_cores};
 
+use crate::context::local_cores;
 use crate::error::RunnerError;
 use crate::plan::fd_limit;
 use crate::warning::Warning;
@@ -49,29 +50,18 @@ pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
     thread::sleep(LOOK);
     let after = MachineSample::read();
     let window_ns = after.at_ns.saturating_sub(before.at_ns).max(1);
-    let busy = |core: usize| {
-        after
-            .busy_ns(&[core])
-            .saturating_sub(before.busy_ns(&[core])) as f64
-            / window_ns as f64
+    let warning = |core: usize| {
+        let busy_ns = |at: &MachineSample| at.busy_ns(&[core]);
+        let busy_ns = busy_ns(&after).saturating_sub(busy_ns(&before));
+        let busy = (busy_ns as f64 / window_ns as f64).min(1.0);
+        (busy > BUSY_MAX).then_some(Warning::CoreBusy { core, busy })
     };
-    let cores = planned_cores(plan)
+    planned_cores(plan)
         .into_iter()
-        .map(|core| (core, busy(core).min(1.0)));
-    cores
-        .filter(|(_, busy)| *busy > BUSY_MAX)
-        .map(|(core, busy)| Warning::CoreBusy { core, busy })
+        .filter_map(warning)
         .collect()
 }
 
 fn planned_cores(plan: &Plan) -> Vec<usize> {
-    let placement = &plan.placement;
-    let gateway = match placement.gateway_is_elsewhere {
-        true => &[][..],
-        false => &placement.gateway[..],
-    };
-    let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
-    cores.sort_unstable();
-    cores.dedup();
-    cores
+    local_cores(&plan.placement, &plan.placement.gateway)
 }

@@ -18,21 +18,20 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
 /// Returns a warning if the backend, gatebench or the kernel differs from the start of the run.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;
-    let now = [
-        Some(choose(backend).as_str().to_owned()),
-        Some(env!("CARGO_PKG_VERSION").to_owned()),
-        kernel,
+    let began_with = manifest.environment["kernel"]["release"].as_str();
+    let kernel = began_with.zip(kernel.as_deref());
+    let version = env!("CARGO_PKG_VERSION");
+    let differences = [
+        difference(
+            "backend",
+            &manifest.engine_backend,
+            choose(backend).as_str(),
+        ),
+        difference("gatebench", &manifest.gatebench, version),
+        kernel.and_then(|(before, now)| difference("kernel", before, now)),
     ];
-    let before = [
-        Some(manifest.engine_backend.as_str()),
-        Some(manifest.gatebench.as_str()),
-        manifest.environment["kernel"]["release"].as_str(),
-    ];
-    let differing = ["backend", "gatebench", "kernel"]
-        .into_iter()
-        .zip(before.into_iter().zip(now));
-    differing
-        .filter_map(|(name, (before, now))| difference(name, before?, &now?))
+    let differences = differences.into_iter().flatten();
+    differences
         .map(|what| Warning::InstrumentChanged { what })
         .collect()
 }

@@ -3,6 +3,7 @@
 use std::thread;
 
 use gatebench_model::{LoadProfile, Trial, Variant};
+use gatebench_net::workers::joined;
 use gatebench_store::TrialWriter;
 
 use super::RunLoop;
@@ -43,20 +44,17 @@ impl<'a> RunLoop<'a> {
         let (observer, of) = (self.observer, self.last_number());
         let turns = self.request.prepared.plan.turns(trials);
         let lockstep = Lockstep::of(trials.len(), turns);
-        let observers: Vec<PartnerObserver> = trials
-            .iter()
-            .enumerate()
-            .map(|(index, trial)| PartnerObserver {
-                observer,
-                load: self.request.prepared.plan.load_of(&trial.scenario),
-                is_first: index == 0,
-                begin: Progress::TrialStarted {
-                    trial: (*trial).clone(),
-                    of,
-                    left,
-                },
-            })
-            .collect();
+        let partner = |(index, trial): (usize, &&Trial)| PartnerObserver {
+            observer,
+            load: self.request.prepared.plan.load_of(&trial.scenario),
+            is_first: index == 0,
+            begin: Progress::TrialStarted {
+                trial: (*trial).clone(),
+                of,
+                left,
+            },
+        };
+        let observers: Vec<PartnerObserver> = trials.iter().enumerate().map(partner).collect();
         observers[0].observer.observe(observers[0].begin.clone());
         let mut begun: Vec<(&Trial, TrialContext<'_>, TrialWriter)> = Vec::new();
         for (place, (trial, observer)) in trials.iter().zip(&observers).enumerate() {
@@ -65,7 +63,9 @@ impl<'a> RunLoop<'a> {
             context.lockstep = Some(lockstep.member(place));
             match self.writer.begin_trial(trial) {
                 Ok(writer) => begun.push((*trial, context, writer)),
-                Err(error) => self.lost(trial, error)?,
+                Err(error) => {
+                    self.lost(trial, error)?;
+                }
             }
         }
         let results: Vec<(&Trial, TrialResult, TrialWriter)> = thread::scope(|scope| {
@@ -76,11 +76,7 @@ impl<'a> RunLoop<'a> {
                 .into_iter()
                 .map(|it| scope.spawn(move || run(it)))
                 .collect();
-            let joined = threads.into_iter().map(|it| {
-                it.join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            joined.collect()
+            threads.into_iter().map(joined).collect()
         });
         let share = u32::try_from(results.len()).unwrap_or(1);
         for (trial, result, writer) in results {

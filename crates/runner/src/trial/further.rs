@@ -29,7 +29,7 @@ impl TrialRunner<'_> {
             self.load(setting, &further.phase, first_slot + number)?;
             let result = &mut self.result;
             if let Some(record) = result.record.phases.last_mut() {
-                further.mark(record, &result.histograms);
+                further.mark(record, &result.timed.histograms);
             }
             if further.is_step {
                 self.keep(setting.writer)?;
@@ -40,8 +40,8 @@ impl TrialRunner<'_> {
 
     fn keep(&mut self, writer: &TrialWriter) -> Result<(), Abort> {
         self.result.record.finished = Timestamp::now();
-        let result = &self.result;
-        let kept = writer.checkpoint(&result.record, &result.histograms, &result.series);
+        let (record, timed) = (&self.result.record, &self.result.timed);
+        let kept = writer.checkpoint(record, &timed.histograms, &timed.series);
         kept.map_err(|error| Failure::from(&error).into())
     }
 }

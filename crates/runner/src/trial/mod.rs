@@ -1,8 +1,8 @@
 //! One trial: a fresh gateway process, from the start of its upstream to its record on disk.
 //!
 //! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
-//! again and ends everything. It must not know other trials or the order of the run, except through
-//! the lockstep of its block.
+//! again and ends everything. It must not depend on other trials or on the order of the run, except
+//! through the lockstep of its block.
 
 mod further;
 mod opening;
@@ -14,16 +14,17 @@ use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Phase, Variant};
 use gatebench_net::clock;
 use gatebench_store::{
-    ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, RequestsRow, SCHEMA_VERSION,
-    SeriesRow, SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
+    ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION, SettleRecord,
+    Timestamp, TrialRecord, TrialWriter,
 };
-use gatebench_testbed::probe::Profile;
+use gatebench_testbed::probe::{Profile, clock_source};
 use gatebench_testbed::{GatewaySampler, Running};
 
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
+use crate::numbers::count;
 use crate::parity::{self, Place, buffering};
-use crate::phase::{self, Loading, admin, ceiling, external, trace};
+use crate::phase::{self, Loading, Timed, admin, ceiling, external, trace};
 use crate::progress::{PhaseSummary, Progress, Step};
 use crate::workload::Workload;
 use opening::Opening;
@@ -31,9 +32,7 @@ use opening::Opening;
 /// The result of a trial, ready to be written.
 pub(crate) struct TrialResult {
     pub(crate) record: TrialRecord,
-    pub(crate) histograms: Vec<TaggedInterval>,
-    pub(crate) series: Vec<SeriesRow>,
-    pub(crate) requests: Vec<RequestsRow>,
+    pub(crate) timed: Timed,
     pub(crate) summaries: Vec<PhaseSummary>,
 }
 
@@ -44,7 +43,7 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
         runner.result.record.outcome = Outcome::NotSupported { policies };
         return runner.result;
     }
-    // Declared before anything starts, so that it ends all processes even on a panic.
+    // Declared before anything starts, so that its drop ends all processes even on a panic.
     let mut running = None;
     let outcome = match runner.go(&mut running, writer) {
         Ok(()) => Outcome::Completed,
@@ -61,15 +60,13 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
 fn keep_profile(
     writer: &TrialWriter,
     phase: &str,
-    profile: Option<Profile>,
-) -> Result<Option<ProfileRecord>, Failure> {
-    let Some(Profile { folded, sampled_ns }) = profile else {
-        return Ok(None);
-    };
-    let file = writer
-        .keep_profile(phase, &folded)
-        .map_err(|error| Failure::from(&error))?;
-    Ok(Some(ProfileRecord { file, sampled_ns }))
+    profile: &Profile,
+) -> Result<ProfileRecord, Failure> {
+    let file = writer.keep_profile(phase, &profile.folded);
+    Ok(ProfileRecord {
+        file: file.map_err(|error| Failure::from(&error))?,
+        sampled_ns: profile.sampled_ns,
+    })
 }
 
 /// Reports whether a phase gives the gateway the routes under `later`.
@@ -85,8 +82,7 @@ fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     // Every trial has the same number of slots, so that tags differ between trials.
     let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
     let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
-    let slots = u32::try_from(most)
-        .unwrap_or(u32::MAX)
+    let slots = count(most)
         .saturating_add(FIRST_PHASE_SLOT)
         .saturating_add(context.plan.study.further_loads_max());
     trace::tag(context.plan.seed, context.trial.number, slots, slot)
@@ -137,15 +133,13 @@ impl<'a> TrialRunner<'a> {
         };
         let result = TrialResult {
             record,
-            histograms: Vec::new(),
-            series: Vec::new(),
-            requests: Vec::new(),
+            timed: Timed::default(),
             summaries: Vec::new(),
         };
         Self {
             context,
             began_ns: clock::now_ns(),
-            clock_source: gatebench_testbed::probe::clock_source(),
+            clock_source: clock_source(),
             result,
             processes: None,
         }
@@ -216,7 +210,7 @@ impl<'a> TrialRunner<'a> {
     ) -> Result<&'s mut Running, Abort> {
         let context = self.context;
         let started = start::start(context, writer, opening).map(|it| slot.insert(it));
-        // A start that an interrupt ended did not fail.
+        // If an interrupt ended the start, the start did not fail.
         context.interrupt.check()?;
         let running = started?;
         self.result.record.gateway = start::facts(context, running, opening, self.began_ns);
@@ -253,8 +247,9 @@ impl<'a> TrialRunner<'a> {
         let context = self.context;
         let place = self.place(running, slot);
         match context.variant {
-            Variant::Direct => parity::prove_direct(&workload.samples, &place),
-            variant if variant.is_null() => parity::prove_direct(&workload.samples, &place),
+            variant if *variant == Variant::Direct || variant.is_null() => {
+                parity::prove_direct(&workload.samples, &place)
+            }
             _ if place.is_after && is_reconfigured(context) => {
                 parity::prove(&context.scenario.changed(), &workload.samples, &place)
             }
@@ -262,7 +257,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the failure of parity. If the gateway died, that is the reason.
+    /// Returns the failure of parity, or the death of the gateway if that is the reason.
     fn parity_failure(
         &self,
         running: &mut Running,
@@ -282,17 +277,16 @@ impl<'a> TrialRunner<'a> {
                 writer.gateway_folder().display()
             ),
         };
-        let stderr = running.gateway_stderr();
-        let reason = if stderr.is_empty() {
-            reason
-        } else {
-            format!("{reason}\nthe end of the gateway's standard error:\n{stderr}")
+        let reason = match running.gateway_stderr() {
+            stderr if stderr.is_empty() => reason,
+            stderr => format!("{reason}\nthe end of the gateway's standard error:\n{stderr}"),
         };
         Failure::of_death(running)
             .unwrap_or_else(|| Failure::new(self.context.target_culprit(), reason, remedy))
     }
 
-    /// Only this count includes a worker that crashed in a warm-up or between two loads.
+    /// Counts the processes that ended during the whole trial. Only this count includes a worker
+    /// that crashed in a warm-up or between two loads.
     fn count_processes_ended(&mut self) {
         let last = self.processes.as_mut().map(GatewaySampler::sample);
         if let Some((facts, last)) = self.result.record.gateway.as_mut().zip(last) {
@@ -302,8 +296,7 @@ impl<'a> TrialRunner<'a> {
 
     /// Returns the first slot after those of the profile's loads.
     fn slot_after_phases(&self) -> u32 {
-        let phases = self.context.phases().len();
-        FIRST_PHASE_SLOT + u32::try_from(phases).unwrap_or(u32::MAX)
+        FIRST_PHASE_SLOT + count(self.context.phases().len())
     }
 
     /// Measures a load; `slot` identifies its part of the trial.
@@ -334,15 +327,14 @@ impl<'a> TrialRunner<'a> {
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
-        measured.record.profile = keep_profile(writer, &phase.name, measured.profile)?;
-        let warnings = external::warnings(&measured.record);
-        self.result.record.warnings.extend(warnings);
-        let called = admin::warnings(&measured.record);
-        self.result.record.warnings.extend(called);
+        let profile = measured.profile.as_ref();
+        let profile = profile.map(|it| keep_profile(writer, &phase.name, it));
+        measured.record.profile = profile.transpose()?;
+        let warnings = &mut self.result.record.warnings;
+        warnings.extend(external::warnings(&measured.record));
+        warnings.extend(admin::warnings(&measured.record));
         self.result.record.phases.push(measured.record);
-        self.result.histograms.extend(measured.histograms);
-        self.result.series.extend(measured.series);
-        self.result.requests.extend(measured.requests);
+        self.result.timed.extend(measured.timed);
         self.result.summaries.push(measured.summary);
         if phase.side_by_side {
             self.context.meet()?;
@@ -368,10 +360,7 @@ impl<'a> TrialRunner<'a> {
 
     /// Records the clock source at start and end, because times of two sources are not comparable.
     fn keep_clock_source(&mut self) {
-        let both = self
-            .clock_source
-            .take()
-            .zip(gatebench_testbed::probe::clock_source());
+        let both = self.clock_source.take().zip(clock_source());
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 

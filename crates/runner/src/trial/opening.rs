@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_correct_if_it_has_what_the_request_is_checked_for() {
+    fn a_response_that_passes_all_checks_is_correct() {
         let checks = || vec![Check::Status(200), Check::BodyEquals("ok".into())];
         assert_eq!(result("200 OK", checks()), None);
         let early = result("404 Not Found", checks()).unwrap();

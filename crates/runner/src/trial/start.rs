@@ -8,6 +8,7 @@ use gatebench_testbed::{Part, Running, TrialParts, Wire};
 use super::opening::Opening;
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
+use crate::numbers::{count, nanos};
 use crate::progress::Step;
 use crate::workload;
 
@@ -61,27 +62,23 @@ pub(super) fn facts(
         sha256: file.sha256.clone(),
     });
     let cores = context.gateway_cores().len();
+    let setup = context.variant.setup();
     Some(GatewayFacts {
         version: binary.version.clone(),
         binary: binary.place(),
         sha256: binary.sha256.clone(),
         commands: started.commands.clone(),
         rendered: rendered.collect(),
-        workers: u32::try_from(cores).unwrap_or(u32::MAX).max(1),
+        workers: count(cores).max(1),
         started_in_ms: u64::try_from(started.ready_after.as_millis()).unwrap_or(u64::MAX),
         first_correct: opening.map(|opening| first_correct(started, opening, began_ns)),
-        limits: context
-            .variant
-            .setup()
-            .map(|it| it.limits)
-            .unwrap_or_default(),
+        limits: setup.map(|it| it.limits).unwrap_or_default(),
         limited_by: found.limiter.name().map(str::to_owned),
         ..GatewayFacts::default()
     })
 }
 
 fn first_correct(started: &Started, opening: &Opening<'_>, began_ns: u64) -> FirstCorrect {
-    let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     FirstCorrect {
         after_ns: nanos(started.ready_after),
         not_before_ns: nanos(started.not_ready_before),

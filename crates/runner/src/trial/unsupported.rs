@@ -4,9 +4,9 @@ use gatebench_model::Variant;
 
 use crate::context::TrialContext;
 
-/// Returns the policies, changes and other needs of the trial for which the gateway has no native
-/// means; none if it supports everything. An attached gateway cannot be changed, because gatebench
-/// does not know how.
+/// Returns the policies, changes and other needs of the trial that the gateway does not support
+/// natively; none if it supports everything. An attached gateway supports no changes, because
+/// gatebench has no commands for them.
 pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     let phases = context.phases().iter();
     let changes = phases.filter_map(|phase| phase.change.as_ref());

@@ -8,6 +8,8 @@ use gatebench_store::SettleRecord;
 use gatebench_testbed::Interrupt;
 use gatebench_testbed::probe::{LoadAverage, MachineSample};
 
+use crate::numbers::nanos;
+
 /// The interval between reads; the kernel updates the load average only every five seconds.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -37,7 +39,7 @@ fn wait_by(
             return Some(SettleRecord {
                 asked_load_per_core: settle.load_per_core,
                 load_per_core: load,
-                waited_ns: u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX),
+                waited_ns: nanos(waited),
                 settled: is_quiet,
             });
         }
@@ -49,7 +51,7 @@ fn wait_by(
 pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
     (!record.settled).then(|| {
         format!(
-            "'{phase}' began before the machine was quiet: its load average was {:.2} per core after {:.0} s, above the \
+            "'{phase}' began before the machine was idle: its load average was {:.2} per core after {:.0} s, above the \
              limit of {}; stop other programs, or raise `at_most` of `settle:`",
             record.load_per_core,
             record.waited_ns as f64 / 1e9,
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn it_waits_until_the_machine_is_quiet() {
+    fn the_wait_ends_when_the_machine_is_idle() {
         let loads = Cell::new([0.5, 0.3, 0.1].iter());
         let next = || {
             let mut left = loads.take();
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn its_patience_ends_and_it_warns() {
+    fn a_busy_machine_causes_a_warning() {
         let record = wait_by(&settle(1), &Interrupt::new(), || Some(0.75)).unwrap();
         assert!(!record.settled);
         let text = warning("run-2", &record).unwrap();
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_waiting_and_what_cannot_be_read_is_not_waited_for() {
+    fn an_interrupt_or_an_unknown_load_average_ends_the_wait() {
         let interrupt = Interrupt::new();
         interrupt.raise();
         assert!(

@@ -23,7 +23,7 @@ fn trial<'a>(trials: &'a [StoredTrial], variant: &str) -> &'a StoredTrial {
 }
 
 #[test]
-fn a_run_leaves_everything_that_a_report_needs() {
+fn a_run_writes_everything_that_a_report_needs() {
     let bench = Bench::warmed_up();
     let summary = bench
         .run(
@@ -174,7 +174,7 @@ fn someone_elses_gateway() -> std::net::SocketAddr {
 }
 
 #[test]
-fn an_attached_gateway_is_measured_where_it_is() {
+fn an_attached_gateway_is_measured_in_place() {
     let bench = Bench::new();
     let url = format!("http://{}", someone_elses_gateway());
     let mut prepared = bench.prepare(&["proxy-json"], &["reference"]);
@@ -238,7 +238,7 @@ fn a_gateway_without_the_policy_is_not_started() {
 }
 
 #[test]
-fn a_gateway_that_responses_wrongly_fails_with_both_sides_and_the_run_goes_on() {
+fn a_wrong_response_fails_the_trial_with_both_sides_and_the_run_continues() {
     let bench = Bench::new();
     // The gateway itself responds to every request.
     let wrong = bench.gateway("wrong", |file, text| match file {
@@ -320,7 +320,7 @@ fn a_gateway_killed_during_a_load_is_named_and_the_run_continues() {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_was_finished_and_is_resumed() {
+fn an_interrupted_run_keeps_finished_trials_and_is_resumed() {
     let bench = Bench::new();
     let interrupt = Interrupt::new();
     let finished = Mutex::new(0);
@@ -360,7 +360,7 @@ fn an_interrupted_run_keeps_what_was_finished_and_is_resumed() {
 }
 
 #[test]
-fn a_resumed_run_keeps_its_backend_and_names_what_has_changed() {
+fn a_resumed_run_keeps_its_backend_and_reports_changes() {
     let bench = Bench::new();
     let mut request = bench.request(bench.prepare(&["proxy-json"], &["reference"]), false);
     request.backend = Some(Backend::Epoll);
@@ -395,7 +395,7 @@ fn a_resumed_run_keeps_its_backend_and_names_what_has_changed() {
 }
 
 #[test]
-fn a_second_interrupt_ends_a_gateway_that_does_not_want_to_end() {
+fn a_second_interrupt_ends_a_gateway_that_ignores_the_first() {
     let bench = Bench::new();
     // The shell ignores TERM and delays the gateway's end by a minute.
     let stubborn = bench.gateway("stubborn", |_, text| {
@@ -458,7 +458,7 @@ fn an_interrupt_ends_a_start_that_hangs() {
 }
 
 #[test]
-fn a_gateway_that_refuses_its_start_shows_why() {
+fn a_failed_start_shows_the_reason() {
     let bench = Bench::new();
     let refusing = bench.gateway("refusing", |file, text| match file {
         "gateway.json" => text.replacen("\"workers\"", "\"wrokers\"", 1),

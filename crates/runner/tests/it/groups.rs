@@ -44,10 +44,10 @@ fn adds_up(phase: &PhaseRecord) {
 }
 
 #[test]
-fn a_group_that_is_refused_is_measured_beside_one_that_is_not() {
+fn a_refused_group_is_measured_next_to_an_accepted_one() {
     let records = records("good-and-failing");
     let [record] = records.as_slice() else {
-        panic!("a refusal cannot be asked of the upstream alone: {records:?}")
+        panic!("the direct variant cannot refuse requests: {records:?}")
     };
     assert_eq!(record.phases.len(), 2);
     for phase in &record.phases {
@@ -117,7 +117,7 @@ fn a_hundred_groups_over_a_hundred_routes_are_distinguished() {
 }
 
 #[test]
-fn values_in_a_file_that_is_not_there_are_missed_before_anything_starts() {
+fn a_missing_data_file_is_reported_before_anything_starts() {
     let bench = Bench::new();
     let scenario = "scenario: s\ntitle: t\nupstream: ping\nroutes: [{name: r, path: /}]\n\
         data: {ids: {csv: {file: absent.csv}}}\nrequests: [{path: '/{{ ids.id }}'}]\n";

@@ -108,7 +108,7 @@ fn a_published_document_is_found_by_its_names_and_by_its_path() {
 }
 
 #[test]
-fn the_contract_is_asked_first_and_every_scenario_once() {
+fn the_contract_is_checked_first() {
     let scenarios = check_scenarios(&Library::default()).unwrap();
     let names: Vec<&str> = scenarios.iter().map(|it| it.scenario.as_str()).collect();
     assert_eq!(names[0], "contract");

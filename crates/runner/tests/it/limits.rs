@@ -10,8 +10,7 @@ use gatebench_runner::{Interrupt, Library, Prepared, Progress, RunnerError, Sele
 use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::probe::control_groups;
 
-/// Half of one hundredth of a CPU: without the limit, a busy process gets more, whatever else the
-/// machine does.
+/// A twentieth of a CPU. Without the limit, a busy process gets more, even on a busy machine.
 const TIGHT: Limits = Limits {
     cpu_millis: Some(50),
     memory_bytes: Some(256 << 20),
@@ -68,7 +67,7 @@ fn left() -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
+fn a_busy_gateway_is_held_to_its_limit_and_the_record_shows_it() {
     let bench = Bench::warmed_up();
     let prepared = match sized(&bench, vec![TIGHT]) {
         Ok(prepared) => prepared,
@@ -128,7 +127,7 @@ fn leftover() -> PathBuf {
 }
 
 #[test]
-fn each_size_is_a_variant_with_the_cores_it_can_fill() {
+fn each_size_is_a_variant_with_as_many_cores_as_it_can_use() {
     let bench = Bench::new();
     let size = |cpu_millis| Limits {
         cpu_millis: Some(cpu_millis),

@@ -107,7 +107,7 @@ fn a_smoke_run_is_one_short_block() {
 }
 
 #[test]
-fn a_gateway_that_was_named_must_be_there_and_one_of_the_suite_need_not() {
+fn named_gateways_must_exist_and_those_of_the_suite_need_not() {
     let at = tempfile::tempdir().unwrap();
     let path = folder(at.path(), "absent", "{}");
     let spec = Path::new(&path).join("gateway.yaml");
@@ -145,7 +145,7 @@ fn a_gateway_that_was_named_must_be_there_and_one_of_the_suite_need_not() {
 }
 
 #[test]
-fn words_that_do_not_go_together_are_refused() {
+fn contradictory_arguments_are_refused() {
     for (wrong, part) in [
         (&["tour", "tour"][..], "second suite"),
         (&["tour", "api-key"], "cannot be combined"),
@@ -246,7 +246,7 @@ fn a_load_profile_may_not_have_the_names_of_loads_at_shares() {
 }
 
 #[test]
-fn a_suite_may_ask_for_its_study() {
+fn a_suite_may_request_its_study() {
     let at = tempfile::tempdir().unwrap();
     let gateway = folder(at.path(), "mine", "{}");
     let suite = at.path().join("s.yaml");
@@ -285,7 +285,7 @@ fn prepare_load(at: &Path, word: &str, text: &str) -> Result<Prepared, RunnerErr
 const START: &str = "phases:\n  - {name: start, open: {rate_per_second: 100}, measure: 1s}\n";
 
 #[test]
-fn starts_are_measured_with_a_cold_load_only() {
+fn cold_starts_need_a_cold_load() {
     let at = tempfile::tempdir().unwrap();
     folder(at.path(), "mine", "{}");
     let error = prepare_load(at.path(), "cold-start", START).unwrap_err();
@@ -337,7 +337,7 @@ fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
 }
 
 #[test]
-fn as_published_a_size_has_loads_of_its_own_for_some_scenarios() {
+fn published_sizes_may_have_separate_loads_for_scenarios() {
     let at = tempfile::tempdir().unwrap();
     let gateway = folder(at.path(), "mine", "{api_key: native}");
     let suite = at.path().join("s.yaml");
@@ -373,7 +373,10 @@ fn healthy_twins_have_the_load_of_their_scenario() {
         .iter()
         .map(|trial| plan.load_of(&trial.scenario).profile.as_str())
         .collect();
-    assert_eq!(loads, ["isolation"; 3], "and none the suite's");
+    assert_eq!(
+        loads, ["isolation"; 3],
+        "all trials have the load of their scenario"
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn window(record: &TrialRecord, phase: &PhaseRecord) -> (i128, i128) {
 }
 
 #[test]
-fn side_by_side_all_at_once_and_else_one_after_the_other() {
+fn gateways_are_loaded_side_by_side_or_one_after_the_other() {
     let bench = Bench::new();
     fs::write(bench.path("load.yaml"), LOAD).unwrap();
     let refused = bench.gateway("refused", |file, text| match file {

@@ -1,4 +1,4 @@
-//! `baselines.json`: names for sets of runs with which other runs are compared.
+//! `baselines.json`: named sets of runs for comparison with other runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{SCHEMA_VERSION, StoreError, atomic};
+use crate::{SCHEMA_VERSION, StoreError, atomic, schema};
 
 /// The name of the file in a folder of runs.
 pub const FILE: &str = "baselines.json";
@@ -17,8 +17,8 @@ pub const FILE: &str = "baselines.json";
 pub struct Baselines {
     /// Version of the file.
     schema: u32,
-    /// Directories of the runs by the name of their baseline: relative if they are in the folder,
-    /// so that it can be moved, otherwise absolute.
+    /// The directories of the runs, by the name of their baseline. Directories in the folder are
+    /// relative, so that the folder can be moved; others are absolute.
     #[serde(default)]
     pub baselines: BTreeMap<String, Vec<PathBuf>>,
 }
@@ -40,7 +40,7 @@ impl Baselines {
     pub fn read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         match fs::read(&path) {
-            Ok(text) => crate::schema::parse(&path, &text),
+            Ok(text) => schema::parse(&path, &text),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(StoreError::io("read", path, error)),
         }
@@ -51,12 +51,9 @@ impl Baselines {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
-        fs::create_dir_all(folder).map_err(|error| StoreError::io("make", folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| StoreError::io("create", folder, error))?;
         let path = folder.join(FILE);
-        let mut text =
-            serde_json::to_string_pretty(self).expect("names and paths are written to memory");
-        text.push('\n');
-        atomic::write(&path, text.as_bytes())
+        atomic::write(&path, &schema::render(&path, self)?)
     }
 
     /// Gives a name to a set of runs; `dirs` are absolute.

@@ -1,15 +1,17 @@
 //! The index: a SQLite file next to the run directories.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, Row, params};
+use jiff::Timestamp;
+use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase, PermissionDenied, ReadOnly};
+use rusqlite::{Connection, ErrorCode, Row, params};
 
-use super::{CellEntry, RunEntry};
 use crate::StoreError;
 use crate::atomic::absent_is_fine;
-use crate::run::{MANIFEST, TRIALS};
+use crate::run::{self, MANIFEST, TRIALS};
 
 /// The name of the index file in a folder of runs.
 pub const INDEX_FILE: &str = "history.sqlite";
@@ -38,7 +40,6 @@ const TABLES: &str = "
 pub struct HistoryIndex {
     folder: PathBuf,
     connection: Connection,
-    on_disk: bool,
 }
 
 /// A run directory that is not in the index, or that has changed.
@@ -50,6 +51,62 @@ pub struct Found {
     pub stamp: String,
 }
 
+/// A run in the index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunEntry {
+    /// Name of its directory in the folder of runs.
+    pub dir: String,
+    /// A text that changes whenever the directory changes.
+    pub stamp: String,
+    /// The time at which it began.
+    pub created: Timestamp,
+    /// Name of the suite.
+    pub suite: String,
+    /// Version of the gatebench that measured.
+    pub gatebench: String,
+    /// Blocks with every trial on disk.
+    pub blocks: u32,
+    /// The reason why it has no cells; none if it may have some.
+    pub left_out: Option<String>,
+    /// Its figures.
+    pub cells: Vec<CellEntry>,
+}
+
+/// A metric of a gateway in a scenario of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellEntry {
+    pub scenario: String,
+    /// Label of the variant.
+    pub gateway: String,
+    /// Version of the gateway.
+    pub version: String,
+    /// A digest of the conditions that two comparable runs share.
+    pub conditions: String,
+    /// The load as text.
+    pub load: String,
+    /// The metric, as named in JSON reports.
+    pub metric: String,
+    /// Its unit, as named in JSON reports.
+    pub unit: String,
+    /// True if large values are good.
+    pub higher_is_better: bool,
+    /// Median of the blocks; 0 if there are none.
+    pub value: f64,
+    /// The smallest block; 0 if there are none.
+    pub min: f64,
+    /// The largest block; 0 if there are none.
+    pub max: f64,
+    /// Blocks with a value; 0 if the gateway invalidated all of them.
+    pub blocks: u32,
+    /// True if something other than the gateway limited it.
+    pub limited: bool,
+    /// The value of the direct variant of the same run, which shows changes of the machine; none
+    /// without one.
+    pub control: Option<f64>,
+    /// Blocks without a value because the gateway itself invalidated them.
+    pub spoiled: u32,
+}
+
 impl HistoryIndex {
     /// Opens or creates the index of a folder. A damaged index, or one with another version, is
     /// replaced. If the folder is not writable, the index is only in memory.
@@ -59,23 +116,17 @@ impl HistoryIndex {
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         fs::read_dir(folder).map_err(|error| StoreError::io("read", folder, error))?;
         let path = folder.join(INDEX_FILE);
-        let opened = prepare(Connection::open(&path));
-        let made = match opened {
-            Err(error) if is_damaged(&error) => {
-                remove(&path)?;
-                prepare(Connection::open(&path))
-            }
-            other => other,
-        };
-        let (connection, on_disk) = match made {
-            Ok(connection) => (Ok(connection), true),
-            Err(error) if is_unwritable(&error) => (prepare(Connection::open_in_memory()), false),
-            Err(error) => (Err(error), true),
-        };
+        let mut opened = prepare(Connection::open(&path));
+        if let Some(DatabaseCorrupt | NotADatabase) = code_of(&opened) {
+            remove(&path)?;
+            opened = prepare(Connection::open(&path));
+        }
+        if let Some(CannotOpen | PermissionDenied | ReadOnly) = code_of(&opened) {
+            opened = prepare(Connection::open_in_memory());
+        }
         Ok(Self {
-            connection: connection.map_err(|error| StoreError::index(&path, &error))?,
+            connection: opened.map_err(|error| unusable(folder, &error))?,
             folder: folder.to_owned(),
-            on_disk,
         })
     }
 
@@ -88,34 +139,25 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Reports whether it is in a file and not only in memory.
-    pub fn is_on_disk(&self) -> bool {
-        self.on_disk
-    }
-
     /// Returns the run directories that are new or have changed, by name, and removes missing ones
     /// from the index.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
     pub fn stale(&self) -> Result<Vec<Found>, StoreError> {
-        let found = run_directories(&self.folder)?;
-        let known = self.query(|connection| {
+        let mut found = run_directories(&self.folder)?;
+        let known: BTreeMap<String, String> = self.query(|connection| {
             let mut query = connection.prepare("SELECT dir, stamp FROM runs")?;
             let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            rows.collect::<Result<Vec<(String, String)>, _>>()
+            rows.collect()
         })?;
-        for (dir, _) in &known {
+        for dir in known.keys() {
             if !found.iter().any(|it| it.dir == *dir) {
                 self.query(|it| it.execute("DELETE FROM runs WHERE dir = ?1", [dir]))?;
             }
         }
-        let is_known = |it: &Found| {
-            known
-                .iter()
-                .any(|(dir, stamp)| it.dir == *dir && it.stamp == *stamp)
-        };
-        Ok(found.into_iter().filter(|it| !is_known(it)).collect())
+        found.retain(|it| known.get(&it.dir) != Some(&it.stamp));
+        Ok(found)
     }
 
     /// Adds a run, or replaces it.
@@ -123,8 +165,7 @@ impl HistoryIndex {
     /// # Errors
     /// [`StoreError::Index`].
     pub fn put(&mut self, entry: &RunEntry) -> Result<(), StoreError> {
-        let path = self.folder.join(INDEX_FILE);
-        insert(&mut self.connection, entry).map_err(|error| StoreError::index(&path, &error))
+        insert(&mut self.connection, entry).map_err(|error| unusable(&self.folder, &error))
     }
 
     /// All runs, the oldest first.
@@ -155,9 +196,19 @@ impl HistoryIndex {
         &self,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        run(&self.connection)
-            .map_err(|error| StoreError::index(&self.folder.join(INDEX_FILE), &error))
+        run(&self.connection).map_err(|error| unusable(&self.folder, &error))
     }
+}
+
+fn unusable(folder: &Path, error: &rusqlite::Error) -> StoreError {
+    StoreError::Index {
+        path: folder.join(INDEX_FILE),
+        reason: error.to_string(),
+    }
+}
+
+fn code_of(opened: &rusqlite::Result<Connection>) -> Option<ErrorCode> {
+    opened.as_ref().err()?.sqlite_error_code()
 }
 
 fn prepare(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
@@ -256,35 +307,10 @@ fn run_directories(folder: &Path) -> Result<Vec<Found>, StoreError> {
 /// A string that changes when a resumed run rewrites its manifest and adds trials; none without a
 /// manifest.
 fn stamp(dir: &Path) -> Option<String> {
-    let manifest = fs::metadata(dir.join(MANIFEST)).ok()?;
-    let modified = manifest
-        .modified()
-        .ok()?
-        .duration_since(std::time::UNIX_EPOCH)
-        .ok()?;
+    let manifest = run::stamp(&dir.join(MANIFEST))?;
     let trials = fs::read_dir(dir.join(TRIALS)).map_or(0, Iterator::count);
     let version = env!("CARGO_PKG_VERSION");
-    Some(format!(
-        "{version} {} {} {trials}",
-        modified.as_nanos(),
-        manifest.len()
-    ))
-}
-
-fn is_damaged(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(
-        error.sqlite_error_code(),
-        Some(DatabaseCorrupt | NotADatabase)
-    )
-}
-
-fn is_unwritable(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-    matches!(
-        error.sqlite_error_code(),
-        Some(CannotOpen | PermissionDenied | ReadOnly)
-    )
+    Some(format!("{version} {manifest} {trials}"))
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

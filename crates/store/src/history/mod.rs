@@ -5,9 +5,7 @@
 //! the baselines cannot be rebuilt and have a separate file.
 
 mod baselines;
-mod entry;
 mod index;
 
 pub use baselines::{Baselines, FILE as BASELINES_FILE};
-pub use entry::{CellEntry, RunEntry};
-pub use index::{Found, HistoryIndex, INDEX_FILE};
+pub use index::{CellEntry, Found, HistoryIndex, INDEX_FILE, RunEntry};

@@ -39,7 +39,11 @@ fn a_run_is_running_while_its_process_lives() {
     drop(writer);
     assert_eq!(state(), RunState::Killed);
     writer = RunWriter::resume(dir.path()).unwrap().0;
-    assert_eq!(state(), RunState::Running, "a look does not keep the lock");
+    assert_eq!(
+        state(),
+        RunState::Running,
+        "a reader does not keep the lock"
+    );
     writer.set_status(Status::Finished).unwrap();
     assert_eq!(state(), RunState::Finished);
 }
@@ -49,7 +53,7 @@ fn events_are_followed_while_they_are_written() {
     let dir = TempDir::new().unwrap();
     let writer = RunWriter::create(dir.path(), manifest()).unwrap();
     let mut reader = LiveReader::new(dir.path(), TRIAL);
-    assert!(reader.follow().unwrap().is_empty(), "nothing is there yet");
+    assert!(reader.follow().unwrap().is_empty(), "there is no file yet");
     let open = writer.begin_trial(&trial(1)).unwrap();
     let mut live = open.live().unwrap();
     live.write(&begin()).unwrap();
@@ -63,7 +67,10 @@ fn events_are_followed_while_they_are_written() {
     let whole = text.len();
     text.push_str("{\"event\":\"of another version\"}\n{\"event\":\"step\",\"ste");
     fs::write(&path, &text).unwrap();
-    assert!(reader.follow().unwrap().is_empty(), "half a line is none");
+    assert!(
+        reader.follow().unwrap().is_empty(),
+        "an incomplete line is not read"
+    );
     text.push_str("p\":\"down\"}\n");
     fs::write(&path, &text).unwrap();
     let step = "down".into();
@@ -108,7 +115,7 @@ fn only_files_below_the_run_are_listed_and_opened() {
     let (dir, writer) = run_with_a_trial();
     drop(writer);
     let elsewhere = TempDir::new().unwrap();
-    fs::write(elsewhere.path().join("secret"), "of another").unwrap();
+    fs::write(elsewhere.path().join("secret"), "of another user").unwrap();
     let trial = dir.path().join("trials").join(TRIAL);
     fs::write(trial.join("gateway/a b.conf"), "x").unwrap();
     symlink(elsewhere.path(), trial.join("gateway/folder")).unwrap();

@@ -49,7 +49,7 @@ fn entry(dir: &str, stamp: &str, created: &str) -> RunEntry {
 }
 
 #[test]
-fn what_is_put_is_read_back_oldest_first_and_only_changes_are_read_again() {
+fn entries_are_read_back_oldest_first_and_only_changed_runs_are_stale() {
     let folder = TempDir::new().unwrap();
     directory(folder.path(), "b", "{}");
     directory(folder.path(), "a", "{}");
@@ -66,7 +66,7 @@ fn what_is_put_is_read_back_oldest_first_and_only_changes_are_read_again() {
     index.put(&sooner).unwrap();
     drop(index);
     let index = HistoryIndex::open(folder.path()).unwrap();
-    assert!(index.is_on_disk());
+    assert!(folder.path().join(INDEX_FILE).exists());
     assert_eq!(index.entries().unwrap(), [sooner, later]);
     assert_eq!(index.stale().unwrap(), []);
     directory(folder.path(), "a", "{ }");
@@ -76,12 +76,12 @@ fn what_is_put_is_read_back_oldest_first_and_only_changes_are_read_again() {
     assert_eq!(
         index.entries().unwrap().len(),
         1,
-        "what is gone is forgotten"
+        "a missing run is removed from the index"
     );
 }
 
 #[test]
-fn a_damaged_or_deleted_index_is_made_anew() {
+fn a_damaged_or_deleted_index_is_rebuilt() {
     let folder = TempDir::new().unwrap();
     directory(folder.path(), "a", "{}");
     fs::write(

@@ -10,7 +10,7 @@ use gatebench_store::{Run, RunWriter, Status, StoreError};
 use tempfile::TempDir;
 
 #[test]
-fn what_may_hold_keys_is_for_the_user_only() {
+fn files_that_may_contain_keys_are_private() {
     let (dir, mut writer) = run_with_a_trial();
     writer.set_status(Status::Finished).unwrap();
     let mode = |file: &str| {
@@ -66,7 +66,7 @@ fn no_link_in_a_run_directory_is_followed() {
 }
 
 #[test]
-fn a_run_directory_may_itself_be_a_link_and_none_leaves_it() {
+fn a_run_directory_may_be_a_link_and_no_path_leaves_it() {
     let (dir, writer) = run_with_a_trial();
     drop(writer);
     let elsewhere = TempDir::new().unwrap();
@@ -83,7 +83,7 @@ fn a_run_directory_may_itself_be_a_link_and_none_leaves_it() {
 }
 
 #[test]
-fn what_is_no_file_is_neither_read_nor_written() {
+fn only_regular_files_are_read_and_written() {
     let (dir, writer) = run_with_a_trial();
     drop(writer);
     let folder = dir.path().join("trials/0001-proxy-json-nginx-b1");

@@ -15,7 +15,7 @@ use gatebench_store::{
 use tempfile::TempDir;
 
 #[test]
-fn what_is_written_is_read_back() {
+fn records_are_read_back_as_written() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("not/yet/there");
     let mut writer = RunWriter::create(&path, manifest()).unwrap();
@@ -77,7 +77,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn the_interval_log_counts_from_the_begin_of_the_trial() {
+fn the_interval_log_counts_from_the_start_of_the_trial() {
     let dir = TempDir::new().unwrap();
     let writer = RunWriter::create(dir.path(), manifest()).unwrap();
     let open = writer.begin_trial(&trial(1)).unwrap();
@@ -101,7 +101,7 @@ fn the_interval_log_counts_from_the_begin_of_the_trial() {
 }
 
 #[test]
-fn a_resumed_run_knows_what_is_finished_and_measures_the_rest() {
+fn a_resumed_run_keeps_finished_trials_and_measures_the_rest() {
     let (dir, writer) = run_with_a_trial();
     let interrupted = writer.begin_trial(&trial(2)).unwrap();
     interrupted
@@ -135,7 +135,7 @@ fn a_resumed_run_knows_what_is_finished_and_measures_the_rest() {
 }
 
 #[test]
-fn a_resumed_run_repeats_what_was_not_the_gateways_fault() {
+fn a_resumed_run_repeats_failures_that_were_not_the_gateways_fault() {
     let (dir, writer) = run_with_a_trial();
     let file = Culprit::File {
         path: "mine.yaml".into(),
@@ -165,7 +165,7 @@ fn a_resumed_run_repeats_what_was_not_the_gateways_fault() {
 }
 
 #[test]
-fn a_directory_that_holds_a_run_is_not_written_over() {
+fn a_directory_with_a_run_is_not_overwritten() {
     let (dir, writer) = run_with_a_trial();
     drop(writer);
     let error = RunWriter::create(dir.path(), manifest()).unwrap_err();
@@ -240,9 +240,9 @@ fn with_a_small_disk(test: &str) {
 }
 
 #[test]
-fn a_full_disk_keeps_what_was_finished() {
+fn a_full_disk_keeps_finished_trials() {
     let Some(disk) = std::env::var_os(SMALL_DISK) else {
-        return with_a_small_disk("run_directory::a_full_disk_keeps_what_was_finished");
+        return with_a_small_disk("run_directory::a_full_disk_keeps_finished_trials");
     };
     let dir = Path::new(&disk).join("run");
     let mut writer = RunWriter::create(&dir, manifest()).unwrap();
@@ -270,7 +270,7 @@ fn a_full_disk_keeps_what_was_finished() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_named() {
+fn a_directory_that_cannot_be_created_is_named() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("a-file");
     fs::write(&file, "").unwrap();
@@ -281,7 +281,7 @@ fn a_directory_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn a_read_only_file_system_asks_for_another_directory() {
+fn the_remedy_for_a_read_only_file_system_is_another_directory() {
     // Neither sysfs nor procfs allows anyone, including root, to create directories.
     let error = RunWriter::create(Path::new("/sys/gatebench"), manifest()).unwrap_err();
     let kind = io_kind(&error);
@@ -296,7 +296,7 @@ fn a_read_only_file_system_asks_for_another_directory() {
 }
 
 #[test]
-fn a_newer_run_is_called_newer() {
+fn a_newer_run_is_reported_as_newer() {
     let (dir, _writer) = run_with_a_trial();
     for path in [
         "manifest.json",
@@ -345,7 +345,7 @@ fn a_damaged_file_is_named() {
 }
 
 #[test]
-fn a_trial_is_there_once_its_record_is() {
+fn a_trial_is_visible_once_its_record_exists() {
     let (dir, writer) = run_with_a_trial();
     let again = writer.begin_trial(&trial(1)).unwrap();
     fs::write(again.gateway_folder().join("gateway.stdout.log"), "").unwrap();
@@ -357,7 +357,7 @@ fn a_trial_is_there_once_its_record_is() {
 }
 
 #[test]
-fn what_is_no_run_is_said_to_be_none() {
+fn a_directory_without_a_manifest_is_not_a_run() {
     let dir = TempDir::new().unwrap();
     assert!(matches!(
         Run::open(dir.path()),
@@ -420,7 +420,7 @@ fn a_label_that_is_a_path_stays_in_the_directory() {
 }
 
 #[test]
-fn a_trial_survives_its_process_as_far_as_it_came() {
+fn a_checkpoint_survives_the_end_of_the_process() {
     let (dir, writer) = run_with_a_trial();
     let open = writer.begin_trial(&trial(2)).unwrap();
     let mut sofar = record(2, Outcome::Completed);

@@ -140,7 +140,7 @@ fn a_failing_server_only_causes_a_warning() {
         ),
         (
             Fault::Status(500),
-            "the server responds 500: words of the server; read the server's log",
+            "the server responds with 500: words of the server; read the server's log",
         ),
         (
             Fault::Status(404),
@@ -197,7 +197,7 @@ fn a_required_output_that_does_not_respond_ends_the_run_before_a_trial() {
     ));
     run.assert_code(3);
     run.assert_says(&[
-        "the server responds 404",
+        "the server responds with 404",
         "--web.enable-remote-write-receiver",
     ]);
     assert!(bench.kept_trials("run").is_empty());

@@ -18,6 +18,7 @@ use gatebench_testbed::{Interrupt, Running, Wire};
 use crate::abort::Abort;
 use crate::context::TrialContext;
 use crate::http_probe::{read_response, send};
+use crate::numbers::nanos;
 use crate::progress::Step;
 
 pub(crate) use under_load::Calling;
@@ -32,8 +33,8 @@ const SLICE: Duration = Duration::from_millis(50);
 const SHOWN_CHARS: usize = 400;
 
 /// Runs the rounds of the scenario; none if it has none, or if there is no admin interface. The
-/// first call that gets no response or has no effect ends them with a warning, which does not
-/// affect earlier measurements.
+/// first call without a response or an effect ends them with a warning, because earlier
+/// measurements are still valid.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,
     running: &Running,
@@ -116,11 +117,7 @@ impl Speaker<'_> {
         call(self.calls, request, self.interrupt)?;
         let took_ns = nanos(began.elapsed());
         record.took_ns.entry(verb).or_default().push(took_ns);
-        let AdminRounds {
-            route,
-            updated_path,
-            ..
-        } = self.rounds;
+        let (route, updated_path) = (&self.rounds.route, &self.rounds.updated_path);
         let (path, status) = match verb {
             AdminVerb::Read => return Ok(()),
             AdminVerb::Create => (&route.path, 200),
@@ -132,12 +129,8 @@ impl Speaker<'_> {
             // Once the new path works, the old one must not.
             self.until_status(&route.path, 404)?;
         }
-        let effective_ns = nanos(began.elapsed());
-        record
-            .effective_ns
-            .entry(verb)
-            .or_default()
-            .push(effective_ns);
+        let effective = record.effective_ns.entry(verb).or_default();
+        effective.push(nanos(began.elapsed()));
         Ok(())
     }
 
@@ -150,7 +143,7 @@ impl Speaker<'_> {
             let response = send(self.target, &request, None, self.interrupt);
             let got = match &response {
                 Ok(response) if response.status == status => return Ok(()),
-                Ok(response) => format!("{} came", response.status),
+                Ok(response) => format!("it returned {}", response.status),
                 Err(error) => error.to_string(),
             };
             if self.interrupt.is_raised() || Instant::now() >= until {
@@ -166,8 +159,8 @@ impl Speaker<'_> {
 /// Sends a call on a new connection; a status from 200 to 299 is a success.
 fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Result<(), String> {
     let body = request.body.as_deref().unwrap_or("");
-    let length = match &request.body {
-        Some(body) => BodyLength::Length(body.len() as u64),
+    let length = match request.body {
+        Some(_) => BodyLength::Length(body.len() as u64),
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
@@ -189,8 +182,4 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
         }
         Err(error) => Err(format!("{method} {path} got no response: {error}")),
     }
-}
-
-fn nanos(length: Duration) -> u64 {
-    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }

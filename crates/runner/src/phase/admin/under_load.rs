@@ -1,11 +1,9 @@
 //! Calls to an admin interface during a load, at predetermined times and one after the other.
 
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use gatebench_model::Phase;
-use gatebench_net::clock;
 use gatebench_store::AdminLoadRecord;
 use gatebench_testbed::gateway::AdminCalls;
 use gatebench_testbed::{Interrupt, Running};
@@ -50,24 +48,18 @@ impl<'a> Calling<'a> {
             ..AdminLoadRecord::default()
         };
         let mut done = 0;
-        while !shared.over.load(Ordering::Acquire) {
+        while !shared.is_over() && due_ns(done, self.every_ns) < self.measure_ns {
             let due_ns = due_ns(done, self.every_ns);
-            if due_ns >= self.measure_ns {
-                break;
-            }
-            let begin_ns = shared.begin_ns();
-            let due_ns = begin_ns.map(|begin_ns| begin_ns + due_ns);
-            match due_ns.map(|due_ns| (due_ns, due_ns.saturating_sub(clock::now_ns()))) {
-                Some((due_ns, 0)) => {
-                    self.make(done, due_ns, &mut record);
+            let since_ns = shared.since_begin_ns();
+            match since_ns.map_or(NAP_NS, |since_ns| due_ns.saturating_sub(since_ns)) {
+                0 => {
+                    self.make(done, due_ns, shared, &mut record);
                     done += 1;
                 }
-                Some((_, left_ns)) => thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS))),
-                None => thread::sleep(Duration::from_nanos(NAP_NS)),
+                left_ns => thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS))),
             }
         }
-        if let Some(begin_ns) = shared.begin_ns() {
-            let load_ns = clock::now_ns().saturating_sub(begin_ns);
+        if let Some(load_ns) = shared.since_begin_ns() {
             self.count_unmade(done, load_ns, &mut record);
         }
         self.end_round(done);
@@ -84,13 +76,14 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the call with this number, whose scheduled time is `due_ns`.
-    fn make(&self, number: usize, due_ns: u64, record: &mut AdminLoadRecord) {
+    /// Makes the call with this number, which is due at `due_ns` of the measurement.
+    fn make(&self, number: usize, due_ns: u64, shared: &Shared, record: &mut AdminLoadRecord) {
         let calls = &self.calls.calls;
         let (verb, request) = &calls[number % calls.len()];
         match call(&self.calls, request, self.interrupt) {
             Ok(()) => {
-                let took_ns = clock::now_ns().saturating_sub(due_ns);
+                let ended_ns = shared.since_begin_ns().unwrap_or(due_ns);
+                let took_ns = ended_ns.saturating_sub(due_ns);
                 record.took_ns.entry(*verb).or_default().push(took_ns);
             }
             Err(why) => {
@@ -148,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_was_begun_is_ended() {
+    fn an_incomplete_round_is_completed() {
         let round = ["create", "read", "update", "delete"];
         assert_eq!(left(&round, 0), [""; 0]);
         assert_eq!(left(&round, 5), ["read", "update", "delete"]);

@@ -19,7 +19,7 @@ use gatebench_testbed::{Exit, Running, Supervised, Urgency};
 
 use super::samples::{Moment, PssAround, Samplers};
 use super::{Loading, Measured};
-use crate::abort::{Abort, Failure};
+use crate::abort::{Abort, Failure, READ_LOGS};
 use crate::context::TrialContext;
 use crate::external::{PreparedGenerator, threads};
 use crate::ledger;
@@ -64,8 +64,8 @@ pub(crate) fn measure(
     driven.measure()
 }
 
-/// Returns the scenario with the paths that are actually requested: without a gateway, prefixes
-/// must be stripped here.
+/// Returns the scenario with the requested paths. Without a gateway, prefixes must be stripped
+/// here.
 fn asked(context: &TrialContext<'_>) -> Scenario {
     let mut scenario = context.scenario.clone();
     if *context.variant != Variant::Direct {
@@ -157,11 +157,9 @@ impl DrivenPhase<'_> {
         };
         watched.forget_idle_cores();
         let after = ledger::read(&self.running.upstream(), self.context.interrupt)?;
-        let figures = parse(self.engine.generator, &text).map_err(|error| {
-            let what = format!(
-                "{} {}: {error}",
-                self.engine.generator, self.engine.identity.version
-            );
+        let generator = self.engine.generator;
+        let figures = parse(generator, &text).map_err(|error| {
+            let what = format!("{generator} {}: {error}", self.engine.identity.version);
             let remedy = format!(
                 "read its output in {}, or use the built-in load generator",
                 self.work.display()
@@ -191,10 +189,8 @@ impl DrivenPhase<'_> {
     }
 
     fn words(&self, order: &Order) -> Vec<String> {
-        let program = self.engine.identity.binary.clone();
-        std::iter::once(program)
-            .chain(order.arguments.iter().cloned())
-            .collect()
+        let program = std::slice::from_ref(&self.engine.identity.binary);
+        [program, &order.arguments].concat()
     }
 
     /// Runs the load generator to its end. Returns its result as text.
@@ -231,7 +227,7 @@ impl DrivenPhase<'_> {
         };
         fs::read_to_string(&result).map_err(|error| {
             let what = format!("{} left no result: {error}", self.engine.generator);
-            self.failed(Culprit::Engine, what, "read its logs in the trial's folder")
+            self.failed(Culprit::Engine, what, READ_LOGS)
         })
     }
 
@@ -242,16 +238,13 @@ impl DrivenPhase<'_> {
         });
         written.map_err(|error| {
             let what = format!("cannot write to {}: {error}", folder.display());
-            self.failed(
-                Culprit::Environment,
-                what,
-                "free disk space, or make the directory writable",
-            )
+            let remedy = "free disk space, or make the directory writable";
+            self.failed(Culprit::Environment, what, remedy)
         })
     }
 
-    /// Waits for the end of the load generator. Stops it if a process dies, on an interrupt, or if
-    /// it takes far longer than ordered.
+    /// Waits for the end of the load generator. Stops the load generator if a process dies, on an
+    /// interrupt, or if it takes far longer than ordered.
     fn until_ended(
         &mut self,
         process: &mut Supervised,
@@ -279,11 +272,7 @@ impl DrivenPhase<'_> {
             if begun.elapsed() > limit {
                 process.stop();
                 let what = format!("{} did not end within {limit:?}", self.engine.generator);
-                return Err(self.failed(
-                    Culprit::Engine,
-                    what,
-                    "read its logs in the trial's folder",
-                ));
+                return Err(self.failed(Culprit::Engine, what, READ_LOGS));
             }
             if let Some(watched) = watched {
                 watched.engine.push(engine.sample());
@@ -305,37 +294,30 @@ impl DrivenPhase<'_> {
                     path: path.into(),
                     line: None,
                 };
-                self.failed(
-                    culprit,
-                    what,
-                    "correct the script; its output is in the trial's folder",
-                )
+                let remedy = "correct the script; its output is in the trial's folder";
+                self.failed(culprit, what, remedy)
             }
-            None => self.failed(Culprit::Engine, what, "read its logs in the trial's folder"),
+            None => self.failed(Culprit::Engine, what, READ_LOGS),
         }
     }
 
-    fn failed(
-        &self,
-        culprit: Culprit,
-        what: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Abort {
-        Failure::new(culprit, what, remedy)
-            .in_phase(&self.loading.phase.name)
-            .into()
+    fn failed(&self, culprit: Culprit, what: String, remedy: impl Into<String>) -> Abort {
+        let failure = Failure::new(culprit, what, remedy);
+        failure.in_phase(&self.loading.phase.name).into()
     }
 }
 
 impl Watched {
     fn sample(&mut self) {
         let mut moment = self.samplers.sample();
-        // Otherwise, this time would count as that of a process outside the run.
+        // Otherwise, the time of the load generator would count as that of a process outside the
+        // run.
         moment.own.cpu_ns += self.engine.last().map_or(0, |sample| sample.cpu_ns);
         self.moments.push(moment);
     }
 
-    /// Before the start and after the end of the load generator, cores idle at another frequency.
+    /// Drops the frequencies before the start and after the end of the load generator, because idle
+    /// cores have another frequency.
     fn forget_idle_cores(&mut self) {
         let ends = [0, self.moments.len().saturating_sub(1)];
         for at in ends {

@@ -12,11 +12,12 @@ use gatebench_store::{
 use super::Watched;
 use crate::context::TrialContext;
 use crate::external::PreparedGenerator;
-use crate::phase::Measured;
+use crate::numbers::count;
 use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, PssAround};
+use crate::phase::{Measured, Timed};
 
-/// The figures of a load generator, and what was observed around it.
+/// The figures of a load generator, and the observations around its run.
 pub(super) struct Observed {
     pub(super) figures: Figures,
     pub(super) command: Vec<String>,
@@ -64,9 +65,7 @@ pub(super) fn assemble(
     let summary = summary(&record, rate_per_second, response_p50_ns);
     Measured {
         record,
-        histograms: Vec::new(),
-        series: Vec::new(),
-        requests: Vec::new(),
+        timed: Timed::default(),
         summary,
         profile: None,
         abort: None,
@@ -108,8 +107,7 @@ fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
 
 /// Returns the usage of each component. Gateway and upstream are sampled before the start and after
 /// the end of the load generator, so that the samples enclose all work for its requests. The window
-/// is the time in which it sent requests, because both components are idle before and after that
-/// time.
+/// is the period of its requests, because both components are idle before and after it.
 fn usages(watched: &Watched, pss: &PssAround, measure_ns: u64) -> BTreeMap<String, Usage> {
     let engine = samples::usage(&watched.engine, None, None);
     let mut usages = figures::usages(&watched.moments, pss, engine);
@@ -129,26 +127,16 @@ fn engine_facts(
     let used = usage.get("engine");
     EngineFacts {
         backend: engine.generator.as_str().into(),
-        workers: u32::try_from(cores).unwrap_or(u32::MAX).max(1),
+        workers: count(cores).max(1),
         cpu_ns: used.map_or(0, |used| used.cpu_ns),
         run_queue_wait_ns: used.map_or(0, |used| used.run_queue_wait_ns),
     }
 }
 
 fn external_figures(engine: &PreparedGenerator, observed: Observed) -> ExternalFigures {
-    let rate_per_second = observed.figures.rate_per_second();
-    let Figures {
-        percentiles_ns,
-        min_ns,
-        mean_ns,
-        max_ns,
-        checks,
-        thresholds,
-        groups,
-        metrics,
-        ..
-    } = observed.figures;
-    let checks = checks.into_iter().map(|(name, check)| {
+    let figures = observed.figures;
+    let rate_per_second = figures.rate_per_second();
+    let checks = figures.checks.into_iter().map(|(name, check)| {
         let (passed, failed) = (check.passed, check.failed);
         (name, ExternalCheck { passed, failed })
     });
@@ -156,14 +144,14 @@ fn external_figures(engine: &PreparedGenerator, observed: Observed) -> ExternalF
         engine: engine.generator.as_str().into(),
         command: observed.command,
         rate_per_second,
-        percentiles_ns,
-        min_ns,
-        mean_ns,
-        max_ns,
+        percentiles_ns: figures.percentiles_ns,
+        min_ns: figures.min_ns,
+        mean_ns: figures.mean_ns,
+        max_ns: figures.max_ns,
         checks: checks.collect(),
-        thresholds,
-        groups,
-        metrics,
+        thresholds: figures.thresholds,
+        groups: figures.groups,
+        metrics: figures.metrics,
         not_expressed: observed.limits.not_expressed,
         not_measured: observed.limits.not_measured,
     }

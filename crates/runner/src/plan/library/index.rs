@@ -1,6 +1,7 @@
 //! The index of a library, which maps each name to the file of the document.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::family_names;
@@ -13,8 +14,8 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 /// The extension of all these files.
 const EXTENSION: &str = "yaml";
-/// The maximum depth of folders below an overlaying directory, which bounds the search in a
-/// directory that is not meant for gatebench.
+/// The maximum depth of folders below an overlaying directory, which limits the search in a large
+/// unrelated directory.
 const DEPTH_MAX: usize = 6;
 
 /// The first key of each kind of file, and the folder of that kind. A file without any of these
@@ -28,11 +29,11 @@ const KINDS: [(&str, &str); 5] = [
 ];
 const SCENARIO: &str = "scenario";
 
-/// The file that a name stands for.
+/// The file that has a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
-    /// The names of the scenarios for which a family's name stands.
+    /// The names of the scenarios, if the name is that of a family.
     pub(super) members: Vec<String>,
 }
 
@@ -61,8 +62,8 @@ pub(super) fn names<T: Document>(
 /// The text of an embedded file.
 pub(super) fn embedded_text(path: &Path) -> &'static str {
     let file = EMBEDDED.get_file(path);
-    file.and_then(include_dir::File::contents_utf8)
-        .unwrap_or_default()
+    let text = file.and_then(include_dir::File::contents_utf8);
+    text.unwrap_or_default()
 }
 
 /// The bytes of an embedded file, whose path may contain `..`.
@@ -76,16 +77,15 @@ pub(super) fn embedded_bytes(path: &Path) -> Option<Vec<u8>> {
             part => plain.push(part),
         }
     }
-    EMBEDDED
-        .get_file(plain)
-        .map(|file| file.contents().to_vec())
+    let file = EMBEDDED.get_file(plain)?;
+    Some(file.contents().to_vec())
 }
 
-/// The first key of a file, if it determines the kind of the file, and its value.
+/// Returns the first key that determines the kind of a file, and its value.
 pub(super) fn kind_of(text: &str) -> Option<(&'static str, &str)> {
     let of_line = |line: &str| -> Option<(&'static str, usize)> {
         let (key, _) = line.split_once(':')?;
-        // A mapping in braces may be indented; other indented lines belong to another key.
+        // A mapping in braces may be indented; any other indented line belongs to another key.
         let name = match key.strip_prefix('{') {
             Some(inner) => inner.trim_start(),
             None => key,
@@ -110,12 +110,8 @@ fn embedded<T: Document>(
             DirEntry::Dir(inner) => embedded::<T>(inner, names)?,
             DirEntry::File(file) if is_ours(file.path()) => {
                 let text = file.contents_utf8().unwrap_or_default();
-                add::<T>(
-                    text,
-                    &Source::Embedded(file.path().into()),
-                    Path::new(""),
-                    names,
-                )?;
+                let source = Source::Embedded(file.path().into());
+                add::<T>(text, &source, Path::new(""), names)?;
             }
             DirEntry::File(_) => {}
         }
@@ -139,10 +135,8 @@ fn files<T: Document>(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(cannot(error)),
     };
-    let mut paths = Vec::new();
-    for entry in entries {
-        paths.push(entry.map_err(cannot)?.path());
-    }
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(cannot)?;
     paths.sort();
     for path in paths {
         if path.is_dir() && depth > 0 {
@@ -169,10 +163,7 @@ fn add<T: Document>(
     names: &mut BTreeMap<String, Place>,
 ) -> Result<(), RunnerError> {
     let path = source.path();
-    let stem = path
-        .file_stem()
-        .and_then(|it| it.to_str())
-        .unwrap_or_default();
+    let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     let assumed = || Some((kind_of_folder(path, folder)?, stem));
     let Some((kind, name)) = kind_of(text).or_else(assumed) else {
         return Ok(());
@@ -203,9 +194,8 @@ fn add<T: Document>(
     Ok(())
 }
 
-/// The assumed kind of a file without any of the keys, so that its mistakes are reported: that of
-/// its folder, or a scenario if the file is in none of these folders. Other files belong to a
-/// scenario.
+/// Returns the assumed kind of a file without any of the keys: that of its folder, or a scenario if
+/// the file is at the top. Files in other folders belong to a scenario and have no kind.
 fn kind_of_folder(path: &Path, folder: &Path) -> Option<&'static str> {
     let parent = path.parent()?;
     if parent == folder {

@@ -17,8 +17,8 @@ use index::Place;
 /// The suite in a folder that `gatebench import` wrote.
 const SUITE_FILE: &str = "suite.yaml";
 
-/// Finds scenarios, loads and suites by name or path. An overlaying directory may have any
-/// structure: the first key of a file determines its kind, and the value of the key is its name.
+/// Finds scenarios, loads and suites by name or path. The structure of an overlaying directory does
+/// not matter: the first key of a file determines its kind, and the value of the key is its name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -76,7 +76,7 @@ pub(crate) enum Named {
 
 /// A kind of file in the library.
 pub(crate) trait Document: gatebench_config::Document {
-    /// The first key of such a file.
+    /// The first key of a file of this kind.
     const KEY: &'static str;
 
     /// The value of that key.
@@ -124,7 +124,7 @@ impl Document for Published {
 }
 
 impl Library {
-    /// A library in which the files of `overlay` are added to the embedded ones, or replace those
+    /// Creates a library of the embedded files and those of `overlay`, which replace embedded files
     /// of the same name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
         Self { overlay }
@@ -181,7 +181,7 @@ impl Library {
         self.all()
     }
 
-    /// Finds a published document by name, alias or path.
+    /// Returns a published document by name, alias or path.
     ///
     /// # Errors
     /// The name is unknown, or the file has mistakes.
@@ -202,20 +202,20 @@ impl Library {
         base: &Path,
     ) -> Result<Listed<T>, RunnerError> {
         let mut found = self.find_each(word, base)?;
-        match found.pop() {
-            Some(only) if found.is_empty() => Ok(only),
-            last => {
-                let all = found.iter().chain(&last);
-                let names: Vec<&str> = all.map(|it| it.document.name()).collect();
-                Err(RunnerError::words(
-                    format!("'{word}' names {} {}s", names.len(), T::TITLE),
-                    format!("name one of {}", names.join(", ")),
-                ))
-            }
+        if found.len() == 1
+            && let Some(only) = found.pop()
+        {
+            return Ok(only);
         }
+        let names: Vec<&str> = found.iter().map(|it| it.document.name()).collect();
+        Err(RunnerError::words(
+            format!("'{word}' names {} {}s", names.len(), T::TITLE),
+            format!("name one of {}", names.join(", ")),
+        ))
     }
 
-    /// The documents with a name, of a family, or at a path relative to `base`.
+    /// Returns the document with this name, the documents of a family, or those at a path relative
+    /// to `base`.
     fn find_each<T: Document>(
         &self,
         word: &str,
@@ -232,7 +232,7 @@ impl Library {
         named(&names, word)
     }
 
-    /// The documents that these arguments name. Mistakes of all files are returned together.
+    /// Returns the documents that these arguments name, or the mistakes of all files together.
     pub(crate) fn find_all<'w, T: Document>(
         &self,
         words: impl IntoIterator<Item = &'w str>,
@@ -264,13 +264,11 @@ impl Library {
             return Ok(Named::Suite(Box::new(suite)));
         }
         let scenarios = self.names::<Scenario>()?;
-        match scenarios.contains_key(word) {
-            true => Ok(Named::Scenarios(named(&scenarios, word)?)),
-            false => {
-                let known: Vec<String> = suites.into_keys().chain(scenarios.into_keys()).collect();
-                Err(unknown("suite or scenario", word, &known))
-            }
+        if scenarios.contains_key(word) {
+            return Ok(Named::Scenarios(named(&scenarios, word)?));
         }
+        let known: Vec<String> = suites.into_keys().chain(scenarios.into_keys()).collect();
+        Err(unknown("suite or scenario", word, &known))
     }
 
     /// All documents of a kind, ordered by name.
@@ -300,7 +298,7 @@ const LISTED_MAX: usize = 16;
 fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     let similar = similar(word, known);
     let meant = match similar.as_slice() {
-        [] if known.len() <= LISTED_MAX => format!("known are {}; ", known.join(", ")),
+        [] if known.len() <= LISTED_MAX => format!("known names are {}; ", known.join(", ")),
         [] => String::new(),
         names => format!("did you mean {}? ", names.join(" or ")),
     };
@@ -310,8 +308,7 @@ fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     )
 }
 
-/// Returns at most four names that contain the word, or otherwise the name of which it is most
-/// likely a misspelling.
+/// Returns at most four names that contain the word, or otherwise the most similar name.
 fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     let names = || known.iter().map(String::as_str);
     let containing: Vec<&str> = names().filter(|it| it.contains(word)).take(4).collect();
@@ -321,7 +318,7 @@ fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     }
 }
 
-/// The document with a name, or those of a family, each from the file that defines the name.
+/// Returns the document with this name, or those of a family, each from the file that defines it.
 fn named<T: Document>(
     names: &BTreeMap<String, Place>,
     word: &str,
@@ -351,7 +348,7 @@ fn open_place<T: Document>(place: &Place, name: &str) -> Result<Vec<Listed<T>>, 
     Ok(documents)
 }
 
-/// The documents of the file that `word` names.
+/// Reads the documents of a file that an argument named.
 fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, RunnerError> {
     let documents = match source {
         Source::File(path) => read_all(path)?,
@@ -374,9 +371,9 @@ fn open<T: Document>(source: &Source, word: &str) -> Result<Vec<Listed<T>>, Runn
     Ok(documents.into_iter().map(listed).collect())
 }
 
-/// Opens a file as a suite or as scenarios, depending on its first key. A file without such a key
-/// is read as a scenario, so that the mistakes show what is missing. For a folder, the file is
-/// `suite.yaml`.
+/// Opens a file as a suite or as scenarios, depending on its first key. A file without a key of
+/// either kind is read as a scenario, so that the mistakes show what is missing. For a folder, the
+/// file is `suite.yaml`.
 fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
     let in_folder = path.join(SUITE_FILE);
     let path = if path.is_dir() { &in_folder } else { path };
@@ -411,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_opened_as_what_it_says_it_is() {
+    fn the_first_key_of_a_file_determines_its_kind() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.yaml");
         std::fs::write(

@@ -17,12 +17,12 @@ pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, measure: 200ms}\n";
 
-/// The same with warm-ups, each of which takes up to two seconds with a gateway.
+/// The same phases with warm-ups. With a gateway, each takes up to two seconds.
 pub const WARMED_UP: &str = "profile: short\ntitle: t\nphases:\n\
     - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
-/// The program that acts as supervisor, upstream and gateway; cargo builds it next to the tests.
+/// The program that acts as supervisor, upstream and gateway. Cargo builds it next to the tests.
 pub fn launcher() -> Launcher {
     let test = std::env::current_exe().unwrap();
     let program = test
@@ -65,7 +65,7 @@ impl Bench {
         }
     }
 
-    /// The same with warm-ups.
+    /// Like [`Bench::new`], with warm-ups.
     pub fn warmed_up() -> Self {
         let bench = Self::new();
         fs::write(bench.path("load.yaml"), WARMED_UP).unwrap();

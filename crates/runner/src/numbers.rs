@@ -1,0 +1,11 @@
+//! Conversions of numbers; a value that is too large becomes the largest possible one.
+
+use std::time::Duration;
+
+pub(crate) fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn nanos(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}

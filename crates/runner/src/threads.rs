@@ -1,0 +1,87 @@
+//! The cores and the priority of this process's threads.
+
+use std::fs;
+
+use gatebench_testbed::probe::allowed_cores;
+use rustix::process::{Pid, nice};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// The lowest priority.
+const NICE: i32 = 19;
+
+/// Returns the cores of this machine except these, for threads that must not disturb a measurement;
+/// empty if all are used.
+pub fn spare_cores(used: &[usize]) -> Vec<usize> {
+    let mut cores = allowed_cores();
+    cores.retain(|core| !used.contains(core));
+    cores
+}
+
+/// Gives this thread the lowest priority and moves it to these cores, if there are any. If the
+/// system does not permit it, the thread keeps its priority and cores.
+pub(crate) fn step_aside(cores: &[usize]) {
+    // On Linux, this applies only to the calling thread.
+    let _ = nice(NICE);
+    if !cores.is_empty() {
+        let _ = sched_setaffinity(None, &set_of(cores));
+    }
+}
+
+/// Keeps every thread of this process on some cores until it is dropped, because displays and
+/// samplers must not run on the gateway's cores.
+pub(crate) struct KeptThreads {
+    before: Vec<usize>,
+}
+
+impl KeptThreads {
+    /// Moves the threads as far as the system permits; an empty list moves none.
+    pub(crate) fn on(cores: &[usize]) -> Self {
+        let before = allowed_cores();
+        move_all_threads(cores);
+        Self { before }
+    }
+}
+
+impl Drop for KeptThreads {
+    fn drop(&mut self) {
+        move_all_threads(&self.before);
+    }
+}
+
+/// Moves every thread, except those that have ended or must not be moved.
+fn move_all_threads(cores: &[usize]) {
+    if cores.is_empty() {
+        return;
+    }
+    let set = set_of(cores);
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+    for name in tasks.flatten().map(|task| task.file_name()) {
+        let number = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(thread) = number.and_then(Pid::from_raw) {
+            let _ = sched_setaffinity(Some(thread), &set);
+        }
+    }
+}
+
+fn set_of(cores: &[usize]) -> CpuSet {
+    let mut set = CpuSet::new();
+    for core in cores.iter().filter(|core| **core < CpuSet::MAX_CPU) {
+        set.set(*core);
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_move_and_return() {
+        let before = allowed_cores();
+        let last = before[before.len() - 1];
+        let kept = KeptThreads::on(&[last]);
+        assert_eq!(allowed_cores(), [last]);
+        drop(kept);
+        assert_eq!(allowed_cores(), before);
+    }
+}

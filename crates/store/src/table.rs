@@ -1,0 +1,109 @@
+//! CSV files with a header. Columns are found by name, so that files of other versions stay
+//! readable.
+
+use std::io;
+use std::path::Path;
+
+use csv::StringRecord;
+
+use crate::below::Below;
+use crate::{StoreError, atomic};
+
+/// Writes a header and its rows.
+pub(crate) fn write(
+    path: &Path,
+    header: Vec<String>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> Result<(), StoreError> {
+    let failed = |error: io::Error| StoreError::io("write", path, error);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in [header].into_iter().chain(rows) {
+        let written = writer.write_record(row);
+        written.map_err(|error| failed(error.into()))?;
+    }
+    let bytes = writer.into_inner();
+    let bytes = bytes.map_err(|error| failed(error.into_error()))?;
+    atomic::write(path, &bytes)
+}
+
+/// Reads every row with `parse`; empty if the file does not exist. Errors name the line.
+pub(crate) fn read<T>(
+    file: &Below,
+    parse: impl Fn(&Row<'_>) -> Result<T, String>,
+) -> Result<Vec<T>, StoreError> {
+    let Some(bytes) = file.read()? else {
+        return Ok(Vec::new());
+    };
+    let text = str::from_utf8(&bytes).map_err(|error| error.to_string());
+    let rows = text.and_then(|text| rows(text, parse));
+    rows.map_err(|reason| StoreError::corrupt(file.path(), reason))
+}
+
+fn rows<T>(text: &str, parse: impl Fn(&Row<'_>) -> Result<T, String>) -> Result<Vec<T>, String> {
+    // The reader skips empty lines, which these files do not contain.
+    if let Some(index) = text.lines().position(str::is_empty) {
+        return Err(format!("line {} is empty", index + 1));
+    }
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| error.to_string())?.clone();
+    if header.is_empty() {
+        return Err("the header is missing".into());
+    }
+    let row = |cells: Result<StringRecord, csv::Error>| {
+        let cells = cells.map_err(|error| error.to_string())?;
+        if cells.len() != header.len() {
+            return Err(format!("{} cells, not {}", cells.len(), header.len()));
+        }
+        parse(&Row {
+            header: &header,
+            cells: &cells,
+        })
+    };
+    (2..)
+        .zip(reader.records())
+        .map(|(line, cells)| row(cells).map_err(|reason| format!("line {line}: {reason}")))
+        .collect()
+}
+
+/// The cells of a row, by the names of their columns. A missing column counts as empty.
+pub(crate) struct Row<'a> {
+    header: &'a StringRecord,
+    cells: &'a StringRecord,
+}
+
+impl Row<'_> {
+    /// The names of all columns.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.header.iter()
+    }
+
+    pub(crate) fn text(&self, column: &str) -> Result<String, String> {
+        let text = self.cell(column).map(str::to_owned);
+        text.ok_or_else(|| format!("the column '{column}' is missing"))
+    }
+
+    pub(crate) fn number(&self, column: &str) -> Result<Option<u64>, String> {
+        let Some(text) = self.cell(column).filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let number = text.parse().map(Some);
+        number.map_err(|_| format!("'{text}' in '{column}' is not a number"))
+    }
+
+    pub(crate) fn required(&self, column: &str) -> Result<u64, String> {
+        self.number(column)?
+            .ok_or_else(|| format!("'{column}' is empty"))
+    }
+
+    pub(crate) fn second(&self) -> Result<u32, String> {
+        let second = self.required("second")?;
+        u32::try_from(second).map_err(|_| format!("second {second} is too large"))
+    }
+
+    fn cell(&self, column: &str) -> Option<&str> {
+        let index = self.header.iter().position(|name| name == column)?;
+        self.cells.get(index)
+    }
+}
