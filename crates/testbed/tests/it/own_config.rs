@@ -54,7 +54,7 @@ fn one_with_ports_of_its_own_is_refused_with_the_placeholder_to_write() {
     let error = started(at.path(), &fixed).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the configuration does not listen where the load goes"
+        "the configuration does not listen on the address to which the load is sent"
     );
     let remedy = error.remedy();
     assert!(
