@@ -58,8 +58,8 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// The meanings, with the words that indicate them in headings, separated by commas. The first match
-/// is used.
+/// The meanings, with the words that indicate them in headings, separated by commas. The first
+/// match is used.
 const WORDS: [(Meaning, &str); 14] = [
     (
         Meaning::Repetition,

@@ -2,8 +2,8 @@
 //! information.
 //!
 //! Only the table is judged: nothing is run, and nothing outside the table is considered. A rule
-//! reports figures that contradict each other or arithmetic (Little's law, the order of percentiles,
-//! the bounds that percentiles set for a mean), and figures that look like artefacts.
+//! reports figures that contradict each other or arithmetic (Little's law, the order of
+//! percentiles, the bounds that percentiles set for a mean), and figures that look like artefacts.
 
 mod finding;
 mod heading;

@@ -10,8 +10,8 @@ use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::Row;
 
-/// If repetitions steadily rise or fall by more than this share in total, the measurement was not in
-/// a steady state.
+/// If repetitions steadily rise or fall by more than this share in total, the measurement was not
+/// in a steady state.
 const DRIFT_MAX: f64 = 0.05;
 
 /// Figures in steps smaller than this part of their spread suggest a precision that they do not

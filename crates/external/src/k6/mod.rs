@@ -67,8 +67,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Returns the arguments for a user's script. It runs with its own load if it defines one, otherwise
-/// with the load of a plain closed phase.
+/// Returns the arguments for a user's script. It runs with its own load if it defines one,
+/// otherwise with the load of a plain closed phase.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
     limits.measure("status classes, and requests without a response: k6 counts them together with unexpected responses");

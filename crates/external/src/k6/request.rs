@@ -19,8 +19,8 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// Returns the request. If any request is filled with data, each text is a function of the drawn
-    /// rows.
+    /// Returns the request. If any request is filled with data, each text is a function of the
+    /// drawn rows.
     pub(super) fn written(&self, request: &Request) -> String {
         let sources = self.sources;
         let lazy = if self.filled { "(row) => " } else { "" };

@@ -69,8 +69,8 @@ fn whole_seconds(length: Duration) -> u64 {
     (length.as_secs() + u64::from(length.subsec_nanos() > 0)).max(1)
 }
 
-/// Returns the largest number of threads up to `most` that can share the connections evenly, because
-/// wrk opens the same number of connections in each thread and drops the rest.
+/// Returns the largest number of threads up to `most` that can share the connections evenly,
+/// because wrk opens the same number of connections in each thread and drops the rest.
 fn threads(most: u32, connections: u32) -> u32 {
     let mut numbers = (1..=most).rev();
     let even = numbers.find(|threads| connections.is_multiple_of(*threads));

@@ -37,7 +37,8 @@ impl Api {
         Response::read(self.open(method, path, body, Some(RESPONSE_TIMEOUT))?)
     }
 
-    /// Sends a request and returns the response with an unread body. `timeout` applies to each read.
+    /// Sends a request and returns the response with an unread body. `timeout` applies to each
+    /// read.
     pub(crate) fn open(
         &self,
         method: &str,

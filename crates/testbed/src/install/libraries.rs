@@ -193,8 +193,8 @@ mod tests {
 
     use super::*;
 
-    /// The digests that sha256sum prints for the list of [`build`], and for the list of `target/lib`
-    /// alone.
+    /// The digests that sha256sum prints for the list of [`build`], and for the list of
+    /// `target/lib` alone.
     const ALL: &str = "7a43adefb7b608cce090d718138aa96da69a4b2c22dd2b6715bd133e507990b5";
     const LIB: &str = "384faacadfc65fc645e92706f4549a7a8467f245c3d7ea279cab6c57244aacfa";
 

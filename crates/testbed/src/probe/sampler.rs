@@ -130,8 +130,8 @@ impl Sampler {
     }
 
     /// The proportional set size of the component; none if it is not visible to this user. The
-    /// kernel walks all pages for it, which distorts the tail of the latency distribution: call this
-    /// only before and after a load.
+    /// kernel walks all pages for it, which distorts the tail of the latency distribution: call
+    /// this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
         processes.map(|key| processes::pss_bytes(key.pid)).sum()

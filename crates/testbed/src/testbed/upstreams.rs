@@ -36,8 +36,8 @@ pub(super) struct Upstreams {
 
 impl Upstreams {
     /// Starts the targets of the scenario's own upstream and, if there is a gateway, the further
-    /// upstreams and Redis. Without a gateway there is a single target, which uses the protocol that
-    /// the gateway would use.
+    /// upstreams and Redis. Without a gateway there is a single target, which uses the protocol
+    /// that the gateway would use.
     pub(super) fn start(
         trial: &TrialParts<'_>,
         listen: IpAddr,

@@ -12,8 +12,8 @@ const MARKS: [&str; 8] = [
     "Segmentation fault",
 ];
 
-/// The first fatal line. A program may write one and still serve requests, so the line only explains
-/// why a request has no response.
+/// The first fatal line. A program may write one and still serve requests, so the line only
+/// explains why a request has no response.
 pub(crate) fn fatal_line(log: &str) -> Option<&str> {
     let is_fatal = |line: &&str| MARKS.iter().any(|mark| line.contains(mark));
     log.lines().find(is_fatal).map(str::trim)

@@ -102,7 +102,8 @@ fn regex_literal(text: &str) -> String {
 }
 
 /// `{{ text | regex_bytes }}`: like `regex_literal`, but all bytes other than letters, digits, `/`,
-/// `-` and `_` are written as numbers, for places in which neither quotes nor spaces can be escaped.
+/// `-` and `_` are written as numbers, for places in which neither quotes nor spaces can be
+/// escaped.
 fn regex_bytes(text: &str) -> String {
     let byte = |byte: u8| match char::from(byte) {
         c if c.is_ascii_alphanumeric() || "/-_".contains(c) => c.to_string(),

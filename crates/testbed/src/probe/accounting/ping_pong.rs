@@ -2,10 +2,10 @@
 //! loopback TCP on one core.
 //!
 //! The core is always busy, with the two threads, with softirq and with other processes. Its busy
-//! time minus the CPU time of the two threads is the missing time: the time of other processes, plus
-//! softirq if no process is charged for it. A round in which less time is missing than softirq took
-//! therefore proves that processes are charged. Only rounds in which other processes used little
-//! time can prove the opposite; a spinning thread measures the time of other processes.
+//! time minus the CPU time of the two threads is the missing time: the time of other processes,
+//! plus softirq if no process is charged for it. A round in which less time is missing than softirq
+//! took therefore proves that processes are charged. Only rounds in which other processes used
+//! little time can prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
