@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_closed_to_others_and_goes_with_its_guard() {
+    fn a_folder_is_private_and_is_removed_with_its_guard() {
         let (one, other) = (Folder::new().unwrap(), Folder::new().unwrap());
         assert_ne!(one.at(), other.at());
         let written = one.write("file", "text").unwrap();

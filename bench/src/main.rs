@@ -53,7 +53,7 @@ enum Benchmark {
     /// Compares the engine's quantiles and counts with an upstream whose latency is known by
     /// construction, and with k6, oha and wrk; all cells take about 15 minutes
     Accuracy(accuracy::Options),
-    /// Measures what a second worker of the engine costs, next to two processes that share nothing
+    /// Measures the cost of a second worker of the engine, next to two processes that share nothing
     Scaling(Settings),
     /// Measures CPU per request of the reference gateway: plain and with policies next to nginx,
     /// HAProxy and Envoy, and with SOAP/XML next to the bare work of the libraries; about 12
@@ -62,7 +62,7 @@ enum Benchmark {
     /// Runs `gatebench soak` of scenario soap-5 on 100 routes that differ, recompiled every minute;
     /// fails if a response is wrong, the gateway ends, or memory leaks or may leak
     Endurance(Settings),
-    /// Measures what it costs the traffic to recompile 200 policy instances, and their memory;
+    /// Measures the cost to the traffic of recompiling 200 policy instances, and their memory;
     /// fails if the 99th percentile rises by 2 ms or may do so
     Recompile(Settings),
     /// Counts the correct verdicts of `gatebench ab` on the reference gateway against itself and

@@ -62,7 +62,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {
-        return Err("the run is too short to judge memory: give --minutes 2 or more".into());
+        return Err("the run is too short to judge memory: use --minutes 2 or more".into());
     };
     println!(
         "RssAnon after {:.0} s: {} KiB; at the end: {} KiB",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_refused() {
+    fn growth_of_memory_is_refused() {
         assert_eq!(judged(&[0, 1, 5_000, 9_000, 9_000, 9_040]), Ok(()));
         assert!(judged(&[0, 0, 0, 9_000, 11_000]).is_err());
         assert!(judged(&[1, 2, 3]).is_err_and(|error| error.contains("--minutes")));

@@ -49,7 +49,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let url = format!("http://{}/ping", server.address);
     let files = Files::write()?;
     println!(
-        "{} connections a worker, {} s a run, {} rounds; the upstream has a worker on each core",
+        "{} connections per worker, {} s per run, {} rounds; the upstream has a worker on each core",
         settings.connections, settings.seconds, settings.rounds
     );
     let mut rounds = [const { Vec::new() }; ALL.len()];
@@ -122,7 +122,7 @@ fn print(rounds: &[Vec<Round>; ALL.len()]) -> Result<(), String> {
             return Err("no round was measured".into());
         };
         println!(
-            "{:<14} {cost} µs CPU a request, {:.0} requests/s ({:.0}–{:.0})",
+            "{:<14} {cost} µs CPU per request, {:.0} requests/s ({:.0}–{:.0})",
             arrangement.name, rate.median, rate.min, rate.max
         );
     }
@@ -131,7 +131,7 @@ fn print(rounds: &[Vec<Round>; ALL.len()]) -> Result<(), String> {
         let pairs = two.iter().zip(peer);
         let pairs = pairs.map(|(two, peer)| two.cpu_us_per_request / peer.cpu_us_per_request);
         if let Some(ratio) = ratios(&pairs.collect::<Vec<_>>()) {
-            println!("two workers ÷ {name}, CPU a request: {ratio}");
+            println!("two workers ÷ {name}, CPU per request: {ratio}");
         }
     }
     Ok(())

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_settings() {
+    fn options_become_settings() {
         let given = read("--cell get-64 --cell tls-64 --rounds 7 --markdown").unwrap();
         let expected = Settings {
             cells: vec!["get-64".into(), "tls-64".into()],
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_named() {
+    fn wrong_options_are_named() {
         assert!(read("--pears").is_err_and(|error| error.contains("--pears")));
         assert!(read("--rounds").is_err_and(|error| error.contains("value is required")));
         assert!(read("--rounds 0").is_err_and(|error| error.contains("positive")));

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_two_faces() {
+    fn a_table_is_rendered_for_a_terminal_and_as_markdown() {
         let mut table = Table::new(1, ["case", "p50"]);
         table.row(["stall".to_owned(), ms(5_012_345.0)]);
         table.row(["x".to_owned(), ms_or_dash(None)]);

@@ -18,7 +18,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     ];
     let files = Files::write()?;
     println!(
-        "{} connections, {} s a run, {} rounds",
+        "{} connections, {} s per run, {} rounds",
         settings.connections, settings.seconds, settings.rounds
     );
     let mut costs = [Vec::new(), Vec::new()];
@@ -49,7 +49,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         let Spread {
             median, min, max, ..
         } = rate;
-        println!("{name:<18} {cost} µs CPU a request, {median:.0} rps ({min:.0}–{max:.0})");
+        println!("{name:<18} {cost} µs CPU per request, {median:.0} rps ({min:.0}–{max:.0})");
     }
     let pairs = costs[0].iter().zip(&costs[1]);
     if let Some(ratio) = ratios(&pairs.map(|(ours, nginx)| ours / nginx).collect::<Vec<_>>()) {

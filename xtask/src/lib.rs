@@ -1,3 +1,3 @@
-//! Tasks of the project itself: `cargo xtask tidy` enforces the rules of the house.
+//! Tasks of the project itself: `cargo xtask tidy` enforces the project's rules.
 
 pub mod tidy;

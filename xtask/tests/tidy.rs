@@ -28,7 +28,7 @@ fn messages(path: &str, text: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn bites(path: &str, text: &str, line: usize, word: &str) {
+fn is_reported(path: &str, text: &str, line: usize, word: &str) {
     let found = messages(path, text);
     assert!(
         matches!(&found[..], [only] if only.starts_with(&format!("{line}: ")) && only.contains(word)),
@@ -38,32 +38,32 @@ fn bites(path: &str, text: &str, line: usize, word: &str) {
 
 #[test]
 fn dependencies_point_downwards() {
-    bites(
+    is_reported(
         "crates/stats/Cargo.toml",
         "[dependencies]\ngatebench-model.workspace = true\n",
         2,
         "stats must not depend on model",
     );
-    bites(
+    is_reported(
         "crates/report/Cargo.toml",
         "[dependencies]\ngatebench-runner = { path = \"../runner\" }\n",
         2,
         "report must not",
     );
-    bites(
+    is_reported(
         "crates/config/Cargo.toml",
         "[dependencies]\ngatebench-model.workspace = true\n",
         2,
         "config must not depend on model",
     );
-    bites("crates/helpers/Cargo.toml", "[package]\n", 1, "no layer");
+    is_reported("crates/helpers/Cargo.toml", "[package]\n", 1, "no layer");
     let through = "[dependencies]\ngatebench-net.workspace = true\n[dev-dependencies]\ngatebench-cli.workspace = true\n";
     assert!(messages("crates/runner/Cargo.toml", through).is_empty());
 }
 
 #[test]
-fn unsafe_has_a_home() {
-    bites(
+fn unsafe_is_allowed_in_two_crates() {
+    is_reported(
         "crates/engine/src/a.rs",
         "fn f() { unsafe { g() } }\n",
         1,
@@ -75,7 +75,7 @@ fn unsafe_has_a_home() {
 
 #[test]
 fn only_cli_prints() {
-    bites(
+    is_reported(
         "crates/runner/src/a.rs",
         "fn f() {\n    eprintln!(\"x\");\n}\n",
         2,
@@ -88,7 +88,7 @@ fn only_cli_prints() {
 #[test]
 fn public_functions_of_libraries_have_typed_errors() {
     let text = "pub fn f<T: Fn(u8) -> u8>(\n    a: T,\n) -> Result<(T, String), String> {}\n";
-    bites("crates/net/src/a.rs", text, 1, "typed error");
+    is_reported("crates/net/src/a.rs", text, 1, "typed error");
     assert!(messages("crates/cli/src/a.rs", text).is_empty());
     let inner = text.replace("pub fn", "pub(crate) fn");
     assert!(messages("crates/net/src/a.rs", &inner).is_empty());
@@ -99,33 +99,33 @@ fn public_functions_of_libraries_have_typed_errors() {
 #[test]
 fn parameters_have_names() {
     let text = "\nfn f(at: (f64, f64), &(a, b): &(u8, u8)) {}\n";
-    bites("crates/net/src/a.rs", text, 2, "in place of its pattern");
+    is_reported("crates/net/src/a.rs", text, 2, "in place of its pattern");
     let named = "fn f(a: impl Fn((u8, u8)), b: fn((u8, u8)) -> u8) { a(|(c, d)| c) }\n";
     assert!(messages("crates/net/src/a.rs", named).is_empty());
 }
 
 #[test]
 fn long_files_are_refused() {
-    bites("crates/net/src/a.rs", &"\n".repeat(601), 1, "601 lines");
+    is_reported("crates/net/src/a.rs", &"\n".repeat(601), 1, "601 lines");
 }
 
 #[test]
 fn wide_comments_are_refused() {
     let words = "word ".repeat(20);
     let text = format!("fn f() {{}}\n/// {words}x\n");
-    bites("crates/net/src/a.rs", &text, 2, "wrap the text at 100");
+    is_reported("crates/net/src/a.rs", &text, 2, "wrap the text at 100");
 }
 
 #[test]
-fn crates_say_what_they_are_for_and_words_have_replacements() {
-    bites("crates/net/src/lib.rs", "mod a;\n", 1, "//!");
-    bites(
+fn crates_have_a_purpose_and_words_have_replacements() {
+    is_reported("crates/net/src/lib.rs", "mod a;\n", 1, "//!");
+    is_reported(
         "docs/a.md",
         "see /ho\u{6d}e/someone/notes\n",
         1,
         "relative to the repository",
     );
-    bites(
+    is_reported(
         "crates/net/src/a.rs",
         "// a foreign engin\u{65}\n",
         1,
@@ -136,22 +136,22 @@ fn crates_say_what_they_are_for_and_words_have_replacements() {
 #[test]
 fn downloads_are_pinned() {
     let pip = "set -eu\npython3 -m pip install \\\n    --target a \"b==1\"\n";
-    bites("scripts/install-b", pip, 2, "--require-hashes");
+    is_reported("scripts/install-b", pip, 2, "--require-hashes");
     let pinned = pip.replace("\"b==1\"", "--require-hashes --requirement b.txt");
     assert!(messages("scripts/install-b", &pinned).is_empty());
-    bites(
+    is_reported(
         "scripts/install-c",
         "cargo install c --version 1\n",
         1,
         "--locked",
     );
-    bites(
+    is_reported(
         "scripts/install-d",
         "go install d@v1\n",
         1,
         "go mod download",
     );
     let list = "# c\na==1 \\\n    --hash=sha256:00\nb==2\n";
-    bites("scripts/b.txt", list, 4, "--hash=sha256");
+    is_reported("scripts/b.txt", list, 4, "--hash=sha256");
     assert!(messages("docs/b.md", "go install d@v1\n").is_empty());
 }

@@ -138,7 +138,7 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
         share(it.name)?;
     }
     bench.print("Evenness of 1,000 requests a second", &table);
-    let reason = format!("{:.1} % come back to back", ours * 100.0);
+    let reason = format!("{:.1} % are sent back to back", ours * 100.0);
     let is_over = ours > BACK_TO_BACK_MAX;
     let reasons = is_over.then_some(reason).into_iter().collect();
     Ok(judge::excused(reasons, &said, &account, false))

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_that_is_not_printed_is_absent() {
+    fn missing_figures_are_absent() {
         let figures = Figures {
             percentiles_ns: [
                 ("50".to_owned(), 1_000_000),

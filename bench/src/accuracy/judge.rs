@@ -36,7 +36,9 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Right => f.write_str("right"),
-            Self::ByLedger(noise) => write!(f, "not the truth, but what the ledger saw ({noise})"),
+            Self::ByLedger(noise) => {
+                write!(f, "not the truth, but the figures of the ledger ({noise})")
+            }
             Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
             Self::Noisy(what) => write!(f, "not judged on this machine: {what}"),
         }
@@ -259,7 +261,7 @@ pub fn excused(
 
 fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, responded_ns: u64) -> Option<String> {
     let found = [
-        ("requests left", sent_ns.unwrap_or(0.0)),
+        ("requests were sent", sent_ns.unwrap_or(0.0)),
         ("requests came", received_ns as f64),
         ("responses left", responded_ns as f64),
     ];
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_is_right_and_a_little_off_is_too() {
+    fn the_truth_and_small_deviations_are_right() {
         let (mut said, account, _) = honest();
         assert_eq!(verdict(&said, &account), Verdict::Right);
         said.times.p50 = Some(5_099_000.0);
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_too_few_is_wrong() {
+    fn a_missing_request_is_wrong() {
         let (mut said, account, _) = honest();
         said.completed -= 1;
         let Verdict::Wrong(reasons) = verdict(&said, &account) else {
@@ -334,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_stood_still_is_judged_by_the_ledger() {
+    fn a_machine_that_stalled_is_judged_by_the_ledger() {
         let (mut said, mut account, _) = honest();
         said.times.p99_9 = Some(2e9);
         assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));

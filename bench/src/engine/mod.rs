@@ -151,7 +151,7 @@ fn heading(
         }
     }
     let calls = match counter {
-        Ok(Counter::Perf) => "system calls by perf, in a run of their own".into(),
+        Ok(Counter::Perf) => "system calls by perf, in a separate run".into(),
         Ok(Counter::Strace) => "system calls by strace, which slows the tool down".into(),
         Err(reason) => reason.clone(),
     };

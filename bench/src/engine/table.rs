@@ -149,11 +149,11 @@ fn goal_note(goal: Goal, measured: &Measured) -> Option<String> {
     let verdict = match ratio.interval {
         Some((low, _)) if low >= goal.at_least => "reached",
         Some((_, high)) if high < goal.at_least => "missed",
-        _ => "not settled by these rounds",
+        _ => "not decided by these rounds",
     };
     let (peer, least) = (goal.peer, goal.at_least);
     Some(format!(
-        "asked of CPU {peer} ÷ gatebench: at least {least:.2}; measured {:.2}: {verdict}",
+        "required CPU {peer} ÷ gatebench: at least {least:.2}; measured {:.2}: {verdict}",
         ratio.median
     ))
 }

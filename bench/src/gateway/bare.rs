@@ -183,7 +183,7 @@ impl Chain {
         let home = std::env::var("XDG_DATA_HOME")
             .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.local/share")));
         let data =
-            home.map_err(|_| "there is no HOME, where `make saxon` installs to".to_owned())?;
+            home.map_err(|_| "HOME is not set: `make saxon` installs below it".to_owned())?;
         let package = format!("{data}/gatebench/saxonche");
         let made = word(&self.folder);
         let fixed = [
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_saxon_makes_is_parsed_where_it_is_validated() {
+    fn results_of_saxon_are_parsed_where_they_are_validated() {
         let chain = Chain {
             folder: "made".into(),
             message: "message".into(),

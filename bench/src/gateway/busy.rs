@@ -41,7 +41,7 @@ impl Busy {
         let limit = Instant::now() + START_MAX;
         while busy.upstream.cpu_us() < UNDER_WAY_US {
             if Instant::now() > limit {
-                return Err("the load that keeps the other core busy did not begin".into());
+                return Err("the load that keeps the other core busy did not start".into());
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -48,6 +48,6 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         Some(4) => Err(
             "the soak cannot decide whether memory leaks: see above how long it would take".into(),
         ),
-        _ => Err(format!("gatebench soak did not come to an end: {status}")),
+        _ => Err(format!("gatebench soak did not finish: {status}")),
     }
 }

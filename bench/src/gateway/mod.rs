@@ -56,7 +56,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     );
     std::fs::write(&load, text).map_err(|error| error.to_string())?;
     println!(
-        "{} connections, {} s a trial, {} rounds; CPU µs per request of the gateway's processes: median (range)",
+        "{} connections, {} s per trial, {} rounds; CPU µs per request of the gateway's processes: median (range)",
         settings.connections, settings.seconds, settings.rounds
     );
     let mut all = Vec::new();

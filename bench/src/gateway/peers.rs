@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_found_and_have_a_policy_are_chosen() {
+    fn installed_gateways_with_the_policy_are_chosen() {
         let chosen = choose(None, &listed(), &plan());
         assert_eq!(chosen.gateways, [OURS, "a", "b"]);
         assert!(chosen.is_by_script("tokens", "b"));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_named_are_chosen_whether_they_are_found_or_not() {
+    fn named_gateways_are_chosen_even_if_they_are_not_installed() {
         let chosen = choose(Some(vec!["d".into()]), &listed(), &plan());
         assert_eq!(chosen.gateways, [OURS, "d"]);
     }

@@ -23,7 +23,7 @@ pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     }
     let table = table.render(markdown);
     let mut out = format!(
-        "{} ({}): asked {}\n\n{table}",
+        "{} ({}): required {}\n\n{table}",
         cell.title, cell.name, cell.asked
     );
     let notes = verdicts::of(cell, measured).into_iter();
@@ -177,7 +177,7 @@ mod tests {
     use crate::gateway::peers::Chosen;
 
     #[test]
-    fn what_a_chain_adds_is_compared_with_its_bare_work() {
+    fn the_cost_of_a_chain_is_compared_with_its_bare_work() {
         let cell = CELLS.iter().find(|cell| cell.name == "soap").unwrap();
         let costs = [
             ("soap-0", "reference", 10.0),

@@ -47,7 +47,7 @@ pub fn run(
         .map_err(|error| format!("gatebench cannot be started: {error}"))?;
     let manifest = read(&out.join("manifest.json")).map_err(|error| {
         let errors = String::from_utf8_lossy(&output.stderr);
-        format!("gatebench run did not begin: {error}: {}", errors.trim())
+        format!("gatebench run did not start: {error}: {}", errors.trim())
     })?;
     let scenarios = manifest["plan"]["scenarios"].as_array();
     Ok(Ran {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_trials_the_least_counts() {
+    fn the_trial_with_the_lowest_cost_counts() {
         let failed = || Err::<f64, _>("why".to_owned());
         assert_eq!(lesser(&Ok(2.0), &Ok(1.0)), Ok(1.0));
         assert_eq!(lesser(&failed(), &Ok(1.0)), Ok(1.0));

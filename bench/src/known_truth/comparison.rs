@@ -134,7 +134,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
         // The time was over before the tenth block, which is an ordinary outcome.
         let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
-        return open.ok_or_else(|| "gatebench ab gave no verdict, and no reason".into());
+        return open.ok_or_else(|| "gatebench ab printed neither a verdict nor a reason".into());
     };
     let kind = |it: &Value| it["result"]["verdict"]["kind"].as_str().map(str::to_owned);
     let is_refused = matches!(kind(own).as_deref(), Some("better" | "worse"));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_stands_where_the_baseline_is_equal_to_itself() {
+    fn a_verdict_is_kept_if_the_baseline_is_equal_to_itself() {
         let found = verdict(&findings("worse", "no_change")).unwrap();
         assert_eq!(
             (&found["verdict"], &found["blocks"]),

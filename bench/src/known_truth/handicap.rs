@@ -104,7 +104,7 @@ fn variant(
 ) -> Result<PathBuf, String> {
     let from = root.join("gateways/reference");
     let to = folder.join(name);
-    let failed = |error: std::io::Error| format!("{} cannot be made: {error}", to.display());
+    let failed = |error: std::io::Error| format!("cannot create {}: {error}", to.display());
     fs::create_dir_all(&to).map_err(failed)?;
     for file in fs::read_dir(&from).map_err(failed)? {
         let file = file.map_err(failed)?;
@@ -124,7 +124,7 @@ fn with_faults(text: &str, program: &Path, name: &str, flags: &str) -> Result<St
         .iter()
         .any(|it| text.matches(it).count() != 1)
     {
-        return Err("this benchmark does not know gateways/reference/gateway.yaml as it is".into());
+        return Err("gateways/reference/gateway.yaml has changed: adapt this benchmark".into());
     }
     let named = text.replacen("gateway: reference", &format!("gateway: {name}"), 1);
     let named = named.replacen(names, &format!("names: [{program:?}]"), 1);

@@ -28,7 +28,7 @@ impl Plan {
     pub fn folder(&self) -> Result<PathBuf, String> {
         fs::create_dir_all(&self.out)
             .and_then(|()| fs::canonicalize(&self.out))
-            .map_err(|error| format!("{} cannot be made: {error}", self.out.display()))
+            .map_err(|error| format!("cannot create {}: {error}", self.out.display()))
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_named() {
+    fn wrong_options_are_named() {
         let plan = read("--comparisons 73 --record 40").unwrap();
         assert_eq!((plan.comparisons, plan.record), (73, 40));
         assert!(read("--minutes").is_err_and(|error| error.contains("--minutes")));

@@ -112,7 +112,7 @@ impl Values {
         for cells in reader.records() {
             let cells = cells.map_err(unreadable)?;
             let of = |column: usize| cells.get(columns[column]).unwrap_or_default();
-            let wrong = || format!("the summary has a line that is none: {cells:?}");
+            let wrong = || format!("the summary has a malformed line: {cells:?}");
             let block = of(4).parse().map_err(|_| wrong())?;
             let value = of(5).parse().map_err(|_| wrong())?;
             let key = [of(0), of(1), of(3)].map(str::to_owned).into();

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_effect_that_is_put_in_is_found_and_none_is_not() {
+    fn an_added_effect_is_found_and_no_other() {
         // Thirty blocks that differ by half a per cent.
         let value = |block: u64, salt: u64| {
             1.0 + 0.005 * (((block * 31 + salt * 17) % 7) as f64 / 3.0 - 1.0)

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_on_where_it_was_left_and_counts_every_comparison() {
+    fn a_folder_is_resumed_and_counts_every_comparison() {
         let folder = Folder::new().unwrap();
         let mut results = Results::open(folder.at()).unwrap();
         assert_eq!(results.next(2), Some(Truth::Same));

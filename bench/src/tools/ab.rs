@@ -12,7 +12,7 @@ pub static AB: Tool = Tool {
 
 fn words(job: &Job<'_>) -> Result<Vec<String>, String> {
     if matches!(job.work.protocol, Protocol::Http2 { .. }) {
-        return Err("speaks no HTTP/2".into());
+        return Err("does not support HTTP/2".into());
     }
     let mut words = vec![job.programs.find("ab")?];
     // `-t` alone stops at 50,000 requests; the later `-n` removes that limit.
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_statuses_failures_and_lost_connections_are_no_run() {
+    fn other_statuses_failures_and_lost_connections_do_not_count() {
         let statuses = parse(include_str!("samples/ab-404.txt"), true);
         assert_eq!(statuses, Err("Non-2xx responses: 105671".into()));
         let failed =

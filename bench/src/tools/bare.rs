@@ -13,7 +13,7 @@ pub static BARE: Tool = Tool {
 
 fn words(job: &Job<'_>) -> Result<Vec<String>, String> {
     if job.work.protocol != Protocol::Http1 || !job.work.keep_alive {
-        return Err("speaks plain HTTP/1.1 on connections that stay".into());
+        return Err("supports only plain HTTP/1.1 on persistent connections".into());
     }
     let mut words = vec![
         job.programs.bare.display().to_string(),
@@ -34,7 +34,7 @@ fn read(_: &Job<'_>, output: &str) -> Result<Made, String> {
 
 fn parse(output: &str) -> Result<Made, String> {
     let value: serde_json::Value =
-        serde_json::from_str(output).map_err(|error| format!("its JSON is none: {error}"))?;
+        serde_json::from_str(output).map_err(|error| format!("its output is not JSON: {error}"))?;
     let requests = value["requests"]
         .as_u64()
         .ok_or("its JSON has no requests")?;

@@ -106,7 +106,7 @@ fn origin_and_path(url: &str) -> (&str, &str) {
 fn words(generator: Generator, job: &Job<'_>) -> Result<Vec<String>, String> {
     let work = job.work;
     match (generator, work.protocol) {
-        (Generator::Wrk, Protocol::Http2 { .. }) => return Err("speaks no HTTP/2".into()),
+        (Generator::Wrk, Protocol::Http2 { .. }) => return Err("does not support HTTP/2".into()),
         (Generator::H2load, _) if !work.keep_alive => {
             return Err("cannot open a connection per request".into());
         }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn other_statuses_and_errors_are_no_run() {
+    fn other_statuses_and_errors_do_not_count() {
         let clean = wrk();
         let statuses = clean.replace("above\":0", "above\":87621");
         let expected = format!("87621 {UNCHECKED_RESPONSES}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn other_protocols_are_no_run() {
+    fn other_protocols_do_not_count() {
         let clean = include_str!("samples/h2load.txt");
         let http2 = read_h2load(Protocol::Http2 { streams: 1 }, clean);
         assert_eq!(http2, Err("spoke http/1.1, not h2c".into()));

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_where_they_stand() {
+    fn numbers_are_found_after_their_labels() {
         assert_eq!(after::<u64>("a: 1\n  b:   23 x", "b:"), Ok(23));
         assert!(after::<u64>("b: x", "b:").is_err());
     }

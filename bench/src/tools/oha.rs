@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn other_statuses_and_errors_are_no_run() {
+    fn other_statuses_and_errors_do_not_count() {
         let clean = include_str!("samples/oha.json");
         assert_eq!(read(clean, 14), Err(format!("15 {CUT_OFF}")));
         let other = clean.replace("\"200\"", "\"404\"");

@@ -49,7 +49,7 @@ fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
 
 fn parse(output: &str, backend: &str) -> Result<Made, String> {
     let value: Value =
-        serde_json::from_str(output).map_err(|error| format!("its JSON is none: {error}"))?;
+        serde_json::from_str(output).map_err(|error| format!("its output is not JSON: {error}"))?;
     let number = |pointer: &str| {
         let number = value.pointer(pointer).and_then(Value::as_u64);
         number.ok_or_else(|| format!("its JSON has no number at {pointer}"))
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_and_another_backend_are_no_run() {
+    fn failures_and_another_backend_do_not_count() {
         let clean = include_str!("samples/gatebench.json");
         let failed = clean.replace("\"failed\": 0", "\"failed\": 3");
         assert!(parse(&failed, "io_uring").is_err_and(|error| error.starts_with("/failed: 3 of")));

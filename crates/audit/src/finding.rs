@@ -10,7 +10,7 @@ pub enum Severity {
     Impossible,
     /// The figures may be true, but do not mean what a reader would assume.
     Misleading,
-    /// A figure or a fact that a reader needs is missing.
+    /// A figure or fact that a reader needs is missing.
     Missing,
 }
 
@@ -65,9 +65,9 @@ pub struct Finding {
     pub row: Option<String>,
     /// The headings of the columns.
     pub columns: Vec<String>,
-    /// Every cell on which the finding is based; empty only if something is missing from the table.
+    /// All cells on which the finding is based; empty only if something is missing from the table.
     pub cells: Vec<Cell>,
-    /// The problem with its figures.
+    /// A description of the problem, with the figures.
     pub says: String,
 }
 
@@ -78,7 +78,7 @@ pub struct Audit {
     pub tables: usize,
     /// Number of their rows.
     pub rows: usize,
-    /// Number of tables without times or rates, which do not concern a load.
+    /// Number of tables without times or rates, which are not results of a load.
     pub passed_over: usize,
     /// The findings in the order of the document.
     pub findings: Vec<Finding>,

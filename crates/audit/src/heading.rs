@@ -58,8 +58,8 @@ static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is a constant")
 });
 
-/// The meanings with the words that indicate them in headings, separated by commas. The first match
-/// decides.
+/// The meanings, with the words that indicate them in headings, separated by commas. The first
+/// match is used.
 const WORDS: [(Meaning, &str); 14] = [
     (
         Meaning::Repetition,
@@ -93,8 +93,8 @@ const WORDS: [(Meaning, &str); 14] = [
     (Meaning::Quantile(0.5), "median"),
 ];
 
-/// Returns the meaning of a heading and the measured thing: `K6 p95` is the p95 of `k6`. Times are
-/// compared only with times of the same thing.
+/// Returns the meaning of a heading and the thing that is measured: `K6 p95` is the p95 of `k6`.
+/// Times are compared only with times of the same thing.
 pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
     let text = heading.to_lowercase().replace("<br/>", " ");
     if let Some(found) = PERCENTILE.captures(&text) {
@@ -138,9 +138,9 @@ const FILLERS: &str = "ms us µs ns s sec percentile of the time latency duratio
 fn rest(text: &str, found: &str) -> String {
     let left = text.replacen(found, " ", 1);
     let words = left.split(|it: char| !it.is_alphanumeric() && it != '-');
-    let telling =
-        words.filter(|word| !word.is_empty() && !FILLERS.split(' ').any(|it| it == *word));
-    telling.collect::<Vec<_>>().join(" ")
+    let is_filler = |word: &&str| word.is_empty() || FILLERS.split(' ').any(|it| it == *word);
+    let others: Vec<&str> = words.filter(|word| !is_filler(word)).collect();
+    others.join(" ")
 }
 
 #[cfg(test)]
@@ -149,35 +149,34 @@ mod tests {
 
     #[test]
     fn headings_of_many_tools_are_known() {
-        let of = |heading: &str| meaning(heading);
-        assert_eq!(of("K6 p95"), (Meaning::Quantile(0.95), "k6".into()));
-        assert_eq!(
-            of("P(99) req duration"),
-            (Meaning::Quantile(0.99), String::new())
-        );
-        assert_eq!(of("p99.9 ms"), (Meaning::Quantile(0.999), String::new()));
-        assert_eq!(of("p99_9_ns").0, Meaning::Quantile(0.999));
-        assert_eq!(of("p999").0, Meaning::Quantile(0.999));
-        assert_eq!(
-            of("95th percentile"),
-            (Meaning::Quantile(0.95), String::new())
-        );
-        assert_eq!(of("K6 Avg"), (Meaning::Mean, "k6".into()));
-        assert_eq!(
-            of("Kong Proxy Latency p95"),
-            (Meaning::Quantile(0.95), "kong proxy".into())
-        );
-        assert_eq!(of("Requests per second").0, Meaning::Rate);
-        assert_eq!(of("RPS").0, Meaning::Rate);
-        assert_eq!(of("rate_per_second").0, Meaning::Rate);
-        assert_eq!(of("Requests").0, Meaning::Requests);
-        assert_eq!(of("Kong Linux Memory").0, Meaning::Memory);
-        assert_eq!(of("Scenario").0, Meaning::Other);
-        assert_eq!(of("Data Sent").0, Meaning::Other);
-        assert_eq!(
-            of("Administrator").0,
-            Meaning::Other,
-            "min is a part of a word there"
-        );
+        for (heading, expected, thing) in [
+            ("K6 p95", Meaning::Quantile(0.95), "k6"),
+            ("P(99) req duration", Meaning::Quantile(0.99), ""),
+            ("p99.9 ms", Meaning::Quantile(0.999), ""),
+            ("95th percentile", Meaning::Quantile(0.95), ""),
+            ("K6 Avg", Meaning::Mean, "k6"),
+            (
+                "Kong Proxy Latency p95",
+                Meaning::Quantile(0.95),
+                "kong proxy",
+            ),
+        ] {
+            assert_eq!(meaning(heading), (expected, thing.into()));
+        }
+        for (heading, expected) in [
+            ("p99_9_ns", Meaning::Quantile(0.999)),
+            ("p999", Meaning::Quantile(0.999)),
+            ("Requests per second", Meaning::Rate),
+            ("RPS", Meaning::Rate),
+            ("rate_per_second", Meaning::Rate),
+            ("Requests", Meaning::Requests),
+            ("Kong Linux Memory", Meaning::Memory),
+            ("Scenario", Meaning::Other),
+            ("Data Sent", Meaning::Other),
+            // It contains min only as a part of a word.
+            ("Administrator", Meaning::Other),
+        ] {
+            assert_eq!(meaning(heading).0, expected, "{heading}");
+        }
     }
 }

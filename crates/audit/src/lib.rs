@@ -1,10 +1,9 @@
 //! Examines a published table of results for impossible figures, misleading figures and missing
 //! information.
 //!
-//! Only the table is judged: nothing is run, and nothing outside of it is taken into account. A
-//! rule reports figures that contradict each other or arithmetic (Little's law, the order of
-//! percentiles, the bounds that percentiles set for a mean), and figures that look like an
-//! artefact.
+//! Only the table is judged: nothing is run, and nothing outside the table is considered. A rule
+//! reports figures that contradict each other or arithmetic (Little's law, the order of
+//! percentiles, the bounds that percentiles set for a mean), and figures that look like artefacts.
 
 mod finding;
 mod heading;
@@ -24,7 +23,7 @@ pub use read::Form;
 pub struct AuditError {
     /// Line, from 1.
     pub line: usize,
-    /// The description of the mistake.
+    /// A description of the mistake.
     pub what: String,
 }
 
@@ -52,11 +51,12 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     })
 }
 
-/// Judges figures that are not in a document yet: the program's own figures, before anybody reads
-/// them. Cells are written as in a document, with headings and units. Their mean times are those of
-/// the requests sent, and their users are the limit of requests in flight.
+/// Judges the program's own figures, which are not in a document yet. Cells are written as in a
+/// document, with headings and units. The mean times are those of the requests sent, and the number
+/// of users is the limit of requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
-    let numbered = (1..).zip(rows).collect();
-    let table = table::Table::of(title, headings, numbered);
-    rules::judge(&table.with_mean(tool::Mean::OfSent))
+    rules::judge(&table::Table {
+        mean: tool::Mean::OfSent,
+        ..table::Table::of(title, headings, (1..).zip(rows).collect())
+    })
 }

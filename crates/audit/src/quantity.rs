@@ -25,7 +25,7 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    /// Reports whether this number is above another by more than rounding explains.
+    /// Reports whether this number exceeds another by more than rounding explains.
     pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.value - other.value > (self.step + other.step) / 2.0
     }
@@ -45,11 +45,8 @@ fn unit_of(name: &str) -> Option<(Unit, f64)> {
     // `2.2 GB GB` repeats its unit.
     let mut words = name.split_whitespace();
     let first = words.next().unwrap_or_default();
-    let name = if words.clone().all(|word| word == first) {
-        first
-    } else {
-        name
-    };
+    let is_repeated = words.all(|word| word == first);
+    let name = if is_repeated { first } else { name };
     if let Some(found) = sized(name) {
         return Some(found);
     }
@@ -106,8 +103,7 @@ pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quant
     let found = WRITTEN.captures(text.trim())?;
     let digits = found[1].replace(',', "");
     let number: f64 = digits.parse().ok()?;
-    let said = found.get(2).map_or("", |it| it.as_str());
-    let (unit, factor) = unit_of(said)?;
+    let (unit, factor) = unit_of(&found[2])?;
     let (unit, factor) = match (unit, default) {
         (Unit::None, Some((unit, scale))) => (unit, factor * scale),
         _ => (unit, factor),
@@ -160,12 +156,8 @@ mod tests {
         reads("1.04s", 1.04, Unit::Seconds, 0.01);
         reads("2.2 GB GB", 2.2e9, Unit::Bytes, 1e8);
         reads("87.7  GB", 87.7e9, Unit::Bytes, 1e8);
-        reads(
-            "3.5 Gib",
-            3.5 * 1_073_741_824.0,
-            Unit::Bytes,
-            0.1 * 1_073_741_824.0,
-        );
+        let gib = 1_073_741_824.0;
+        reads("3.5 Gib", 3.5 * gib, Unit::Bytes, 0.1 * gib);
         reads("1,234.5", 1234.5, Unit::None, 0.1);
         reads("99.9 %", 0.999, Unit::Share, 0.001);
         reads("2461.09 trans/sec", 2461.09, Unit::PerSecond, 0.01);
@@ -174,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn other_text_is_not_a_quantity() {
         for text in [
             "",
             "N/A",
@@ -182,14 +174,14 @@ mod tests {
             "libxslt",
             "all 3 of them",
             "![graph](a.png)",
-            "5 apples",
         ] {
             assert_eq!(quantity(text, None), None, "{text}");
         }
+        assert_eq!(quantity("5 apples", None), None, "an unknown unit");
     }
 
     #[test]
-    fn a_heading_gives_bare_numbers_their_unit() {
+    fn bare_numbers_have_the_unit_of_their_heading() {
         let unit = unit_in_heading("avg (ms)");
         assert_eq!(unit, Some((Unit::Seconds, 1e-3)));
         let found = quantity("3.86", unit).map(|it| (it.value, it.unit));

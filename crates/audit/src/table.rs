@@ -14,7 +14,7 @@ pub(crate) struct Table {
     pub(crate) line: usize,
     pub(crate) numbering: Numbering,
     /// The kind of mean in rows that do not name a tool themselves.
-    mean: Mean,
+    pub(crate) mean: Mean,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Row {
     written: Vec<String>,
     /// The numbers by column; none for a cell without a number.
     cells: Vec<Option<Quantity>>,
-    /// True if a cell states how far its value may be off.
+    /// True if a cell states the spread of its value.
     pub(crate) has_spread: bool,
     /// The number of users in the row's name, as in `150 VUs`.
     named_users: Option<f64>,
@@ -67,42 +67,32 @@ pub(crate) struct Users {
 
 impl Table {
     /// A table of cells as written, each row with its line.
-    pub(crate) fn of(title: &str, headings: &[String], rows: Vec<(usize, Vec<String>)>) -> Self {
-        let mut columns: Vec<Column> = headings.iter().map(|it| Column::of(it)).collect();
+    pub(crate) fn of<H: AsRef<str>>(
+        title: &str,
+        headings: &[H],
+        rows: Vec<(usize, Vec<String>)>,
+    ) -> Self {
+        let mut columns: Vec<Column> = headings.iter().map(|it| Column::of(it.as_ref())).collect();
         let measured = columns.iter().position(|it| it.meaning != Meaning::Other);
         for column in &mut columns[..measured.unwrap_or(0)] {
             column.meaning = Meaning::Label;
         }
         let rows: Vec<Row> = (1..)
             .zip(rows)
-            .map(|(number, (line, cells))| Row::of(number, line, &cells, &columns))
+            .map(|(number, (line, cells))| Row::of(number, line, cells, &columns))
             .collect();
-        let words = [title].into_iter();
-        let words = words.chain(headings.iter().map(String::as_str));
+        let words: Vec<&str> = [title]
+            .into_iter()
+            .chain(headings.iter().map(H::as_ref))
+            .collect();
         Self {
             title: title.to_owned(),
             line: rows.first().map_or(1, |row| row.line),
             numbering: Numbering::Line,
-            mean: Mean::of_words(&words.collect::<Vec<_>>().join(" ")),
+            mean: Mean::of_words(&words.join(" ")),
             columns,
             rows,
         }
-    }
-
-    /// Returns the table with its headings on this line.
-    pub(crate) fn headed_at(self, line: usize) -> Self {
-        Self { line, ..self }
-    }
-
-    /// Returns the table with its rows numbered as items.
-    pub(crate) fn of_items(self) -> Self {
-        let numbering = Numbering::Item;
-        Self { numbering, ..self }
-    }
-
-    /// Returns the table with a known kind of mean.
-    pub(crate) fn with_mean(self, mean: Mean) -> Self {
-        Self { mean, ..self }
     }
 
     /// The kind of the row's mean time.
@@ -115,11 +105,9 @@ impl Table {
 
     /// Reports whether it has figures that can be judged.
     pub(crate) fn is_about_load(&self) -> bool {
+        let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         (self.columns.iter().any(|it| it.meaning.is_time()) || self.has(Meaning::Rate))
-            && self
-                .rows
-                .iter()
-                .any(|row| row.cells.iter().any(Option::is_some))
+            && cells.any(Option::is_some)
     }
 
     /// Reports whether a column has this meaning.
@@ -127,24 +115,20 @@ impl Table {
         self.columns.iter().any(|it| it.meaning == meaning)
     }
 
-    /// The columns with a meaning.
+    /// The columns whose meaning meets a condition.
     pub(crate) fn columns_of(
         &self,
         wanted: impl Fn(Meaning) -> bool,
     ) -> impl Iterator<Item = usize> {
-        let columns = self.columns.iter().enumerate();
-        columns
-            .filter(move |(_, it)| wanted(it.meaning))
-            .map(|(at, _)| at)
+        (0..self.columns.len()).filter(move |at| wanted(self.columns[*at].meaning))
     }
 
     /// The ranks and columns of the times of a family, from the shortest time to the longest.
     pub(crate) fn ranked_times(&self, family: &str) -> Vec<(f64, usize)> {
         let columns = self.columns.iter().enumerate();
-        let mut ranked: Vec<(f64, usize)> = columns
-            .filter(|(_, it)| it.family == family)
-            .filter_map(|(at, it)| Some((it.meaning.rank()?, at)))
-            .collect();
+        let columns = columns.filter(|(_, it)| it.family == family);
+        let ranked = columns.filter_map(|(at, it)| Some((it.meaning.rank()?, at)));
+        let mut ranked: Vec<(f64, usize)> = ranked.collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         ranked
     }
@@ -160,8 +144,7 @@ impl Table {
         families
     }
 
-    /// The figure of a row with this meaning, and its column. If there are several, the first that
-    /// has a number.
+    /// The first figure of a row with this meaning, and its column.
     pub(crate) fn figure(&self, row: &Row, wanted: Meaning) -> Option<(usize, Quantity)> {
         self.columns_of(|it| it == wanted)
             .find_map(|at| Some((at, row.figure(at)?)))
@@ -188,39 +171,31 @@ impl Table {
 }
 
 impl Row {
-    fn of(number: usize, line: usize, cells: &[String], columns: &[Column]) -> Self {
-        let label = |(cell, column): (&String, &Column)| {
-            let cell = cell.replace("<br/>", ", ");
-            let is_telling =
-                column.meaning == Meaning::Label && !["", "N/A", "-", "–"].contains(&cell.trim());
-            is_telling.then(|| cell.trim().to_owned())
+    fn of(number: usize, line: usize, written: Vec<String>, columns: &[Column]) -> Self {
+        let is_label = |column: &Column| column.meaning == Meaning::Label;
+        let labels = written.iter().zip(columns).filter(|(_, it)| is_label(it));
+        let labels = labels.map(|(text, _)| text.replace("<br/>", ", ").trim().to_owned());
+        let labels = labels.filter(|label| !["", "N/A", "-", "–"].contains(&label.as_str()));
+        let name = labels.collect::<Vec<_>>().join(" ");
+        let cell = |(text, column): (&String, &Column)| match is_label(column) {
+            true => None,
+            false => quantity(text, column.unit),
         };
-        let name = cells.iter().zip(columns).filter_map(label);
-        let name = name.collect::<Vec<_>>().join(" ");
-        let named_users = users_in(&name);
-        let cell = |at: usize| {
-            let column = &columns[at];
-            let text = cells.get(at)?;
-            (column.meaning != Meaning::Label)
-                .then(|| quantity(text, column.unit))
-                .flatten()
-        };
-        let figures: Vec<Option<Quantity>> = (0..columns.len()).map(cell).collect();
+        let cells: Vec<Option<Quantity>> = written.iter().zip(columns).map(cell).collect();
         let has_spread = |(text, figure): (&String, &Option<Quantity>)| {
             let is_range = text.contains('(') && (text.contains('–') || text.contains(" - "));
             figure.is_some() && (text.contains('±') || is_range)
         };
         Self {
             line,
-            named_users,
-            name: if name.is_empty() {
-                format!("row {number}")
-            } else {
-                name
+            named_users: users_in(&name),
+            name: match name.is_empty() {
+                true => format!("row {number}"),
+                false => name,
             },
-            written: cells.to_vec(),
-            has_spread: cells.iter().zip(&figures).any(has_spread),
-            cells: figures,
+            has_spread: written.iter().zip(&cells).any(has_spread),
+            written,
+            cells,
         }
     }
 
@@ -237,15 +212,10 @@ impl Row {
 
 /// The number before `VUs`, `users`, `connections` or `clients`.
 fn users_in(name: &str) -> Option<f64> {
-    let words: Vec<&str> = name
-        .split(|it: char| it.is_whitespace() || it == ',')
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.windows(2).find_map(|pair| {
-        let unit = pair[1].to_lowercase();
-        ["vu", "vus", "users", "connections", "clients"]
-            .contains(&unit.as_str())
-            .then(|| pair[0].parse().ok())
-            .flatten()
-    })
+    let units = ["vu", "vus", "users", "connections", "clients"];
+    let name = name.to_lowercase();
+    let words = name.split(|it: char| it.is_whitespace() || it == ',');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let mut pairs = words.windows(2).filter(|pair| units.contains(&pair[1]));
+    pairs.find_map(|pair| pair[0].parse().ok())
 }

@@ -1,5 +1,5 @@
-//! Load tools, by their names in a table: the kind of mean that each prints, and the number of
-//! requests that it keeps in flight on a connection.
+//! Load tools, by their names in a table: the kind of mean that each tool prints, and the number of
+//! requests that it has in flight on a connection.
 //!
 //! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it prints)
 //! adds samples for every request that took at least twice a connection's average time per request,
@@ -42,21 +42,21 @@ impl Mean {
         }
     }
 
-    /// The reason for which requests in flight, computed from rate and mean, may exceed the number
-    /// of users; none if the tool does not allow that.
+    /// The reason why the requests in flight, computed from rate and mean, may exceed the number of
+    /// users; none if they cannot.
     pub(crate) fn why_above_users(self) -> Option<&'static str> {
         match self {
             Self::OfSent => None,
             Self::WithAdded => Some(
-                "wrk adds samples for long requests before it prints (to correct for coordinated omission), so \
-                 its mean includes requests that were never sent, and is too long",
+                "wrk adds samples for slow requests before it prints (to correct for coordinated omission), so \
+                 its mean includes requests that were never sent, and is too high",
             ),
             Self::OfSeveral => Some(
                 "this tool can have several requests in flight for a user (HTTP/2 streams, pipelining, batches), and \
                  the table does not state how many",
             ),
             Self::Unknown => Some(
-                "the table does not name the load tool; wrk's mean includes samples that it adds for long \
+                "the table does not name the load tool; wrk's mean includes samples that it adds for slow \
                  requests, and over HTTP/2 a connection has several requests in flight",
             ),
         }
@@ -72,16 +72,14 @@ mod tests {
         let of = Mean::of_words;
         assert_eq!(of("what wrk printed"), Mean::WithAdded);
         assert_eq!(of("ab -k, wrk"), Mean::WithAdded);
-        assert_eq!(of("wrk2"), Mean::Unknown, "which corrects otherwise");
+        assert_eq!(of("wrk2"), Mean::Unknown, "it corrects in another way");
         assert_eq!(of("ab -k -c 64"), Mean::OfSent);
         assert_eq!(of("a/b test of the lab"), Mean::Unknown);
         assert_eq!(of("oha, HTTP/1.1"), Mean::OfSent);
         assert_eq!(of("oha"), Mean::OfSeveral);
         assert_eq!(of("h2load -m 10"), Mean::OfSeveral);
-        assert_eq!(
-            of("oha HTTP/1.1 -q 500 --latency-correction"),
-            Mean::Unknown
-        );
+        let corrected = "oha HTTP/1.1 -q 500 --latency-correction";
+        assert_eq!(of(corrected), Mean::Unknown);
         assert_eq!(of("K6 Avg"), Mean::OfSeveral);
     }
 }

@@ -14,17 +14,15 @@ pub struct Figures {
     pub completed: u64,
     /// Responses by status class: `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, by the generator's names for kinds of errors.
+    /// Requests without a response, by the generator's names of the kinds of errors.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that it did not send.
     pub dropped: u64,
     /// Checks by their names.
     pub checks: BTreeMap<String, Passes>,
-    /// Bytes that it sent.
     pub bytes_sent: Option<u64>,
-    /// Bytes that it received.
     pub bytes_received: Option<u64>,
-    /// Response times in nanoseconds at the percentiles that it prints: `50`, `99.9`.
+    /// Response times in nanoseconds at the percentiles that it prints, as in `50` and `99.9`.
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time in nanoseconds.
     pub min_ns: Option<u64>,
@@ -43,19 +41,18 @@ pub struct Figures {
 /// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Checks that passed; none if only failures were counted.
+    /// None if only failures were counted.
     pub passed: Option<u64>,
-    /// Checks that failed.
     pub failed: u64,
 }
 
 impl Figures {
     /// Responses per second.
     pub fn rate_per_second(&self) -> f64 {
-        if self.duration_ns == 0 {
-            return 0.0;
+        match self.duration_ns {
+            0 => 0.0,
+            duration_ns => self.completed as f64 * 1e9 / duration_ns as f64,
         }
-        self.completed as f64 * 1e9 / self.duration_ns as f64
     }
 }
 

@@ -8,6 +8,10 @@ use gatebench_model::load::{Closed, Open};
 use gatebench_model::template::Template;
 use gatebench_model::{Body, Phase, Request, Scenario, Shape};
 
+/// The limit that all load generators share.
+pub(crate) const ONLY_OURS: &str =
+    "response times by status class, lateness, added latency, and results per second";
+
 /// A part of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -30,18 +34,18 @@ impl Part {
 /// One part of one phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// The destination of the requests: `http://ADDRESS:PORT`, without a path.
+    /// The destination of the requests, `http://ADDRESS:PORT` without a path.
     pub url: &'a str,
     /// The scenario, with the paths that are actually requested.
     pub scenario: &'a Scenario,
     pub phase: &'a Phase,
     /// The part of the phase.
     pub part: Part,
-    /// Threads that the generator may use, if it has an option for them.
+    /// The number of threads that the generator may use, if it has an option for them.
     pub threads: usize,
-    /// The absolute path of a user's script that replaces the scenario's requests.
+    /// The absolute path of a user's script, which replaces the scenario's requests.
     pub script: Option<&'a Path>,
-    /// True if the user's script defines a load, which only scripts for k6 can.
+    /// True if the user's script defines a load. Only scripts for k6 can.
     pub own_load: bool,
 }
 
@@ -54,13 +58,13 @@ pub struct Order {
     pub files: Vec<OrderFile>,
     /// Environment variables.
     pub environment: BTreeMap<String, String>,
-    /// The minimum time that the generator will take.
+    /// The minimum time that the generator takes.
     pub takes: Duration,
     /// The differences between this order and the phase.
     pub limits: Limits,
 }
 
-/// A file that is written for an external load generator to read.
+/// A file that an external load generator reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderFile {
     /// The name by which the command refers to it.
@@ -69,12 +73,13 @@ pub struct OrderFile {
     pub bytes: Vec<u8>,
 }
 
-/// A difference between a generator's load and the phase, as a sentence without a full stop.
+/// The differences between a generator's load and the phase, each as a sentence without a full
+/// stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requirements of the phase that are met in another way or not at all.
     pub not_expressed: Vec<String>,
-    /// Figures that the built-in load generator measures but this one does not report.
+    /// Figures that the built-in load generator measures and this generator does not report.
     pub not_measured: Vec<String>,
 }
 
@@ -98,7 +103,7 @@ impl Limits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// The part of the plan that it cannot carry out, with its place.
+    /// What the generator cannot do, and the phase or scenario that requires it.
     pub message: String,
     pub remedy: String,
 }
@@ -113,13 +118,9 @@ impl Refusal {
 
     /// The refusal of a phase that requires more than the generator can do.
     pub(crate) fn of_phase(generator: &str, what: &str, phase: &Phase, remedy: &str) -> Self {
-        Self::new(
-            format!(
-                "{generator} cannot {what}, which phase '{}' requires",
-                phase.name
-            ),
-            remedy,
-        )
+        let name = &phase.name;
+        let message = format!("{generator} cannot {what}, which phase '{name}' requires");
+        Self::new(message, remedy)
     }
 }
 
@@ -137,10 +138,15 @@ impl<'a> Job<'a> {
     /// The refusal of a scenario that requires more than the generator can do.
     pub(crate) fn refused_scenario(&self, generator: &str, what: &str, remedy: &str) -> Refusal {
         let name = &self.scenario.scenario;
-        Refusal::new(
-            format!("{generator} cannot {what}, which scenario '{name}' requires"),
-            remedy,
-        )
+        let message = format!("{generator} cannot {what}, which scenario '{name}' requires");
+        Refusal::new(message, remedy)
+    }
+
+    /// Returns the largest number of threads that is permitted for this number of connections. No
+    /// thread may be without a connection.
+    pub(crate) fn threads_for(&self, connections: u32) -> u32 {
+        let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
+        threads.clamp(1, connections.max(1))
     }
 
     /// Returns the closed load for a generator that supports only plain closed loads.
@@ -149,44 +155,35 @@ impl<'a> Job<'a> {
             Shape::Closed(closed) => closed,
             Shape::Open(open) => return Err(self.no_rate(generator, open)),
         };
-        let asked = [
-            (
-                !closed.stages.is_empty(),
-                "change its connections on the way",
-            ),
-            (closed.think.is_some(), "wait between requests"),
-            (
-                closed.requests_max.is_some(),
-                "end after a number of requests",
-            ),
-            (
-                closed.requests_per_connection.is_some(),
-                "close a connection after a number of requests",
-            ),
-            (
-                closed.connections_per_second.is_some(),
-                "open its connections at a rate",
-            ),
-        ];
-        match asked.into_iter().find(|(asked, _)| *asked) {
-            Some((_, what)) => Err(Refusal::of_phase(
-                generator,
-                what,
-                self.phase,
-                "use --engine k6, or the built-in load generator",
-            )),
-            None => Ok(closed),
-        }
+        let unsupported = if !closed.stages.is_empty() {
+            "change its number of connections"
+        } else if closed.think.is_some() {
+            "wait between requests"
+        } else if closed.requests_max.is_some() {
+            "end after a number of requests"
+        } else if closed.requests_per_connection.is_some() {
+            "close a connection after a number of requests"
+        } else if closed.connections_per_second.is_some() {
+            "open its connections at a rate"
+        } else {
+            return Ok(closed);
+        };
+        let remedy = "use --engine k6, or the built-in load generator";
+        Err(Refusal::of_phase(
+            generator,
+            unsupported,
+            self.phase,
+            remedy,
+        ))
     }
 
     fn no_rate(&self, generator: &str, open: &Open) -> Refusal {
-        let name = &self.phase.name;
-        let rate = open.rate_per_second;
+        let (name, rate) = (&self.phase.name, open.rate_per_second);
         Refusal::new(
             format!(
                 "{generator} cannot hold a rate, and phase '{name}' requires {rate} requests/s"
             ),
-            "choose a load with closed phases only, as in --load closed, or use --engine k6 or \
+            "choose a load that has only closed phases, as in --load closed, or use --engine k6 or \
              the built-in load generator",
         )
     }

@@ -58,13 +58,10 @@ impl Generator {
     /// The file in its working folder that contains its result; none if it prints the result to
     /// standard output.
     pub fn result_file(self) -> Option<&'static str> {
-        match self {
-            Self::Wrk | Self::H2load => None,
-            Self::K6 => Some(crate::k6::SUMMARY_FILE),
-        }
+        (self == Self::K6).then_some(crate::k6::SUMMARY_FILE)
     }
 
-    /// Reports whether it measured until the end, judging by its exit code. k6 exits with 99 if a
+    /// Reports whether this exit code means that it measured until the end. k6 exits with 99 if a
     /// threshold of the script was crossed.
     pub fn finished_with(self, code: i32) -> bool {
         code == 0 || (self == Self::K6 && code == 99)
@@ -86,9 +83,8 @@ impl FromStr for Generator {
     type Err = UnknownGenerator;
 
     fn from_str(word: &str) -> Result<Self, UnknownGenerator> {
-        let known = Self::ALL
-            .into_iter()
-            .find(|generator| generator.as_str() == word);
+        let mut all = Self::ALL.into_iter();
+        let known = all.find(|generator| generator.as_str() == word);
         known.ok_or_else(|| UnknownGenerator(word.to_owned()))
     }
 }

@@ -1,44 +1,30 @@
 //! String literals in other languages.
 
-use std::fmt::Write as _;
-
 /// A JavaScript string in single quotes.
 pub(crate) fn js(text: &str) -> String {
-    let mut literal = String::from("'");
-    for char in text.chars() {
-        match char {
-            '\'' => literal.push_str("\\'"),
-            '\\' => literal.push_str("\\\\"),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            // Line separators end a line in older JavaScript; control characters are invisible.
-            char if char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') => {
-                // Writing to a string cannot fail.
-                let _ = write!(literal, "\\u{:04x}", u32::from(char));
-            }
-            char => literal.push(char),
+    let escaped = |c: char| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        '\n' => "\\n".into(),
+        '\r' => "\\r".into(),
+        '\t' => "\\t".into(),
+        // Line separators end a line in older JavaScript, and control characters are invisible.
+        c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+            format!("\\u{:04x}", u32::from(c))
         }
-    }
-    literal.push('\'');
-    literal
+        c => c.into(),
+    };
+    format!("'{}'", text.chars().map(escaped).collect::<String>())
 }
 
 /// A Lua string in double quotes, for arbitrary bytes.
-pub(crate) fn lua(bytes: &[u8]) -> String {
-    let mut literal = String::from("\"");
-    for byte in bytes {
-        match byte {
-            b'"' => literal.push_str("\\\""),
-            b'\\' => literal.push_str("\\\\"),
-            b' '..=b'~' => literal.push(char::from(*byte)),
-            byte => {
-                let _ = write!(literal, "\\{byte:03}");
-            }
-        }
-    }
-    literal.push('"');
-    literal
+pub(crate) fn lua(bytes: impl AsRef<[u8]>) -> String {
+    let escaped = |byte: &u8| match byte {
+        b'"' | b'\\' => format!("\\{}", char::from(*byte)),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        byte => format!("\\{byte:03}"),
+    };
+    let escaped: String = bytes.as_ref().iter().map(escaped).collect();
+    format!("\"{escaped}\"")
 }
 
 #[cfg(test)]
@@ -52,7 +38,7 @@ mod tests {
             "'it\\'s \\\\ \"x\"\\n\\u0001é\\u2028'"
         );
         assert_eq!(
-            lua("it's \\ \"x\"\n1é".as_bytes()),
+            lua("it's \\ \"x\"\n1é"),
             "\"it's \\\\ \\\"x\\\"\\0101\\195\\169\""
         );
     }

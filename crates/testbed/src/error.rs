@@ -1,28 +1,29 @@
 //! Errors of the testbed, with their culprit and their remedy.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatebench_config::Diagnostics;
 use gatebench_model::{Blame, Culprit};
 use gatebench_net::tls::SettingsError;
+use serde::{Deserialize, Serialize};
 
 use crate::system::exit::Exit;
 use crate::system::limit::NO_GROUPS;
 
-/// Policies, parts of policies and protocols that a gateway does not support natively. This is a
+/// A gateway does not support some policies, parts of policies or protocols natively. This is a
 /// finding about the gateway, not a failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     pub gateway: String,
-    /// The policies and properties that it lacks, by the names in
+    /// The policies and properties that it does not support, by the names in
     /// [`gatebench_model::Scenario::needs`].
     pub policies: Vec<String>,
 }
 
-/// An error in starting, changing or stopping a part of a trial. Its text describes the event,
-/// [`DriverError::culprit`] names the cause and [`DriverError::remedy`] the remedy.
+/// An error in starting, changing or stopping a part of a trial. Its text describes the failure,
+/// [`DriverError::culprit`] names the cause, and [`DriverError::remedy`] states the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -48,7 +49,7 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// A path that is not a folder.
+    /// The path is not a folder.
     #[error("there is no folder {}", path.display())]
     NoFolder { path: PathBuf },
     /// The gateway does not support the scenario.
@@ -72,7 +73,7 @@ pub enum DriverError {
         /// A description of the failure.
         message: String,
     },
-    /// The program has a version that the folder was not written for.
+    /// The program has a version for which the folder was not written.
     #[error("{} is version {version}, but the folder of {gateway} was written for {wanted}", binary.display())]
     WrongVersion {
         gateway: String,
@@ -102,7 +103,7 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// A configuration of the user cannot be measured.
+    /// The user's configuration cannot be measured.
     #[error("{message}")]
     BadConfig {
         /// The file.
@@ -181,24 +182,16 @@ pub enum DriverError {
         message: String,
         remedy: String,
     },
-    /// The machine did not let the supervisor start the gateway with these settings.
+    /// The supervisor could not start the gateway with these settings.
     #[error("gateway {gateway} could not be started: {message}")]
     Supervisor {
         gateway: String,
         /// The supervisor's message.
         message: String,
     },
-    /// Another host, or gatebench there, refused.
-    #[error("{message}")]
-    Remote {
-        /// The cause.
-        culprit: Culprit,
-        /// A description of the failure, and its place.
-        message: String,
-        remedy: String,
-        /// True if only the gateway is missing.
-        is_missing: bool,
-    },
+    /// Another host cannot be used, or gatebench failed there.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A part of a trial ended before it was stopped.
     #[error("{message}")]
     Died {
@@ -211,7 +204,7 @@ pub enum DriverError {
     /// The trial's certificate cannot be created or used.
     #[error("the trial's certificate: {0}")]
     Certificate(#[from] SettingsError),
-    /// No means can hold a gateway to its limits.
+    /// A gateway cannot be held to its limits.
     #[error("cannot limit {gateway} to {limits}: {why}")]
     Limits {
         gateway: String,
@@ -236,21 +229,25 @@ pub enum DriverError {
         /// The end of its output.
         stderr: String,
     },
-    /// The machine refused something.
-    #[error("{doing}: {source}")]
+    /// The system refused an operation.
+    #[error("cannot {operation}: {source}")]
     Io {
-        /// The operation.
-        doing: String,
+        operation: String,
         /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl DriverError {
-    /// Wraps a system error with the operation that failed.
-    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
-        let doing = doing.into();
-        move |source| Self::Io { doing, source }
+    /// Wraps a system error with the operation that failed, as an infinitive.
+    pub(crate) fn io(operation: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let operation = operation.into();
+        move |source| Self::Io { operation, source }
+    }
+
+    /// Wraps a system error with the operation that failed, a verb and the path of its object.
+    pub(crate) fn at(verb: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        Self::io(format!("{verb} {}", path.display()))
     }
 
     /// Reports whether only the gateway is missing. A run that does not name the gateway continues
@@ -260,8 +257,44 @@ impl DriverError {
             Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {
                 true
             }
-            Self::Remote { is_missing, .. } => *is_missing,
+            Self::Remote(error) => error.is_missing,
             _ => false,
+        }
+    }
+}
+
+/// An error in a form that can be sent between hosts.
+#[derive(Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct RemoteError {
+    /// The cause.
+    pub culprit: Culprit,
+    /// A description of the failure, and its place.
+    pub message: String,
+    pub remedy: String,
+    /// True if only the gateway is missing.
+    pub is_missing: bool,
+}
+
+impl RemoteError {
+    /// An error that is the fault of the hosts or the network between them.
+    pub(crate) fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            culprit: Culprit::Environment,
+            message: message.into(),
+            remedy: remedy.into(),
+            is_missing: false,
+        }
+    }
+}
+
+impl From<DriverError> for RemoteError {
+    fn from(error: DriverError) -> Self {
+        Self {
+            culprit: error.culprit(),
+            message: error.to_string(),
+            remedy: error.remedy(),
+            is_missing: error.is_missing(),
         }
     }
 }
@@ -272,10 +305,8 @@ impl Blame for DriverError {
             Self::Mistakes(mistakes) => {
                 let first = mistakes.all().first();
                 Culprit::File {
-                    path: first
-                        .map(|mistake| PathBuf::from(&mistake.file))
-                        .unwrap_or_default(),
-                    line: first.map(|mistake| mistake.line),
+                    path: first.map_or_else(PathBuf::new, |it| PathBuf::from(&it.file)),
+                    line: first.map(|it| it.line),
                 }
             }
             Self::BadFolder { path, line, .. } => Culprit::File {
@@ -294,7 +325,9 @@ impl Blame for DriverError {
             | Self::NotReady { gateway, .. }
             | Self::Action { gateway, .. } => Culprit::Gateway(gateway.clone()),
             Self::Attach { url, .. } => Culprit::Gateway(url.clone()),
-            Self::Remote { culprit, .. } | Self::Died { culprit, .. } => culprit.clone(),
+            Self::Remote(RemoteError { culprit, .. }) | Self::Died { culprit, .. } => {
+                culprit.clone()
+            }
             Self::Upstream { .. } => Culprit::Upstream,
             Self::UnknownGateway { .. }
             | Self::BinaryMissing { .. }
@@ -314,24 +347,26 @@ impl Blame for DriverError {
     fn remedy(&self) -> String {
         match self {
             Self::UnknownGateway { known, .. } => {
-                format!("use one of {}, or a folder as ./NAME", known.join(", "))
+                format!("use one of {}, or the path of a folder: ./NAME", known.join(", "))
             }
             Self::Mistakes(mistakes) => {
                 mistakes.all().first().map(|mistake| mistake.help.clone()).unwrap_or_default()
             }
-            Self::BadFolder { remedy, .. } => remedy.clone(),
             Self::NoFolder { .. } => "write the path of a folder with a gateway.yaml; `gatebench list` shows the known names".into(),
             Self::Unsupported(_) => "leave this gateway out of the scenario; not supported does not mean failed".into(),
-            Self::BinaryMissing { install, .. } => install.clone(),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
-                "install {wanted} and put it on PATH, or name its location: {gateway}@/opt/{gateway}-{wanted}"
+                "install {wanted} and put it on PATH, or give its path: {gateway}@/opt/{gateway}-{wanted}"
             ),
             Self::ContainerEngine { remedy, .. }
             | Self::BadConfig { remedy, .. }
             | Self::Install { remedy, .. }
             | Self::WrongVersion { remedy, .. }
             | Self::Died { remedy, .. }
-            | Self::Remote { remedy, .. } => remedy.clone(),
+            | Self::Remote(RemoteError { remedy, .. })
+            | Self::BadFolder { remedy, .. }
+            | Self::BinaryMissing {
+                install: remedy, ..
+            } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
                 binary.display()
@@ -362,29 +397,21 @@ impl Blame for DriverError {
 }
 
 fn first_mistake(mistakes: &Diagnostics) -> String {
-    let first = mistakes
-        .all()
-        .first()
-        .map(|mistake| mistake.message.as_str())
-        .unwrap_or_default();
-    match mistakes.all().len() {
-        0 | 1 => first.to_owned(),
-        count => format!("{first} (and {} more in this file)", count - 1),
+    match mistakes.all() {
+        [] => String::new(),
+        [only] => only.message.clone(),
+        [first, more @ ..] => format!("{} (and {} more in this file)", first.message, more.len()),
     }
 }
 
 fn listed(others: &[String]) -> String {
-    if others.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", others.join(", "))
+    match others {
+        [] => String::new(),
+        others => format!(": {}", others.join(", ")),
     }
 }
 
 fn join_ports(ports: &[u16]) -> String {
-    ports
-        .iter()
-        .map(u16::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+    ports.join(", ")
 }

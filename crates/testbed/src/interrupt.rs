@@ -1,4 +1,5 @@
-//! The interrupt of a run: the first one stops it in an orderly way, the second one immediately.
+//! The interrupt of a run. The first one stops the run in an orderly way, the second one
+//! immediately.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use crate::process::end_supervisors;
 
-/// The interval between checks for an interrupt, and between signals: a supervisor kills its
-/// processes on the second signal.
+/// The interval between checks for an interrupt, and between signals to supervisors. A supervisor
+/// kills its processes on the second signal.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// How urgently a run must end.
@@ -27,8 +28,8 @@ pub enum Urgency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// Set by a signal handler and read by the run. Raising it is safe in a signal handler, because it
-/// only changes one atomic.
+/// Raised by a signal handler and read by the run. Raising it is safe in a signal handler, because
+/// it only changes one atomic.
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU8);
 
@@ -72,8 +73,8 @@ impl Interrupt {
         }
     }
 
-    /// Does blocking work while processes start or stop. Meanwhile, an interrupt of this urgency
-    /// ends all processes.
+    /// Does blocking work, during which processes start or stop. An interrupt of at least this
+    /// urgency meanwhile ends all processes.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();
         thread::scope(|scope| {

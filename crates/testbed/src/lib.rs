@@ -4,7 +4,7 @@
 //! [`Testbed::open`] connects to the machines on which the parts run, and [`Testbed::start`] starts
 //! the parts of a trial: upstreams, then Redis, then the gateway, each ready before the next.
 //! Dropping the [`Running`] parts ends them in reverse order. A gateway is a [`gateway::Folder`] of
-//! data from the [`gateway::Catalogue`]; no code of this crate names one. [`probe`] reads the
+//! data from the [`gateway::Catalogue`]; no code of this crate names a gateway. [`probe`] reads the
 //! counters of processes and of the machine.
 //!
 //! This crate measures no latency, judges no figure and writes no run directory.
@@ -35,7 +35,7 @@ mod system;
 mod testbed;
 mod wire;
 
-pub use error::{DriverError, Unsupported};
+pub use error::{DriverError, RemoteError, Unsupported};
 pub use interrupt::{Interrupt, Interrupted, Urgency};
 pub use process::{Launcher, Supervised, supervise};
 pub use system::exit::{Ended, Exit};

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn is_bitten(files: &[SourceFile], words: &str) {
+    fn is_found(files: &[SourceFile], words: &str) {
         let found = messages(files);
         assert!(
             matches!(&found[..], [only] if only.contains(words)),
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_cycle_is_found_with_its_modules() {
-        is_bitten(&knotted(), "crates/a/src:1: 3 modules are in cycles");
-        is_bitten(&knotted(), "b, c, d");
+        is_found(&knotted(), "crates/a/src:1: 3 modules are in cycles");
+        is_found(&knotted(), "b, c, d");
     }
 
     #[test]
@@ -184,11 +184,11 @@ mod tests {
             file("bench/src/b.rs", "use crate::c;\n"),
             file("bench/src/c.rs", "use super::b;\n"),
         ];
-        is_bitten(&files, "bench/src:1: 2 modules are in cycles");
+        is_found(&files, "bench/src:1: 2 modules are in cycles");
     }
 
     #[test]
-    fn a_cycle_of_tests_is_none() {
+    fn tests_may_form_a_cycle() {
         let mut files = knotted();
         files[2].text = "#[cfg(test)]\nmod inner;\n".into();
         assert_eq!(messages(&files), [""; 0]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_and_its_own_parts_are_no_cycle() {
+    fn a_module_and_its_submodules_may_form_a_cycle() {
         let files = [
             file("xtask/src/main.rs", "mod b;\n"),
             file("xtask/src/b/mod.rs", "mod c;\nuse c::D;\n"),
@@ -210,11 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn two_cycles_are_counted_apart() {
+    fn two_cycles_are_counted_separately() {
         let mut files = knotted();
         files.push(file("crates/a/src/f.rs", "use crate::g;\n"));
         files.push(file("crates/a/src/g.rs", "use crate::{e, f};\n"));
-        is_bitten(&files, "5 modules are in cycles");
-        is_bitten(&files, "b, c, d; f, g");
+        is_found(&files, "5 modules are in cycles");
+        is_found(&files, "b, c, d; f, g");
     }
 }

@@ -49,7 +49,7 @@ fn judge(
     let message = if text.trim_start().starts_with("What ") {
         "name the thing itself in place of 'What ...'"
     } else if repeats(&text, name(line)) {
-        "this comment only repeats the name; say more, or delete it"
+        "this comment only repeats the name; add to it, or delete it"
     } else {
         return None;
     };

@@ -49,7 +49,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         };
         if !BELOW.iter().any(|(known, _)| *known == name) {
             let message = format!(
-                "crate {name} has no layer; add it to BELOW in xtask/src/tidy/layers.rs, if there is a boundary to hold"
+                "crate {name} has no layer; add it to BELOW in xtask/src/tidy/layers.rs, if there is a boundary to enforce"
             );
             findings.push(Finding::new(file, 1, message));
             continue;

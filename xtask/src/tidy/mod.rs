@@ -1,4 +1,4 @@
-//! The rules of the house, as a function of the source tree. The message of each rule contains the
+//! The project's rules, as a function of the source tree. The message of each rule contains the
 //! remedy.
 
 mod banned;

@@ -7,17 +7,17 @@ const INSTALLERS: [(&str, Option<&str>, &str); 3] = [
     (
         "pip install",
         Some("--require-hashes"),
-        "pip takes what the index has: give it --require-hashes and a requirements file",
+        "pip installs whatever the index has: use --require-hashes and a requirements file",
     ),
     (
         "cargo install",
         Some("--locked"),
-        "cargo takes the newest dependencies: give it --locked",
+        "cargo uses the newest dependencies: use --locked",
     ),
     (
         "go install",
         None,
-        "go takes what the proxy has: compare the sum of `go mod download -json` first, and build that source",
+        "go builds whatever the proxy has: compare the sum of `go mod download -json` first, and build that source",
     ),
 ];
 
@@ -27,8 +27,7 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
         let is_list = file.path.extension().is_some_and(|ending| ending == "txt");
         for (line, command) in commands(&file.text) {
             let message = match is_list {
-                true => unpinned(&command)
-                    .then_some("write each of its digests behind it: --hash=sha256:…"),
+                true => unpinned(&command).then_some("add each of its digests: --hash=sha256:…"),
                 false => wrong_way(&command),
             };
             findings.extend(message.map(|message| Finding::new(file, line, message)));

@@ -30,7 +30,7 @@ fn unsafe_code(file: &SourceFile, code: &Code) -> Vec<Finding> {
     let uses = code.lines();
     let uses = uses.filter(|(_, line)| words(line).any(|(_, word)| word == "unsafe"));
     let message = format!(
-        "`unsafe` lives in {} alone; use a safe wrapper",
+        "`unsafe` is allowed only in {}; use a safe wrapper",
         UNSAFE_CRATES.join(" and ")
     );
     uses.map(|(line, _)| Finding::new(file, line, message.as_str()))

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_literals_are_no_code() {
+    fn comments_and_literals_are_not_code() {
         let source = "let a = \"fn // x\"; // fn\n/* fn /* } */ fn */ let b = r#\"\"fn\"#; let c = b'{'; let d = '\\'';\n";
         let code = Code::of(source);
         assert_eq!(

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_distinguished_by_what_went_into_compiling() {
+    fn seconds_are_distinguished_by_the_time_spent_compiling() {
         let second = |p99_ms: f64, compiling_ms: u64| Second {
             p99_ms,
             compiling_ns: compiling_ms * 1_000_000,

@@ -66,7 +66,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let alone = Run::of(programs, folder.at(), ALONE, 3, 2)?;
     let hundred = Run::of(programs, folder.at(), HUNDRED, count, BLOCK_SECONDS)?;
     let memory = (hundred.memory()? - alone.memory()?) / INSTANCES_MORE / 1024.0;
-    println!("memory of a policy instance: {memory:.0} KiB");
+    println!("memory per policy instance: {memory:.0} KiB");
     let lost = hundred.trials.iter().filter_map(|(record, _)| lost(record));
     judge(
         &hundred.blocks()?,
@@ -129,7 +129,7 @@ impl Run {
             .map_err(|error| format!("gatebench cannot be started: {error}"))?;
         let readings = watch::until_end(&mut child)?;
         let folders = std::fs::read_dir(out.join("trials"))
-            .map_err(|error| format!("gatebench run did not begin, see above: {error}"))?;
+            .map_err(|error| format!("gatebench run did not start, see above: {error}"))?;
         let mut trials = Vec::new();
         for entry in folders.flatten() {
             let record = trials::read(&entry.path().join("trial.json"))?;
@@ -161,7 +161,7 @@ impl Run {
             let block = cycles::block(&seconds.collect::<Vec<_>>());
             if block.is_none() {
                 println!(
-                    "left out: {}: no second in which definitions are compiled, next to one in which none are",
+                    "omitted: {}: it has no second with compiling next to one without",
                     folder.display()
                 );
             }
@@ -196,7 +196,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     for (what, values) in [
         ("99th percentile of seconds without, ms", &idle),
         ("99th percentile of seconds with, ms", &compiling),
-        ("share of such a second that is spent on it", &share),
+        ("share of such a second spent on it", &share),
     ] {
         println!(
             "{what}: {}",
@@ -217,7 +217,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     let rise = difference(&idle, &compiling, 0.95, 1).ok_or("there are no blocks")?;
     let Some(interval) = rise.interval else {
-        return Err("fewer than 10 processes were measured: give it 4 minutes at least".into());
+        return Err("fewer than 10 processes were measured: use --minutes 4 or more".into());
     };
     println!(
         "rise: {:.2} ms (95 % interval of {} processes: {:.2} to {:.2})",
@@ -230,7 +230,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     Err(match interval.low > RISE_MAX_MS {
         true => format!("recompiling raises the 99th percentile by more than {RISE_MAX_MS} ms"),
         false => format!(
-            "not decided: {RISE_MAX_MS} ms lies in the interval; give it more --minutes, or a quieter machine"
+            "not decided: {RISE_MAX_MS} ms lies in the interval; use more --minutes, or a quieter machine"
         ),
     })
 }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_interval_leaves_open_is_not_decided() {
+    fn a_bound_within_the_interval_is_not_decided() {
         let wavering = |middle: f64| move |at: usize| middle + [-0.5, 0.5][at % 2];
         let judge_all = |blocks: &[Block]| judge(blocks, &[], blocks.len());
         assert_eq!(judge_all(&blocks(20, wavering(1.0))), Ok(()));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_lost_requests_is_not_left_out() {
+    fn a_process_that_lost_requests_is_not_omitted() {
         let mut record = serde_json::json!({
             "outcome": {"kind": "completed"},
             "phases": [{"counts": {"errors": {}, "checks_failed": {}, "dropped": 0}}],
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_measurement_is_counted_from_the_trials() {
+    fn the_start_of_a_measurement_is_relative_to_the_trial() {
         let record = serde_json::json!({
             "started": "1970-01-01T00:00:01.5Z",
             "phases": [{"began_ns": 250_000_000}],

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_is_counted_thread_by_thread() {
+    fn cpu_time_is_counted_for_each_thread() {
         let reading = |at_ns: i128, cpu_ns: u64| Reading { at_ns, cpu_ns };
         let readings = [
             reading(5, 100),

@@ -10,7 +10,7 @@ pub(super) fn table(text: &str) -> Result<Table, AuditError> {
         .from_reader(text.as_bytes());
     let error = |error| error_in(text, error);
     let headings = reader.headers().map_err(error)?;
-    let headed_at = line_of(text, headings.position());
+    let line = line_of(text, headings.position());
     let headings: Vec<String> = headings.iter().map(str::to_owned).collect();
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -18,22 +18,20 @@ pub(super) fn table(text: &str) -> Result<Table, AuditError> {
         let cells = record.iter().map(str::to_owned).collect();
         rows.push((line_of(text, record.position()), cells));
     }
-    Ok(Table::of("", &headings, rows).headed_at(headed_at))
+    Ok(Table {
+        line,
+        ..Table::of("", &headings, rows)
+    })
 }
 
-/// The line on which a record begins. The reader reports where the previous one ended, and empty
-/// lines and comments may follow.
+/// The line on which a record begins. Its position is the end of the previous record, after which
+/// empty lines and comments may follow.
 fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
     let ended = position.map_or(0, |it| usize::try_from(it.byte()).unwrap_or(usize::MAX));
-    let rest = text.get(ended..).unwrap_or_default();
+    let (before, rest) = text.split_at_checked(ended).unwrap_or((text, ""));
     let is_skipped = |line: &&str| line.trim().is_empty() || line.starts_with('#');
-    let skipped: usize = rest
-        .split_inclusive('\n')
-        .take_while(is_skipped)
-        .map(str::len)
-        .sum();
-    let before = &text.as_bytes()[..text.len().min(ended + skipped)];
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+    let skipped = rest.split_inclusive('\n').take_while(is_skipped);
+    1 + before.matches('\n').count() + skipped.filter(|line| line.ends_with('\n')).count()
 }
 
 fn error_in(text: &str, error: csv::Error) -> AuditError {

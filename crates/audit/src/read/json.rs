@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::AuditError;
+use crate::finding::Numbering;
 use crate::table::Table;
 
 pub(super) fn tables(text: &str) -> Result<Vec<Table>, AuditError> {
@@ -35,25 +36,28 @@ fn search(value: &Value, name: &str, found: &mut Vec<Table>) {
 fn of_objects(items: &[Value], name: &str) -> Option<Table> {
     let rows: Option<Vec<Vec<(String, String)>>> = items.iter().map(flattened).collect();
     let rows = rows.filter(|it| !it.is_empty())?;
-    let mut headings: Vec<String> = Vec::new();
+    let mut headings: Vec<&str> = Vec::new();
     for (heading, _) in rows.iter().flatten() {
-        if !headings.contains(heading) {
-            headings.push(heading.clone());
+        if !headings.contains(&heading.as_str()) {
+            headings.push(heading);
         }
     }
     let cells = |row: &Vec<(String, String)>| {
-        let cell = |heading: &String| {
+        let cell = |heading: &&str| {
             let found = row.iter().find(|(name, _)| name == heading);
             found.map_or(String::new(), |(_, text)| text.clone())
         };
         headings.iter().map(cell).collect()
     };
-    // A list may be on one line, so its items are numbered instead.
-    let rows = rows
-        .iter()
-        .enumerate()
-        .map(|(at, row)| (at + 1, cells(row)));
-    Some(Table::of(name, &headings, rows.collect()).of_items())
+    Some(of_items(name, &headings, rows.iter().map(cells)))
+}
+
+/// A table whose rows are numbered as items, because a list may be on one line.
+fn of_items(name: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
+    Table {
+        numbering: Numbering::Item,
+        ..Table::of(name, headings, (1..).zip(rows).collect())
+    }
 }
 
 fn flattened(item: &Value) -> Option<Vec<(String, String)>> {
@@ -81,19 +85,18 @@ fn of_lists(members: &Map<String, Value>, name: &str) -> Option<Table> {
     let lists: Option<Vec<&Vec<Value>>> = members.values().map(Value::as_array).collect();
     let lists = lists.filter(|it| it.len() > 1)?;
     let length = lists[0].len();
-    let is_table = length > 0
-        && lists.iter().all(|list| list.len() == length)
-        && lists
-            .iter()
-            .all(|list| list.iter().all(|it| !it.is_object() && !it.is_array()));
-    if !is_table {
+    let is_nested = |value: &&Value| value.is_object() || value.is_array();
+    if length == 0
+        || lists.iter().any(|list| list.len() != length)
+        || lists.iter().copied().flatten().any(|it| is_nested(&it))
+    {
         return None;
     }
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let row = |at: usize| (at + 1, lists.iter().map(|list| text(&list[at])).collect());
-    let headings: Vec<String> = members.keys().cloned().collect();
-    Some(Table::of(name, &headings, (0..length).map(row).collect()).of_items())
+    let row = |at: usize| lists.iter().map(|list| text(&list[at])).collect();
+    let headings: Vec<&str> = members.keys().map(String::as_str).collect();
+    Some(of_items(name, &headings, (0..length).map(row)))
 }

@@ -16,15 +16,15 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
             at += 1;
             continue;
         }
-        let (headings, headed_at) = (cells(line), at + 1);
-        let first = at + 2;
-        let rows = lines[first..].iter().take_while(|it| it.contains('|'));
-        let rows: Vec<_> = rows
-            .enumerate()
-            .map(|(number, row)| (first + number + 1, cells(row)))
-            .collect();
-        at = first + rows.len();
-        tables.push(Table::of(title, &headings, rows).headed_at(headed_at));
+        // Lines are numbered from 1, and the delimiter is between the headings and the first row.
+        let rows = lines[at + 2..].iter().take_while(|it| it.contains('|'));
+        let rows: Vec<_> = (at + 3..).zip(rows.map(|row| cells(row))).collect();
+        let end = at + 2 + rows.len();
+        tables.push(Table {
+            line: at + 1,
+            ..Table::of(title, &cells(line), rows)
+        });
+        at = end;
     }
     tables
 }
@@ -69,15 +69,11 @@ mod tests {
     fn the_title_of_a_table_is_the_heading_above_it() {
         let text = "# Title\n\ntext | text\n\n## Sizing\n|a|RPS|\n|:--|--:|\n|one \\| two|7 rps\n|three|8 rps|\n\nend";
         let [table] = &tables(text)[..] else {
-            panic!("one table is there");
+            panic!("there is one table");
         };
         assert_eq!(table.title, "Sizing");
-        let rows: Vec<_> = table
-            .rows
-            .iter()
-            .map(|it| (it.line, it.name.as_str()))
-            .collect();
-        assert_eq!(rows, [(8, "one | two"), (9, "three")]);
+        let rows = table.rows.iter().map(|it| (it.line, it.name.as_str()));
+        assert!(rows.eq([(8, "one | two"), (9, "three")]));
         assert_eq!(table.rows[1].figure(1).map(|it| it.value), Some(8.0));
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::table::Table;
 
-/// The names that siege prints, and our headings for them. Its `Concurrency` is measured, not
-/// configured.
+/// The names that siege prints, and our headings for them. `Concurrency` is not among them, because
+/// it is measured and not configured.
 const FIGURES: [(&str, &str); 6] = [
     ("Transactions:", "Requests"),
     ("Elapsed time:", "Duration"),
@@ -16,43 +16,29 @@ const FIGURES: [(&str, &str); 6] = [
 pub(super) fn table(text: &str) -> Option<Table> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let starts = (0..lines.len()).filter(|at| lines[*at].starts_with("Transactions:"));
-    let rows: Vec<(usize, Vec<String>)> = starts
-        .filter_map(|start| Some((start + 1, run(&lines, start)?)))
-        .collect();
-    let headings = ["Command", "Connections"]
-        .into_iter()
-        .chain(FIGURES.map(|it| it.1));
-    let headings: Vec<String> = headings.map(str::to_owned).collect();
+    let rows = starts.filter_map(|start| Some((start + 1, run(&lines, start)?)));
+    let rows: Vec<(usize, Vec<String>)> = rows.collect();
+    let headings = [&["Command", "Connections"][..], &FIGURES.map(|it| it.1)[..]].concat();
     (!rows.is_empty()).then(|| Table::of("what siege printed", &headings, rows))
 }
 
 fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     let body = &lines[start..lines.len().min(start + 12)];
-    let command = lines[..start]
-        .iter()
-        .rev()
-        .take(12)
-        .find(|it| it.contains("siege -"));
-    let words: Vec<&str> = command
-        .map(|it| it.split_whitespace().collect())
-        .unwrap_or_default();
-    let asked = words.iter().position(|it| *it == "-c");
-    let connections = asked.and_then(|at| words.get(at + 1)).copied();
+    let mut before = lines[..start].iter().rev().take(12);
+    let command = before.find(|it| it.contains("siege -")).copied();
+    let words: Vec<&str> = command.unwrap_or_default().split_whitespace().collect();
+    let option = words.iter().position(|it| *it == "-c");
+    let connections = option.and_then(|at| words.get(at + 1)).copied();
     let target = words.last().copied();
     let mut row = vec![
         target.unwrap_or("siege").to_owned(),
         connections.unwrap_or_default().to_owned(),
     ];
     for (name, _) in FIGURES {
-        let line = body.iter().find_map(|it| it.strip_prefix(name))?;
-        let text = line.trim();
+        let text = body.iter().find_map(|it| it.strip_prefix(name))?.trim();
         // The longest time is printed in seconds without a unit.
         let is_bare = name.starts_with("Longest") && text.parse::<f64>().is_ok();
-        row.push(if is_bare {
-            format!("{text} secs")
-        } else {
-            text.to_owned()
-        });
+        row.push(format!("{text}{}", if is_bare { " secs" } else { "" }));
     }
     Some(row)
 }

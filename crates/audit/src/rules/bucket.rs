@@ -23,8 +23,7 @@ const ROWS_MIN: usize = 3;
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
     let rate = |row| table.figure(row, Meaning::Rate).map(|it| it.1.value);
-    let rates: Vec<f64> = table.rows.iter().filter_map(rate).collect();
-    let apart = ratio(rates.iter().copied());
+    let apart = ratio(table.rows.iter().filter_map(rate));
     if apart < LOAD_APART_MIN {
         return;
     }
@@ -32,32 +31,26 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let Meaning::Quantile(quantile) = table.columns[column].meaning else {
             continue;
         };
-        let timed = |row| Row::figure(row, column).filter(|it| it.unit == Unit::Seconds);
-        let rows: Vec<&Row> = table
+        let time_of = |row: &Row| row.figure(column).filter(|it| it.unit == Unit::Seconds);
+        let timed = table
             .rows
             .iter()
-            .filter(|row| timed(row).is_some())
-            .collect();
-        let values: Vec<f64> = rows
-            .iter()
-            .filter_map(|row| timed(row))
-            .map(|it| it.value)
-            .collect();
+            .filter_map(|it| Some((it, time_of(it)?.value)));
+        let (rows, values): (Vec<&Row>, Vec<f64>) = timed.unzip();
         if quantile < QUANTILE_MIN || values.len() < ROWS_MIN {
             continue;
         }
-        let Some(bound) = BOUNDS
-            .into_iter()
-            .find(|it| all_within(&values, quantile, *it))
-        else {
+        let mut bounds = BOUNDS.into_iter();
+        let Some(bound) = bounds.find(|it| all_within(&values, quantile, *it)) else {
             continue;
         };
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(0.0, f64::max);
         let share = |value: f64| digits(100.0 * (quantile * bound / value).min(1.0));
         let says = format!(
-            "{} to {} in every row, while the rates differ by a factor of {}: what interpolation in a histogram's lowest \
-             bucket, 0 to {}, gives; it says that {} to {} % of the requests were in that bucket, and nothing of their time",
+            "{} to {} in every row, while the rates differ by a factor of {}: this is the result of interpolation in a \
+             histogram's lowest bucket, 0 to {}; it shows that {} to {} % of the requests were in that bucket, but not how \
+             long they took",
             time(least),
             time(most),
             digits(apart),
@@ -65,20 +58,14 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
             share(most),
             share(least)
         );
-        judge.rows(
-            "histogram-bucket",
-            Severity::Misleading,
-            &rows,
-            &[column],
-            says,
-        );
+        let severity = Severity::Misleading;
+        judge.rows("histogram-bucket", severity, &rows, &[column], says);
     }
 }
 
 fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
     // Half a unit in the last place that is usually written.
     let slack = bound * 0.005;
-    values
-        .iter()
-        .all(|it| (quantile * bound - slack..=bound + slack).contains(it))
+    let range = quantile * bound - slack..=bound + slack;
+    values.iter().all(|it| range.contains(it))
 }

@@ -8,7 +8,7 @@ use crate::heading::Meaning;
 use crate::quantity::Unit;
 use crate::table::{Row, Table};
 
-/// The tolerance between the rate and requests ÷ duration, for requests that end after the load.
+/// The tolerance between the rate and requests ÷ duration, because requests may end after the load.
 const RATE_TOLERANCE: f64 = 0.03;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -19,9 +19,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         samples(judge, row);
     }
     if !table.has(Meaning::Errors) {
-        let says =
-            "the table does not state how many requests failed; errors are often the fastest responses"
-                .to_owned();
+        let says = "the table does not state how many requests failed; errors are often the fastest responses";
         judge.missing("errors-not-reported", says);
     }
 }
@@ -47,36 +45,29 @@ fn against_duration(judge: &mut Judge<'_>, row: &Row) {
     let rounding = (duration.step / duration.value + rate.step / rate.value.max(1e-9)) / 2.0;
     let off = rate.value / mean - 1.0;
     if off.abs() > RATE_TOLERANCE + rounding {
-        let kind = if off > 0.0 {
-            "above: a peak, not the mean"
-        } else {
-            "below"
+        let direction = match off > 0.0 {
+            true => "higher: a peak, not the mean",
+            false => "lower",
         };
         let says = format!(
-            "{} requests in {} s are {}/s, and the table states a rate of {}/s, {} % {kind}",
+            "{} requests in {} s are {}/s, but the table states a rate of {}/s, {} % {direction}",
             digits(requests),
             digits(duration.value),
             digits(mean),
             digits(rate.value),
             digits(100.0 * off.abs())
         );
-        judge.misleading(
-            "rate-and-count",
-            row,
-            &[requests_at, duration_at, rate_at],
-            says,
-        );
+        let columns = [requests_at, duration_at, rate_at];
+        judge.misleading("rate-and-count", row, &columns, says);
     }
 }
 
 fn failures(judge: &mut Judge<'_>, row: &Row) {
     let table = judge.table;
-    let Some((column, errors)) = table.figure(row, Meaning::Errors) else {
+    let errors = table.figure(row, Meaning::Errors);
+    let Some((column, errors)) = errors.filter(|it| it.1.value > 0.0) else {
         return;
     };
-    if errors.value <= 0.0 {
-        return;
-    }
     let of = requests(table, row).filter(|_| errors.unit != Unit::Share);
     let columns: Vec<usize> = [column].into_iter().chain(of.map(|it| it.0)).collect();
     let says = match (errors.unit, of) {
@@ -89,7 +80,8 @@ fn failures(judge: &mut Judge<'_>, row: &Row) {
         ),
         _ => format!("{} requests failed", digits(errors.value)),
     };
-    let says = format!("{says}; the table does not state whether rate and times count them");
+    let says =
+        format!("{says}; the table does not state whether the rate and the times include them");
     judge.misleading("errors", row, &columns, says);
 }
 
@@ -98,18 +90,15 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
     let Some((requests_at, requests)) = requests(table, row) else {
         return;
     };
-    let timed = table
-        .columns_of(Meaning::is_time)
-        .filter(|at| row.figure(*at).is_some());
-    for column in timed {
-        let Meaning::Quantile(quantile) = table.columns[column].meaning else {
+    for (column, it) in table.columns.iter().enumerate() {
+        let Meaning::Quantile(quantile) = it.meaning else {
             continue;
         };
-        if !is_trustworthy(quantile * 100.0, requests as u64) {
+        if row.figure(column).is_some() && !is_trustworthy(quantile * 100.0, requests as u64) {
             let says = format!(
-                "{} requests have {} beyond this percentile; with fewer than 10 it is chance",
-                digits(requests),
-                digits(requests * (1.0 - quantile))
+                "only {} of {} requests are above this percentile; with fewer than 10, its value is chance",
+                digits(requests * (1.0 - quantile)),
+                digits(requests)
             );
             judge.misleading("too-few-samples", row, &[column, requests_at], says);
         }

@@ -26,7 +26,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let used = rate.value * seconds;
         if used > cores.value * (1.0 + TOLERANCE) {
             let says = format!(
-                "{} requests/s of this CPU time keep {} cores busy, and there are {}",
+                "{} requests/s with this CPU time keep {} cores busy, but there are {}",
                 digits(rate.value),
                 digits(used),
                 digits(cores.value)

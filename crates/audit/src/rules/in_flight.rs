@@ -1,7 +1,7 @@
-//! Little's law: requests per second times the mean time of a request equals the requests in
-//! flight. They cannot exceed the number of users, if the mean is that of the requests sent, one at
-//! a time per user; a mean with added samples is higher. Rows with different numbers of requests in
-//! flight are not comparable.
+//! Little's law: requests per second times the mean time of a request is the number of requests in
+//! flight. This number cannot exceed the number of users if each user sends one request at a time
+//! and the mean is that of the requests sent; a mean with added samples is higher. Rows with
+//! different numbers of requests in flight are not comparable.
 
 use gatebench_stats::concurrency;
 
@@ -12,13 +12,13 @@ use crate::quantity::Quantity;
 use crate::table::{Row, Table, Users};
 use crate::tool::Mean;
 
-/// The tolerance between a rate over one window and a mean over another.
+/// The tolerance for a rate and a mean that were measured over different windows.
 const TOLERANCE: f64 = 0.02;
 
-/// If fewer than this part of the users are in flight, most users did something else.
+/// If the requests in flight are less than this share of the users, most users did something else.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
-/// Rows whose requests in flight differ by more than this factor ran at different concurrency.
+/// Rows ran at different concurrency if their requests in flight differ by more than this factor.
 const ALIKE_MAX: f64 = 1.25;
 
 /// The mean number of requests in flight in a row, computed from its rate and its mean time.
@@ -31,7 +31,14 @@ pub(super) struct InFlight {
     pub(super) columns: [usize; 2],
 }
 
-pub(super) fn in_flight(table: &Table, row: &Row) -> Option<InFlight> {
+/// The rows for which the mean number of requests in flight can be computed.
+pub(super) fn all_in_flight(table: &Table) -> Vec<(&Row, InFlight)> {
+    let rows = table.rows.iter();
+    let rows = rows.filter_map(|row| Some((row, in_flight(table, row)?)));
+    rows.collect()
+}
+
+fn in_flight(table: &Table, row: &Row) -> Option<InFlight> {
     let (rate_at, rate) = table.figure(row, Meaning::Rate)?;
     let (mean_at, mean) = table.mean(row)?;
     let is_known = rate.value > 0.0 && mean.value > 0.0;
@@ -46,8 +53,8 @@ pub(super) fn in_flight(table: &Table, row: &Row) -> Option<InFlight> {
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
-    for row in &table.rows {
-        if let (Some(found), Some(users)) = (in_flight(table, row), table.users(row)) {
+    for (row, found) in all_in_flight(table) {
+        if let Some(users) = table.users(row) {
             against_users(judge, row, &found, &users);
         }
     }
@@ -57,29 +64,22 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 }
 
 fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Users) {
-    let InFlight {
-        count, rate, mean, ..
-    } = found;
-    let (count_text, users_text) = (digits(*count), digits(users.count));
-    let product = format!(
-        "{} requests/s of {} each",
-        digits(rate.value),
-        time(mean.value)
-    );
+    let (count, allowed) = (digits(found.count), digits(users.count));
+    let (rate, mean) = (digits(found.rate.value), time(found.mean.value));
+    let product = format!("{rate} requests/s of {mean} each");
     let columns: Vec<usize> = found.columns.into_iter().chain(users.column).collect();
-    if *count > users.count * (1.0 + TOLERANCE + found.rounding) {
-        let says = format!(
-            "{product} are {count_text} in flight (Little's law), on {users_text} connections"
-        );
+    if found.count > users.count * (1.0 + TOLERANCE + found.rounding) {
+        let says =
+            format!("{product} are {count} in flight (Little's law), on {allowed} connections");
         let (severity, says) = match judge.table.mean_of(row).why_above_users() {
             None => (Severity::Impossible, says),
             Some(why) => (Severity::Misleading, format!("{says}: {why}")),
         };
         judge.rows("in-flight", severity, &[row], &columns, says);
-    } else if *count < users.count * BUSY_SHARE_MIN {
+    } else if found.count < users.count * BUSY_SHARE_MIN {
         let says = format!(
-            "{product} are {count_text} in flight of {users_text} users: most of them were not waiting for a response, \
-             so the latency is not that of this many concurrent users"
+            "{product} are {count} in flight for {allowed} users: most users were not waiting for a response, \
+             so the latency is not that of this number of concurrent users"
         );
         judge.misleading("in-flight", row, &columns, says);
     }
@@ -87,11 +87,7 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Use
 
 fn among_rows(judge: &mut Judge<'_>) {
     let table = judge.table;
-    let counts: Vec<(&Row, InFlight)> = table
-        .rows
-        .iter()
-        .filter_map(|row| Some((row, in_flight(table, row)?)))
-        .collect();
+    let counts = all_in_flight(table);
     let Some(middle) = median(counts.iter().map(|it| it.1.count)) else {
         return;
     };
@@ -107,7 +103,7 @@ fn among_rows(judge: &mut Judge<'_>) {
             }
         };
         let says = format!(
-            "{} requests were in flight here (rate × mean time, Little's law), {} in the middle row: \
+            "{} requests were in flight here (rate × mean time, Little's law), but {} in the median row: \
              {cause}, and their times and rates are not comparable",
             digits(found.count),
             digits(middle)

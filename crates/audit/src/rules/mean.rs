@@ -1,6 +1,6 @@
-//! A mean that contradicts the percentiles. The requests between two percentiles take between their
-//! two values. Their contribution to the mean is therefore at least their share times the lower
-//! value, and at most their share times the upper value.
+//! A mean that contradicts the percentiles. The times of the requests between two percentiles lie
+//! between the values of these percentiles. Their contribution to the mean is therefore at least
+//! their share times the lower value, and at most their share times the upper value.
 
 use super::{Judge, time};
 use crate::heading::Meaning;
@@ -15,26 +15,21 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
             let Some((column, mean)) = mean_of(table, row, family) else {
                 continue;
             };
-            let known: Vec<(f64, usize, Quantity)> = ranked
-                .iter()
-                .filter_map(|(rank, at)| Some((*rank, *at, row.figure(*at)?)))
-                .collect();
-            let columns: Vec<usize> = [column]
-                .into_iter()
-                .chain(known.iter().map(|it| it.1))
-                .collect();
+            let known = ranked.iter();
+            let known = known.filter_map(|(rank, at)| Some((*rank, *at, row.figure(*at)?)));
+            let known: Vec<(f64, usize, Quantity)> = known.collect();
+            let columns = [column].into_iter().chain(known.iter().map(|it| it.1));
+            let columns: Vec<usize> = columns.collect();
             let (least, most) = bounds(&known);
             let limit = if mean.value + mean.step / 2.0 < least {
-                format!("alone make it {} at least", time(least))
+                format!("require at least {}", time(least))
             } else if let Some(most) = most.filter(|it| mean.value - mean.step / 2.0 > *it) {
-                format!("allow {} at most", time(most))
+                format!("allow at most {}", time(most))
             } else {
                 continue;
             };
-            let says = format!(
-                "the mean is {}, but the percentiles {limit}",
-                time(mean.value)
-            );
+            let mean = time(mean.value);
+            let says = format!("the mean is {mean}, but the percentiles {limit}");
             judge.impossible("mean-and-percentiles", row, &columns, says);
         }
     }

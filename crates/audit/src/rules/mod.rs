@@ -71,33 +71,22 @@ impl Judge<'_> {
         };
         let of_row = |row: &&Row| columns.iter().map(|at| cell(row, at)).collect::<Vec<_>>();
         let finding = Finding {
+            rule,
+            severity,
+            table: self.table.title.clone(),
             line: rows.first().map_or(self.table.line, |row| row.line),
+            numbering: self.table.numbering,
             row: (rows.len() == 1).then(|| rows[0].name.clone()),
             columns: columns.iter().map(heading).collect(),
             cells: rows.iter().flat_map(of_row).collect(),
-            ..self.finding(rule, severity, says)
+            says,
         };
         self.findings.push(finding);
     }
 
     /// Reports that the table lacks a fact.
-    fn missing(&mut self, rule: &'static str, says: String) {
-        let finding = self.finding(rule, Severity::Missing, says);
-        self.findings.push(finding);
-    }
-
-    fn finding(&self, rule: &'static str, severity: Severity, says: String) -> Finding {
-        Finding {
-            rule,
-            severity,
-            table: self.table.title.clone(),
-            line: self.table.line,
-            numbering: self.table.numbering,
-            row: None,
-            columns: Vec::new(),
-            cells: Vec::new(),
-            says,
-        }
+    fn missing(&mut self, rule: &'static str, says: &str) {
+        self.rows(rule, Severity::Missing, &[], &[], says.to_owned());
     }
 }
 
@@ -112,8 +101,8 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// Formats a number with three digits, or with all digits before the decimal point if there are
-/// more.
+/// Formats a number with three digits, or with all digits before the decimal point if they are more
+/// than three.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         it if it >= 100.0 => 0,
@@ -127,7 +116,8 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The ratio of the largest number to the smallest; 1 if there are fewer than two numbers.
+/// The ratio of the largest number to the smallest; 1 if there are no numbers, or if one is not
+/// positive.
 fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
     let least = values.fold(f64::INFINITY, f64::min);

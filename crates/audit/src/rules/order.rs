@@ -1,4 +1,5 @@
-//! Percentiles of the same times rise with their rank, and lie between the minimum and the maximum.
+//! Percentiles of the same times must rise with their rank and lie between the minimum and the
+//! maximum.
 
 use super::{Judge, time};
 
@@ -7,21 +8,15 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     for family in table.families() {
         let columns = table.ranked_times(family);
         for row in &table.rows {
-            let known: Vec<_> = columns
-                .iter()
-                .filter_map(|(_, at)| Some((*at, row.figure(*at)?)))
-                .collect();
+            let known = columns.iter().map(|(_, at)| *at);
+            let known: Vec<_> = known.filter_map(|at| Some((at, row.figure(at)?))).collect();
             for pair in known.windows(2) {
                 let [(low_at, low), (high_at, high)] = [pair[0], pair[1]];
                 if low.is_above(&high) {
-                    let heading = |at: usize| table.columns[at].heading.as_str();
-                    let says = format!(
-                        "{} is {}, above {} with {}",
-                        heading(low_at),
-                        time(low.value),
-                        heading(high_at),
-                        time(high.value)
-                    );
+                    let [low_name, high_name] =
+                        [low_at, high_at].map(|at| &table.columns[at].heading);
+                    let (low, high) = (time(low.value), time(high.value));
+                    let says = format!("{low_name} is {low}, above {high_name} with {high}");
                     judge.impossible("percentile-order", row, &[low_at, high_at], says);
                 }
             }

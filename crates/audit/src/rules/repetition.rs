@@ -10,12 +10,12 @@ use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::Row;
 
-/// If repetitions steadily rise or fall by more than this in total, the measurement was not steady
-/// yet.
+/// If repetitions steadily rise or fall by more than this share in total, the measurement was not
+/// in a steady state.
 const DRIFT_MAX: f64 = 0.05;
 
-/// Figures written in steps smaller than this part of their spread pretend to a precision that they
-/// do not have.
+/// Figures in steps smaller than this part of their spread suggest a precision that they do not
+/// have.
 const STEP_OF_SPREAD_MIN: f64 = 0.001;
 
 const RUNS_MIN: usize = 3;
@@ -29,65 +29,55 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
     let is_stated = table.has(Meaning::Repetition) || table.rows.iter().any(|row| row.has_spread);
-    let mut names: Vec<String> = Vec::new();
+    let mut repeated: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in table.rows.iter().filter(|row| RUN.is_match(&row.name)) {
         let name = RUN.replace(&row.name, "").into_owned();
-        if !names.contains(&name) {
-            names.push(name);
+        match repeated.iter_mut().find(|it| it.0 == name) {
+            Some((_, runs)) => runs.push(row),
+            None => repeated.push((name, vec![row])),
         }
     }
-    if !is_stated && names.is_empty() {
-        let says = "each row was measured once, or the table does not state how far repetitions lie apart: \
-                    whether two rows differ cannot be judged"
-            .to_owned();
+    if !is_stated && repeated.is_empty() {
+        let says = "each row was measured once, or the table does not state how much repetitions differ: \
+                    whether two rows differ cannot be judged";
         judge.missing("no-repetition", says);
     }
-    for name in names {
-        let runs = table
-            .rows
-            .iter()
-            .filter(|row| RUN.is_match(&row.name) && RUN.replace(&row.name, "") == name);
-        repeated(judge, &runs.collect::<Vec<_>>());
+    for (_, runs) in repeated {
+        judge_runs(judge, &runs);
     }
 }
 
 /// Judges the rates of several repetitions of the same measurement.
-fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
+fn judge_runs(judge: &mut Judge<'_>, runs: &[&Row]) {
     let table = judge.table;
-    let rated = |row: &&&Row| table.figure(row, Meaning::Rate).is_some();
-    let runs: Vec<&Row> = runs.iter().filter(rated).copied().collect();
-    let rates: Vec<(usize, Quantity)> = runs
+    let rated = runs
         .iter()
-        .filter_map(|row| table.figure(row, Meaning::Rate))
-        .collect();
-    let values = || rates.iter().map(|it| it.1.value);
-    let (Some((column, first)), Some((_, last))) = (rates.first(), rates.last()) else {
+        .filter_map(|row| Some((*row, table.figure(row, Meaning::Rate)?)));
+    let (runs, rates): (Vec<&Row>, Vec<(usize, Quantity)>) = rated.unzip();
+    let [(column, first), .., (_, last)] = &rates[..] else {
         return;
     };
     if rates.len() < RUNS_MIN {
         return;
     }
-    let pairs = rates
-        .windows(2)
-        .map(|pair| pair[1].1.value - pair[0].1.value);
-    let is_one_way = pairs.clone().all(|it| it > 0.0) || pairs.clone().all(|it| it < 0.0);
+    let values: Vec<f64> = rates.iter().map(|it| it.1.value).collect();
+    let is_one_way = values.is_sorted_by(|a, b| a < b) || values.is_sorted_by(|a, b| a > b);
     let change = last.value / first.value - 1.0;
     if is_one_way && change.abs() > DRIFT_MAX {
         let says = format!(
             "over {} repetitions the rate moves in one direction, by {} %: it had not settled, as without a warm-up; \
-             their mean depends on how many there were",
+             their mean depends on the number of repetitions",
             rates.len(),
             digits(100.0 * change)
         );
         judge.rows("drift", Severity::Misleading, &runs, &[*column], says);
     }
-    let spread = values().fold(0.0, f64::max) * (1.0 - 1.0 / ratio(values()));
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let spread = most * (1.0 - 1.0 / ratio(values.into_iter()));
     if first.step < spread * STEP_OF_SPREAD_MIN {
-        let says = format!(
-            "stated in steps of {}/s, while repetitions lie {}/s apart",
-            digits(first.step),
-            digits(spread)
-        );
+        let (step, spread) = (digits(first.step), digits(spread));
+        let says =
+            format!("stated in steps of {step}/s, although repetitions differ by {spread}/s");
         judge.rows(
             "false-precision",
             Severity::Misleading,

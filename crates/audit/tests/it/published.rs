@@ -46,7 +46,7 @@ fn nothing_is_found_in_a_clean_table() {
 }
 
 #[test]
-fn a_percentile_above_a_higher_one() {
+fn a_percentile_above_a_higher_one_is_reported() {
     let audit = found(&CLEAN.replace("6.55", "9.76"));
     assert_eq!(
         rules(&audit),
@@ -70,7 +70,7 @@ fn times_of_different_things_are_not_compared() {
 }
 
 #[test]
-fn more_in_flight_than_connections() {
+fn more_in_flight_than_connections_is_reported() {
     // 16,000/s × 4.98 ms = 79.7 on 64 connections.
     let table = CLEAN.replace("3.98", "4.98");
     let severity = |audit: &Audit| {
@@ -99,7 +99,7 @@ fn more_in_flight_than_connections() {
 }
 
 #[test]
-fn what_wrk_prints_of_a_steady_closed_loop_is_not_impossible() {
+fn output_of_wrk_for_a_steady_closed_loop_is_possible() {
     let audit = found(&wrk_runs(["71337.25", "71337.25", "77337.25"]));
     // 77,337/s × 13.51 ms = 1,045 on 1,000 connections.
     let found = only(&audit, "in-flight");
@@ -108,7 +108,7 @@ fn what_wrk_prints_of_a_steady_closed_loop_is_not_impossible() {
 }
 
 #[test]
-fn own_figures_are_of_the_requests_that_were_sent() {
+fn figures_of_gatebench_count_the_requests_that_were_sent() {
     let headings = ["figures", "requests/s", "mean ms", "connections"].map(str::to_owned);
     let row = ["response times", "16000", "4.98", "64"].map(str::to_owned);
     let found = audit_rows("wrk and others", &headings, vec![row.into()]);
@@ -117,7 +117,7 @@ fn own_figures_are_of_the_requests_that_were_sent() {
 }
 
 #[test]
-fn a_mean_below_what_the_percentiles_make_it() {
+fn a_mean_below_the_percentiles_bound_is_reported() {
     // Half of the requests take 3.71 ms or more, 5 % 6.12 ms and 1 % 8.3 ms: at least 1.98 ms.
     let audit = found(&CLEAN.replace("3.98", "1.90"));
     assert_eq!(only(&audit, "mean-and-percentiles").len(), 1, "{audit:?}");
@@ -132,7 +132,7 @@ fn a_mean_below_what_the_percentiles_make_it() {
 }
 
 #[test]
-fn a_mean_above_what_the_longest_time_allows() {
+fn a_mean_above_the_bound_of_the_longest_time_is_reported() {
     let table = |mean: &str| {
         format!(
             "|x|avg ms|p50 ms|p99 ms|max ms|rps|errors|runs|\n|-|-|-|-|-|-|-|-|\n|a|{mean}|1.0|2.0|10.0|100|0|9|\n"
@@ -161,7 +161,7 @@ const POLICIES: &str = "\
 ";
 
 #[test]
-fn rows_at_different_concurrency_in_a_closed_loop_and_a_bucket() {
+fn rows_at_different_concurrency_and_a_bucket_are_reported() {
     let audit = found(POLICIES);
     assert_eq!(
         rules(&audit),
@@ -185,13 +185,13 @@ fn rows_at_different_concurrency_in_a_closed_loop_and_a_bucket() {
 }
 
 #[test]
-fn equal_latency_at_equal_rate_is_no_bucket() {
+fn equal_latency_at_equal_rate_is_not_a_bucket() {
     let text = "|x|rps|p95 ms|errors|runs|\n|-|-|-|-|-|\n|a|1000|0.96|0|9|\n|b|1000|0.95|0|9|\n|c|1000|0.97|0|9|\n";
     assert_eq!(found(text).findings, []);
 }
 
 #[test]
-fn a_timer_too_coarse() {
+fn a_coarse_timer_is_reported() {
     let audit = found("|x|rps|avg s|errors|runs|\n|-|-|-|-|-|\n|a|2461.09|0.00|0|3|\n");
     assert_eq!(rules(&audit), [("resolution", Severity::Misleading, 3)]);
     assert!(audit.findings[0].says.contains("in steps of 10 ms"));
@@ -200,7 +200,7 @@ fn a_timer_too_coarse() {
 }
 
 #[test]
-fn each_cell_that_is_too_coarse_is_named_with_its_row() {
+fn each_coarse_cell_is_named_with_its_row() {
     let audit = found(
         "# Times\n\n|gateway|rps|mean ms|p50 ms|p95 ms|p99 ms|max ms|errors|runs|\n|-|-|-|-|-|-|-|-|-|\n\
          |a|900|1.21|1.10|2.31|2.98|3.10|0|9|\n|b|900|1.31|1.20|2.31|2.98|3.10|0|9|\n\
@@ -413,14 +413,14 @@ fn items_of_json_are_counted_and_rows_without_a_label_have_a_number() {
 }
 
 #[test]
-fn a_peak_beside_a_mean() {
+fn a_peak_rate_with_a_mean_time_is_reported() {
     let audit = found(&CLEAN.replace("| 480000 |", "| 300000 |"));
     assert_eq!(rules(&audit), [("rate-and-count", Severity::Misleading, 3)]);
     assert!(audit.findings[0].says.contains("a peak, not the mean"));
 }
 
 #[test]
-fn failures_and_percentiles_of_too_few() {
+fn failures_and_percentiles_of_few_samples_are_reported() {
     let audit = found(&CLEAN.replace("30 s | 0", "30 s | 480"));
     assert_eq!(only(&audit, "errors").len(), 2);
     assert!(
@@ -433,7 +433,7 @@ fn failures_and_percentiles_of_too_few() {
 }
 
 #[test]
-fn more_cpu_time_than_cores() {
+fn more_cpu_time_than_cores_is_reported() {
     let table = |rps: u32| {
         format!(
             "|x|rps|cpu per request (µs)|cores|errors|runs|\n|-|-|-|-|-|-|\n|a|{rps}|441|4|0|3|\n"
@@ -460,7 +460,7 @@ fn wrk_runs(rates: [&str; 3]) -> String {
 }
 
 #[test]
-fn repetitions_that_drift() {
+fn repetitions_that_drift_are_reported() {
     let audit = found(&wrk_runs(["68803.45", "70337.25", "72141.41"]));
     assert_eq!((audit.tables, audit.rows), (1, 3));
     assert_eq!(only(&audit, "drift").len(), 0, "by 4.9 %");
@@ -471,7 +471,7 @@ fn repetitions_that_drift() {
 }
 
 #[test]
-fn what_siege_prints_has_a_coarse_timer() {
+fn output_of_siege_has_a_coarse_timer() {
     let text = "$ siege -c 16 -b -t 1M http://10.0.0.9:7000/ping\nTransactions:\t\t      708638 hits\n\
         Availability:\t\t      100.00 %\nElapsed time:\t\t       59.22 secs\nData transferred:\t        2.03 MB\n\
         Response time:\t\t        0.00 secs\nTransaction rate:\t    11966.19 trans/sec\nThroughput:\t\t        0.03 MB/sec\n\
@@ -507,7 +507,7 @@ fn an_unreadable_document_is_an_error_with_its_line() {
 }
 
 #[test]
-fn a_table_of_something_else_is_passed_over() {
+fn a_table_without_figures_is_ignored() {
     let audit = found("|driver|commits|releases|\n|-|-|-|\n|local|yes|yes|\n");
     assert_eq!((audit.tables, audit.passed_over), (0, 1));
 }

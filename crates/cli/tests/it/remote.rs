@@ -238,7 +238,7 @@ fn an_unusable_host_is_reported_with_the_remedy() {
             "unknown",
             [
                 "Host key verification failed",
-                "log in once by hand, `ssh unknown`",
+                "log in once by hand with `ssh unknown`",
             ],
         ),
         (
@@ -247,10 +247,7 @@ fn an_unusable_host_is_reported_with_the_remedy() {
         ),
         (
             "no-such-host.invalid",
-            [
-                "Could not resolve hostname",
-                "name the host as `ssh` knows it",
-            ],
+            ["Could not resolve hostname", "name the host as for `ssh`"],
         ),
         (
             "far",

@@ -4,11 +4,11 @@ mod output;
 
 use gatebench_model::Request;
 
-use crate::job::{Job, Limits, Order, OrderFile, Refusal};
+use crate::job::{Job, Limits, ONLY_OURS, Order, OrderFile, Refusal};
 
 pub(crate) use output::parse;
 
-/// The body of the requests.
+/// The file with the body of the requests.
 const BODY_FILE: &str = "body";
 
 /// Returns the arguments and the files of h2load.
@@ -22,19 +22,15 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     }
     let requests = job.plain_requests("h2load")?;
     let first = one_kind(job, &requests)?;
-    let connections = closed.connections;
-    let threads = u32::try_from(job.threads)
-        .unwrap_or(u32::MAX)
-        .clamp(1, connections.max(1));
+    let threads = job.threads_for(closed.connections);
     let mut arguments: Vec<String> = vec![
         "--h1".into(),
         format!("--threads={threads}"),
-        format!("--clients={connections}"),
+        format!("--clients={}", closed.connections),
         format!("--duration={}ms", job.length().as_millis()),
     ];
-    for (name, value) in &first.headers {
-        arguments.push(format!("--header={name}: {value}"));
-    }
+    let headers = first.headers.iter();
+    arguments.extend(headers.map(|(name, value)| format!("--header={name}: {value}")));
     let mut files = Vec::new();
     if let Some(body) = &first.body {
         arguments.push(format!("--data={BODY_FILE}"));
@@ -43,11 +39,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
             bytes: body.bytes().to_vec(),
         });
     }
-    arguments.extend(
-        requests
-            .iter()
-            .map(|request| format!("{}{}", job.url, request.path)),
-    );
+    let paths = requests.iter().map(|request| &request.path);
+    arguments.extend(paths.map(|path| format!("{}{path}", job.url)));
     Ok(Order {
         arguments,
         files,
@@ -63,19 +56,13 @@ fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, R
     let remedy = "use --engine wrk or k6, or the built-in load generator";
     let refused = |what: &str| job.refused_scenario("h2load", what, remedy);
     let first = requests.first().ok_or_else(|| refused("send nothing"))?;
-    let differs = requests.iter().any(|request| {
-        (&request.method, &request.headers, &request.body)
-            != (&first.method, &first.headers, &first.body)
-    });
-    if differs {
+    let kind = |it: &'r Request| (&it.method, &it.headers, &it.body);
+    if requests.iter().any(|it| kind(it) != kind(first)) {
         return Err(refused(
             "send requests that differ in more than their paths",
         ));
     }
-    if requests
-        .iter()
-        .any(|request| request.weight != first.weight)
-    {
+    if requests.iter().any(|it| it.weight != first.weight) {
         return Err(refused("send requests by their weights"));
     }
     if requests.len() > 1 && job.at_random() {
@@ -83,23 +70,17 @@ fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, R
     }
     match (first.method.as_str(), first.body.is_some()) {
         ("GET", false) | ("POST", true) => Ok(first),
-        (method, _) => Err(refused(&format!(
-            "send {method} {} a body",
-            if first.body.is_some() {
-                "with"
-            } else {
-                "without"
-            }
-        ))),
+        (method, true) => Err(refused(&format!("send {method} with a body"))),
+        (method, false) => Err(refused(&format!("send {method} without a body"))),
     }
 }
 
 fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
     let mut limits = Limits::default();
     if (threads as usize) < job.threads {
+        let wanted = job.threads;
         limits.express(format!(
-            "{} threads: h2load runs at most one per connection, so it runs {threads}",
-            job.threads
+            "{wanted} threads: h2load runs at most one per connection, so it runs {threads}"
         ));
     }
     for check in requests.iter().flat_map(|request| &request.checks) {
@@ -110,8 +91,7 @@ fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
     limits.express("the timeout of a request: h2load supports only timeouts of connections");
     limits.express("the wait for the last responses: h2load drops requests in flight at the end");
     limits.measure("percentiles of the response time: h2load reports minimum, mean and maximum, with three digits");
-    limits
-        .measure("response times by status class, lateness, added latency, and results per second");
+    limits.measure(ONLY_OURS);
     limits.measure("bytes sent, and connections that were refused");
     limits
 }

@@ -7,40 +7,35 @@ use crate::figures::{Figures, ParseError};
 /// Reads the report.
 pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let line = |start: &str| {
-        stdout
-            .lines()
-            .find_map(|line| line.strip_prefix(start))
-            .map(str::trim)
-            .ok_or_else(|| ParseError::missing(&format!("the line '{start}'")))
+        let rest = stdout.lines().find_map(|line| line.strip_prefix(start));
+        let rest = rest.map(str::trim);
+        rest.ok_or_else(|| ParseError::missing(&format!("the line '{start}'")))
     };
     let requests = counted(line("requests: ")?)?;
     let of = |name: &str| {
         let count = requests.get(name).copied();
         count.ok_or_else(|| ParseError::missing(&format!("the number of requests {name}")))
     };
-    let by_class = counted(line("status codes: ")?)?;
+    let mut by_class = counted(line("status codes: ")?)?;
+    by_class.retain(|_, count| *count > 0);
     let completed: u64 = by_class.values().sum();
-    let done = of("done")?;
-    let errors = [("errored", of("errored")?), ("timeout", of("timeout")?)];
+    let mut errors = BTreeMap::new();
+    for kind in ["errored", "timeout"] {
+        errors.insert(kind.to_owned(), of(kind)?);
+    }
+    errors.retain(|_, count| *count > 0);
     let times = times(line("time for request:")?)?;
-    let if_completed = |value_ns: u64| (completed > 0).then_some(value_ns);
+    let [min_ns, max_ns, mean_ns] = times.map(|ns| (completed > 0).then_some(ns));
     Ok(Figures {
-        duration_ns: duration_ns(line("finished in ")?, done)?,
+        duration_ns: duration_ns(line("finished in ")?, of("done")?)?,
         sent: of("started")?,
         completed,
-        by_class: by_class
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .collect(),
-        errors: errors
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(kind, count)| (kind.to_owned(), count))
-            .collect(),
+        by_class,
+        errors,
         bytes_received: Some(bytes(line("traffic: ")?)?),
-        min_ns: if_completed(times[0]),
-        max_ns: if_completed(times[1]),
-        mean_ns: if_completed(times[2]),
+        min_ns,
+        max_ns,
+        mean_ns,
         ..Figures::default()
     })
 }
@@ -59,19 +54,18 @@ fn counted(text: &str) -> Result<BTreeMap<String, u64>, ParseError> {
 /// Parses `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded; requests divided by their rate
 /// are more exact.
 fn duration_ns(text: &str, done: u64) -> Result<u64, ParseError> {
-    let mut items = text.split(',').map(str::trim);
-    let duration = items.next().and_then(time_ns);
-    let rate: Option<f64> = items
-        .next()
-        .and_then(|item| item.strip_suffix(" req/s"))
-        .and_then(|rate| rate.parse().ok());
-    let (Some(duration), Some(rate)) = (duration, rate) else {
-        return Err(ParseError::wrong("how long it took", text));
+    let both = || -> Option<(u64, f64)> {
+        let mut items = text.split(',').map(str::trim);
+        let duration_ns = time_ns(items.next()?)?;
+        Some((
+            duration_ns,
+            items.next()?.strip_suffix(" req/s")?.parse().ok()?,
+        ))
     };
-    if done > 0 && rate > 0.0 {
-        Ok((done as f64 / rate * 1e9).round() as u64)
-    } else {
-        Ok(duration)
+    match both() {
+        Some((_, rate)) if done > 0 && rate > 0.0 => Ok((done as f64 / rate * 1e9).round() as u64),
+        Some((duration_ns, _)) => Ok(duration_ns),
+        None => Err(ParseError::wrong("the duration", text)),
     }
 }
 
@@ -79,22 +73,21 @@ fn duration_ns(text: &str, done: u64) -> Result<u64, ParseError> {
 fn bytes(text: &str) -> Result<u64, ParseError> {
     let number = text
         .split_once('(')
-        .and_then(|(_, rest)| rest.split_once(')'))
-        .and_then(|(number, _)| number.parse().ok());
+        .and_then(|(_, rest)| rest.split_once(')'));
+    let number = number.and_then(|(number, _)| number.parse().ok());
     number.ok_or_else(|| ParseError::wrong("the traffic", text))
 }
 
-/// The minimum, the maximum, the mean and the standard deviation.
-fn times(text: &str) -> Result<[u64; 4], ParseError> {
-    let mut words = text.split_whitespace().map(time_ns);
-    let mut next = || words.next().flatten();
-    match (next(), next(), next(), next()) {
-        (Some(min), Some(max), Some(mean), Some(sd)) => Ok([min, max, mean, sd]),
+/// The minimum, the maximum and the mean in nanoseconds; the standard deviation follows them.
+fn times(text: &str) -> Result<[u64; 3], ParseError> {
+    let times: Option<Vec<u64>> = text.split_whitespace().take(4).map(time_ns).collect();
+    match times.as_deref() {
+        Some(&[min, max, mean, _]) => Ok([min, max, mean]),
         _ => Err(ParseError::wrong("the time for a request", text)),
     }
 }
 
-/// Parses `45us`, `1.24ms`, `1.00s`.
+/// Parses `45us`, `1.24ms` or `1.00s` to nanoseconds.
 fn time_ns(text: &str) -> Option<u64> {
     let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let (number, scale) = units

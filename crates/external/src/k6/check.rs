@@ -36,26 +36,17 @@ function same(a, b) {
 
 /// Returns an entry such as `'status is 200': (response) => response.status === 200`.
 pub(super) fn entry(check: &Check) -> String {
-    format!(
-        "{}: (response) => {}",
-        js(&check.to_string()),
-        condition(check)
-    )
+    let name = js(&check.to_string());
+    format!("{name}: (response) => {}", condition(check))
 }
 
 fn condition(check: &Check) -> String {
     match check {
         Check::Status(status) => format!("response.status === {status}"),
         Check::StatusIn(statuses) => format!("{statuses:?}.includes(response.status)"),
-        Check::HeaderAbsent(name) => {
-            format!("response.headers[{}] === undefined", js(&canonical(name)))
-        }
+        Check::HeaderAbsent(name) => format!("{} === undefined", field(name)),
         Check::JsonAbsent(path) => format!("at(response, {}) === undefined", js(path)),
-        Check::Header(header) => format!(
-            "response.headers[{}] === {}",
-            js(&canonical(&header.name)),
-            js(&header.equals)
-        ),
+        Check::Header(header) => format!("{} === {}", field(&header.name), js(&header.equals)),
         Check::BodyEquals(text) => format!("response.body === {}", js(text)),
         // The body is an ArrayBuffer if no other check needs the text.
         Check::BodyBytes(bytes) => format!(
@@ -67,42 +58,42 @@ fn condition(check: &Check) -> String {
     }
 }
 
-/// The name of a header in k6's form: `Content-Type`.
-fn canonical(name: &str) -> String {
-    let words: Vec<String> = name
-        .split('-')
-        .map(|word| {
-            let lower = word.to_lowercase();
-            let mut chars = lower.chars();
-            let first = chars.next().map(|first| first.to_ascii_uppercase());
-            first.into_iter().chain(chars).collect()
-        })
-        .collect();
-    words.join("-")
+/// The value of a header as an expression.
+fn field(name: &str) -> String {
+    format!("response.headers[{}]", js(&canonical(name)))
 }
 
-/// Reports whether a request's checks need the body of its responses.
+/// The name of a header in k6's form: `Content-Type`.
+fn canonical(name: &str) -> String {
+    let capitalised = |word: &str| {
+        let mut word = word.to_lowercase();
+        if let Some(first) = word.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        word
+    };
+    name.split('-')
+        .map(capitalised)
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+/// Reports whether a request's checks need the body of its responses as text.
 pub(super) fn need_body(request: &Request) -> bool {
-    request.checks.iter().any(|check| {
-        matches!(
-            check,
-            Check::BodyEquals(_) | Check::BodyContains(_) | Check::Json(_) | Check::JsonAbsent(_)
-        )
-    })
+    let is_of_text = |it: &Check| matches!(it, Check::BodyEquals(_) | Check::BodyContains(_));
+    need_json(request) || request.checks.iter().any(is_of_text)
 }
 
 /// Reports whether a request's checks need the length of the body of its responses.
 pub(super) fn need_length(request: &Request) -> bool {
-    let mut checks = request.checks.iter();
-    checks.any(|check| matches!(check, Check::BodyBytes(_)))
+    let is_of_length = |it: &Check| matches!(it, Check::BodyBytes(_));
+    request.checks.iter().any(is_of_length)
 }
 
-/// Reports whether a request's checks need JSON.
+/// Reports whether a request's checks parse the body of its responses as JSON.
 pub(super) fn need_json(request: &Request) -> bool {
-    request
-        .checks
-        .iter()
-        .any(|check| matches!(check, Check::Json(_) | Check::JsonAbsent(_)))
+    let is_of_json = |it: &Check| matches!(it, Check::Json(_) | Check::JsonAbsent(_));
+    request.checks.iter().any(is_of_json)
 }
 
 #[cfg(test)]
@@ -110,9 +101,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_named_as_k6_names_them() {
-        assert_eq!(canonical("content-type"), "Content-Type");
-        assert_eq!(canonical("X-API-key"), "X-Api-Key");
-        assert_eq!(canonical("etag"), "Etag");
+    fn headers_are_named_as_in_k6() {
+        for (name, expected) in [
+            ("content-type", "Content-Type"),
+            ("X-API-key", "X-Api-Key"),
+            ("etag", "Etag"),
+        ] {
+            assert_eq!(canonical(name), expected);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_model::Source;
-use gatebench_model::data::{List, Pick};
+use gatebench_model::data::{List, Pick, Sequence};
 use gatebench_model::template::{Piece, Template};
 
 use crate::text::js;
@@ -17,23 +17,19 @@ pub(super) fn text(text: &str, sources: &Sources) -> String {
         // Invalid templates were refused when the scenario was read.
         return js(text);
     };
-    let pieces: Vec<String> = template
-        .pieces()
-        .iter()
-        .map(|piece| match piece {
-            Piece::Text(text) => js(text),
-            Piece::Value(value) => {
-                let column = column(sources.get(&value.source), value.column.as_deref());
-                format!("row({})[{column}]", js(&value.source))
-            }
-        })
-        .collect();
-    match &pieces[..] {
+    let pieces = template.pieces().iter().map(|piece| match piece {
+        Piece::Text(text) => js(text),
+        Piece::Value(value) => {
+            let column = column(sources.get(&value.source), value.column.as_deref());
+            format!("row({})[{column}]", js(&value.source))
+        }
+    });
+    match &pieces.collect::<Vec<_>>()[..] {
         [] => "''".into(),
         [only] if only.starts_with('\'') => only.clone(),
         // A single number must become a string.
         [only] => format!("'' + {only}"),
-        _ => pieces.join(" + "),
+        pieces => pieces.join(" + "),
     }
 }
 
@@ -46,13 +42,11 @@ fn column(source: Option<&Source>, name: Option<&str>) -> usize {
     let Some(Source::List(list)) = source else {
         return 0;
     };
-    list.columns
-        .iter()
-        .position(|column| Some(column.as_str()) == name)
-        .unwrap_or(0)
+    let mut columns = list.columns.iter().map(String::as_str);
+    columns.position(|column| Some(column) == name).unwrap_or(0)
 }
 
-/// The sources with their helpers.
+/// The sources, with the functions that they use.
 pub(super) fn definitions(sources: &Sources) -> String {
     let mut lines = String::from(DRAWING);
     let uses = |wanted: fn(&Source) -> bool| sources.values().any(wanted);
@@ -91,31 +85,29 @@ fn rows(list: &List) -> String {
 /// The expression for the row of a draw.
 fn draw(source: &Source, index: usize) -> String {
     match source {
-        Source::Sequence(it) => format!(
-            "[{} + {} * exec.scenario.iterationInTest]",
-            it.from, it.step
-        ),
-        Source::Uniform(it) => format!("[between({}, {})]", it.min, it.max),
-        Source::Normal(it) => format!(
-            "[Math.round({} + {} * gauss())]",
-            it.mean, it.standard_deviation
-        ),
-        Source::Zipf(it) => format!("[zipf({}, {})]", it.items, it.exponent),
-        Source::List(list) => {
-            let rows = format!("ROWS_{index}");
-            let (last, count) = (list.values.len().saturating_sub(1), list.values.len());
-            match list.pick {
-                Pick::InTurn => format!("{rows}[exec.scenario.iterationInTest % {count}]"),
-                Pick::Uniform => format!("{rows}[between(0, {last})]"),
-                Pick::Normal => format!(
-                    "{rows}[Math.min({last}, Math.max(0, Math.round({last} / 2 + {count} / 6 * gauss())))]"
-                ),
-                Pick::Zipf => format!(
-                    "{rows}[zipf({count}, {}) - 1]",
-                    list.exponent.unwrap_or(1.0)
-                ),
-            }
+        Source::Sequence(Sequence { from, step }) => {
+            format!("[{from} + {step} * exec.scenario.iterationInTest]")
         }
+        Source::Uniform(it) => format!("[between({}, {})]", it.min, it.max),
+        Source::Normal(it) => {
+            let (mean, deviation) = (it.mean, it.standard_deviation);
+            format!("[Math.round({mean} + {deviation} * gauss())]")
+        }
+        Source::Zipf(it) => format!("[zipf({}, {})]", it.items, it.exponent),
+        Source::List(list) => format!("ROWS_{index}[{}]", row_of(list)),
+    }
+}
+
+/// The expression for the index of a drawn row.
+fn row_of(list: &List) -> String {
+    let (last, count) = (list.values.len().saturating_sub(1), list.values.len());
+    match list.pick {
+        Pick::InTurn => format!("exec.scenario.iterationInTest % {count}"),
+        Pick::Uniform => format!("between(0, {last})"),
+        Pick::Normal => {
+            format!("Math.min({last}, Math.max(0, Math.round({last} / 2 + {count} / 6 * gauss())))")
+        }
+        Pick::Zipf => format!("zipf({count}, {}) - 1", list.exponent.unwrap_or(1.0)),
     }
 }
 
@@ -186,13 +178,15 @@ mod tests {
     #[test]
     fn only_the_needed_helpers_are_defined() {
         let text = definitions(&sources());
-        assert!(
-            text.contains("const ROWS_1 = [['1', 'it\\'s'], ['2', 'b']];"),
-            "{text}"
-        );
-        assert!(text.contains("'n': () => [5 + 2 * exec.scenario.iterationInTest],"));
-        assert!(text.contains("'users': () => ROWS_1[exec.scenario.iterationInTest % 2],"));
-        assert!(text.contains("'z': () => [zipf(9, 1)],"));
-        assert!(text.contains("function zipf") && !text.contains("function gauss"));
+        for part in [
+            "const ROWS_1 = [['1', 'it\\'s'], ['2', 'b']];",
+            "'n': () => [5 + 2 * exec.scenario.iterationInTest],",
+            "'users': () => ROWS_1[exec.scenario.iterationInTest % 2],",
+            "'z': () => [zipf(9, 1)],",
+            "function zipf",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("function gauss"));
     }
 }

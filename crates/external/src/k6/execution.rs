@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Execution {
     /// The largest number of users.
     pub users_max: u32,
-    /// The longest time that it takes, including the wait at its end.
+    /// The longest time that it takes, including the wait at the end.
     pub takes: Duration,
 }
 
@@ -37,43 +37,32 @@ pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
 /// It is not JSON, or contains no duration of the script.
 pub fn read_execution(text: &str) -> Result<Execution, ScriptError> {
     let parsed = options(text)?;
-    let takes = parsed["totalDuration"].as_str().and_then(go_duration);
-    let users = parsed["maxVUs"]
-        .as_u64()
-        .and_then(|users| u32::try_from(users).ok());
-    match (takes, users) {
-        (Some(takes), Some(users)) => Ok(Execution {
+    let execution = || {
+        let users = u32::try_from(parsed["maxVUs"].as_u64()?).ok()?;
+        Some(Execution {
             users_max: users.max(1),
-            takes,
-        }),
-        _ => Err(ScriptError("totalDuration or maxVUs is missing".into())),
-    }
+            takes: go_duration(parsed["totalDuration"].as_str()?)?,
+        })
+    };
+    execution().ok_or_else(|| ScriptError("totalDuration or maxVUs is missing".into()))
 }
 
 /// Reads the options; warnings of k6 may surround them.
 fn options(text: &str) -> Result<Value, ScriptError> {
-    let json = text.find('{').zip(text.rfind('}'));
-    let json = json
-        .and_then(|(from, to)| text.get(from..=to))
-        .unwrap_or_default();
-    serde_json::from_str(json).map_err(|error| ScriptError(error.to_string()))
+    let range = text.find('{').zip(text.rfind('}'));
+    let json = range.and_then(|(from, to)| text.get(from..=to));
+    serde_json::from_str(json.unwrap_or_default()).map_err(|error| ScriptError(error.to_string()))
 }
 
 /// Parses a duration in Go's format: `1h0m0.5s`, `300ms`.
 fn go_duration(text: &str) -> Option<Duration> {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
     let mut total = Duration::ZERO;
     let mut rest = text;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let letters = rest
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(rest.len());
-        let seconds = match &rest[..letters] {
+    loop {
+        let (number, after) = rest.split_at(rest.find(|c| !is_digit(c))?);
+        let (unit, after) = after.split_at(after.find(is_digit).unwrap_or(after.len()));
+        let seconds = match unit {
             "h" => 3600.0,
             "m" => 60.0,
             "s" => 1.0,
@@ -82,8 +71,11 @@ fn go_duration(text: &str) -> Option<Duration> {
             "ns" => 1e-9,
             _ => return None,
         };
+        let number: f64 = number.parse().ok()?;
         total = total.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
-        rest = &rest[letters..];
+        if after.is_empty() {
+            return Some(total);
+        }
+        rest = after;
     }
-    Some(total)
 }

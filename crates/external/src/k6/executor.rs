@@ -8,9 +8,10 @@ use gatebench_model::{Phase, Shape};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
 
-/// An executor: the keys and values of a k6 scenario, as text.
+/// An executor of a k6 scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Executor {
+    /// The keys and values of the k6 scenario, as JavaScript.
     pub(super) settings: Vec<(&'static str, String)>,
     /// An expression for the seconds between two requests of a user.
     pub(super) think: Option<String>,
@@ -53,20 +54,18 @@ const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Returns the duration of a part of a phase in k6; zero if the part is empty.
 pub(super) fn length(phase: &Phase, part: Part) -> Duration {
-    let asked = part.length(phase);
-    if asked.is_zero() {
-        asked
-    } else {
-        asked.max(SHORTEST)
+    match part.length(phase) {
+        Duration::ZERO => Duration::ZERO,
+        wanted => wanted.max(SHORTEST),
     }
 }
 
-/// Adds a limit if a part became longer than in the phase.
-pub(super) fn say_length(phase: &Phase, part: Part, limits: &mut Limits) {
-    let asked = part.length(phase);
-    if asked < length(phase, part) {
+/// Adds a limit if a part is longer in k6 than in the phase.
+pub(super) fn note_length(phase: &Phase, part: Part, limits: &mut Limits) {
+    let wanted = part.length(phase);
+    if wanted < length(phase, part) {
         limits.express(format!(
-            "{asked:?} of '{}': k6 accepts no load shorter than {SHORTEST:?}",
+            "{wanted:?} of '{}': k6 accepts no load shorter than {SHORTEST:?}",
             phase.name
         ));
     }
@@ -141,32 +140,37 @@ fn of_open(
         open.queue_max, phase.name, open.connections_max
     ));
     let length = length(phase, part);
-    let changes = match part {
+    let mut stages = match part {
         Part::WarmUp => Vec::new(),
         Part::Measure => changes(open, length),
     };
-    let unit = time_unit(open.rate_per_second, &changes, phase, limits);
-    let rate = |per_second: f64| (per_second * unit).round();
-    let users = open.connections_max.to_string();
-    let mut settings = if changes.is_empty() {
-        vec![
-            ("executor", js("constant-arrival-rate")),
-            ("rate", rate(open.rate_per_second).to_string()),
-            ("timeUnit", js(&format!("{unit}s"))),
+    let unit = time_unit(open.rate_per_second, &stages, phase, limits);
+    let scaled = |per_second: f64| (per_second * unit).round();
+    for (rate, _) in &mut stages {
+        *rate = scaled(*rate);
+    }
+    let rate = scaled(open.rate_per_second).to_string();
+    let (executor, rate_key, last) = match stages.is_empty() {
+        true => (
+            "constant-arrival-rate",
+            "rate",
             ("duration", written(length)),
-        ]
-    } else {
-        let scaled = changes
-            .iter()
-            .map(|(per_second, over)| (rate(*per_second), *over));
-        vec![
-            ("executor", js("ramping-arrival-rate")),
-            ("startRate", rate(open.rate_per_second).to_string()),
-            ("timeUnit", js(&format!("{unit}s"))),
-            ("stages", staged(scaled.collect(), length)),
-        ]
+        ),
+        false => (
+            "ramping-arrival-rate",
+            "startRate",
+            ("stages", staged(stages, length)),
+        ),
     };
-    settings.extend([("preAllocatedVUs", users.clone()), ("maxVUs", users)]);
+    let users = open.connections_max.to_string();
+    let settings = vec![
+        ("executor", js(executor)),
+        (rate_key, rate),
+        ("timeUnit", js(&format!("{unit}s"))),
+        last,
+        ("preAllocatedVUs", users.clone()),
+        ("maxVUs", users),
+    ];
     Ok(Executor {
         settings,
         ..Executor::default()
@@ -179,58 +183,52 @@ fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     if let Some(end) = open.ramp_to_per_second {
         return vec![(end, length)];
     }
-    open.stages
-        .iter()
-        .flat_map(|stage| {
-            let (rate, over) = (stage.rate_per_second, stage.over.0);
-            match stage.how {
-                Change::Linear => vec![(rate, over)],
-                Change::Step => vec![(rate, Duration::ZERO), (rate, over)],
-            }
-        })
-        .collect()
+    let mut changes = Vec::new();
+    for stage in &open.stages {
+        if stage.how == Change::Step {
+            changes.push((stage.rate_per_second, Duration::ZERO));
+        }
+        changes.push((stage.rate_per_second, stage.over.0));
+    }
+    changes
 }
 
 /// Returns the shortest unit of time, in seconds, in which all rates are whole numbers, because k6
-/// accepts no others.
+/// accepts only whole numbers.
 fn time_unit(start: f64, changes: &[(f64, Duration)], phase: &Phase, limits: &mut Limits) -> f64 {
     let rates = || std::iter::once(start).chain(changes.iter().map(|(rate, _)| *rate));
     let whole = |unit: f64| rates().all(|rate| (rate * unit - (rate * unit).round()).abs() < 1e-6);
-    let units = [1.0, 10.0, 100.0, 1000.0];
-    units
+    let found = [1.0, 10.0, 100.0, 1000.0]
         .into_iter()
-        .find(|unit| whole(*unit))
-        .unwrap_or_else(|| {
-            limits.express(format!(
-                "rates of '{}' finer than a thousandth of a request per second",
-                phase.name
-            ));
-            1000.0
-        })
+        .find(|unit| whole(*unit));
+    found.unwrap_or_else(|| {
+        let name = &phase.name;
+        limits.express(format!(
+            "rates of '{name}' finer than a thousandth of a request per second"
+        ));
+        1000.0
+    })
 }
 
-/// Stages as JavaScript; after the last one the number is constant until the end.
+/// Stages as JavaScript. After the last stage, the number is constant until the end.
 fn staged(mut stages: Vec<(f64, Duration)>, length: Duration) -> String {
     let taken: Duration = stages.iter().map(|(_, over)| *over).sum();
     let rest = length.saturating_sub(taken);
     if let (Some((last, _)), false) = (stages.last().copied(), rest.is_zero()) {
         stages.push((last, rest));
     }
-    let stages: Vec<String> = stages
-        .iter()
-        .map(|(target, over)| format!("{{ target: {target}, duration: {} }}", written(*over)))
-        .collect();
-    format!("[{}]", stages.join(", "))
+    let stages = stages
+        .into_iter()
+        .map(|(target, over)| format!("{{ target: {target}, duration: {} }}", written(over)));
+    format!("[{}]", stages.collect::<Vec<_>>().join(", "))
 }
 
 /// A duration in k6's format.
 pub(super) fn written(duration: Duration) -> String {
-    let ms = duration.as_millis();
-    if ms.is_multiple_of(1000) {
-        js(&format!("{}s", ms / 1000))
-    } else {
-        js(&format!("{ms}ms"))
-    }
+    js(&match duration.as_millis() {
+        ms if ms.is_multiple_of(1000) => format!("{}s", ms / 1000),
+        ms => format!("{ms}ms"),
+    })
 }
 
 fn refused(phase: &Phase, what: &str) -> Refusal {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use gatebench_model::{Phase, Scenario, Shape};
 
-use crate::job::{Job, Limits, Order, OrderFile, Part, Refusal};
+use crate::job::{Job, Limits, ONLY_OURS, Order, OrderFile, Part, Refusal};
 
 pub use execution::{Execution, ScriptError, has_own_load, read_execution};
 pub(crate) use output::parse;
@@ -30,19 +30,18 @@ const TREND_STATS: &str = "avg,min,med,p(90),p(95),p(99),p(99.9),max,count";
 pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let mut limits = Limits::default();
     let mut files = Vec::new();
-    let mut arguments: Vec<String> = [
-        "run",
-        "--quiet",
-        "--no-color",
-        "--no-usage-report",
-        "--address=127.0.0.1:0",
+    let options = "run --quiet --no-color --no-usage-report --address=127.0.0.1:0";
+    let summary = [
         "--summary-export",
         SUMMARY_FILE,
         "--summary-trend-stats",
         TREND_STATS,
-    ]
-    .map(String::from)
-    .to_vec();
+    ];
+    let mut arguments: Vec<String> = options
+        .split(' ')
+        .chain(summary)
+        .map(String::from)
+        .collect();
     match job.script {
         Some(own) => arguments.extend(own_script(job, own, &mut limits)?),
         None => {
@@ -56,10 +55,9 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         }
     }
     limits.measure(
-        "response times from the intended send time: k6 counts from the actual one, so a stall affects only few of them",
+        "response times from the intended send time: k6 measures from the actual one, so a stall affects only a few of them",
     );
-    limits
-        .measure("response times by status class, lateness, added latency, and results per second");
+    limits.measure(ONLY_OURS);
     Ok(Order {
         arguments,
         files,
@@ -69,11 +67,11 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     })
 }
 
-/// Returns the options for a user's script: with its own load if it defines one, otherwise with the
-/// load of a plain closed phase.
+/// Returns the arguments for a user's script. It runs with its own load if it defines one,
+/// otherwise with the load of a plain closed phase.
 fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<String>, Refusal> {
     limits.express("the scenario's requests and checks: the script has its own");
-    limits.measure("status classes, and requests without a response: k6 counts them with responses that the script does not expect");
+    limits.measure("status classes, and requests without a response: k6 counts them together with unexpected responses");
     let own = own.display().to_string();
     if job.own_load {
         limits.express("the load: the script has its own, without warm-up");
@@ -85,11 +83,11 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
                 "the script defines no load, and phase '{}' requires {} requests/s, which k6 takes only from a script",
                 job.phase.name, open.rate_per_second
             ),
-            "write the load in options.scenarios of the script, or choose a load with closed phases only (--load)",
+            "write the load in options.scenarios of the script, or choose a load that has only closed phases (--load)",
         ));
     }
     let closed = job.plain_closed("k6 with a user's script")?;
-    executor::say_length(job.phase, job.part, limits);
+    executor::note_length(job.phase, job.part, limits);
     let length = executor::length(job.phase, job.part);
     Ok(vec![
         format!("--vus={}", closed.connections),
@@ -98,7 +96,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     ])
 }
 
-/// Exports a scenario with a whole load profile as a script for users, with its differences from a
+/// Exports a scenario with a whole load profile as a script for users, with the differences from a
 /// run of gatebench. The phases follow one another.
 ///
 /// # Errors

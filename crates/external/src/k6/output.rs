@@ -25,7 +25,7 @@ struct Check {
     fails: u64,
 }
 
-/// Statistics by name; `thresholds` holds a map.
+/// Statistics by name; the value of `thresholds` is a map.
 type Metric = BTreeMap<String, Value>;
 
 /// Metrics that are converted to figures, or that do not concern the load.
@@ -42,7 +42,7 @@ const BUILT_IN: [&str; 10] = [
     "vus_max",
 ];
 
-/// The metric of the times of expected responses.
+/// The metric with the times of expected responses.
 const EXPECTED: &str = "http_req_duration{expected_response:true}";
 
 /// The prefix of the counters in our scripts: responses by class, and errors by kind.
@@ -96,38 +96,33 @@ fn count(metrics: &BTreeMap<String, Metric>, metric: &str) -> Option<u64> {
 fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
     let requests = number(metrics, "http_reqs", "count");
     let rate = number(metrics, "http_reqs", "rate").filter(|rate| *rate > 0.0);
-    let seconds = requests.zip(rate).map(|(requests, rate)| requests / rate);
-    let seconds = seconds.ok_or_else(|| ParseError::missing("the rate of requests"))?;
-    Ok((seconds * 1e9).round() as u64)
+    let duration_ns = requests
+        .zip(rate)
+        .map(|(requests, rate)| requests / rate * 1e9);
+    let duration_ns = duration_ns.ok_or_else(|| ParseError::missing("the rate of requests"))?;
+    Ok(duration_ns.round() as u64)
 }
 
 type Counts = BTreeMap<String, u64>;
 
-/// Returns responses by class and requests without a response, by our scripts' counters; a user's
-/// script has only the count that k6 calls failed.
+/// Returns responses by class, and requests without a response by kind, from the counters of our
+/// scripts. For a user's script, only the requests that k6 calls failed are known.
 fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
-    let counted: Counts = metrics
-        .keys()
-        .filter_map(|name| {
-            Some((
-                name.strip_prefix(COUNTED)?.to_owned(),
-                count(metrics, name)?,
-            ))
-        })
-        .filter(|(_, count)| *count > 0)
-        .collect();
+    let kind = |name: &str| Some(name.strip_prefix(COUNTED)?.to_owned());
+    let counted = metrics.keys();
+    let counted = counted.filter_map(|name| Some((kind(name)?, count(metrics, name)?)));
+    let counted: Counts = counted.filter(|(_, count)| *count > 0).collect();
     if counted.is_empty() {
         let failed = number(metrics, "http_req_failed", "passes").unwrap_or(0.0) as u64;
         let failed = (failed > 0).then(|| ("http_req_failed".to_owned(), failed));
         return (Counts::new(), failed.into_iter().collect());
     }
-    counted
-        .into_iter()
-        .partition(|(kind, _)| kind.ends_with("xx"))
+    let is_class = |(kind, _): &(String, u64)| kind.ends_with("xx");
+    counted.into_iter().partition(is_class)
 }
 
-/// Returns the response times. k6 gives a request without a response a time of 0. Our scripts
-/// expect every response, so k6 also has a separate metric for the times of responses.
+/// Returns the response times. In k6, a request without a response has a time of 0. Our scripts
+/// expect every response, so k6 has a separate metric for the times of responses.
 fn times(metrics: &BTreeMap<String, Metric>, completed: bool) -> Result<Metric, ParseError> {
     let ours = metrics.keys().any(|name| name.starts_with(COUNTED));
     let name = if ours { EXPECTED } else { "http_req_duration" };
@@ -161,7 +156,7 @@ fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
         for (condition, crossed) in thresholds.into_iter().flatten() {
             held.insert(
                 format!("{name}: {condition}"),
-                crossed == &Value::Bool(false),
+                crossed.as_bool() == Some(false),
             );
         }
     }
@@ -176,26 +171,20 @@ fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<Stri
             && !name.starts_with("data_")
             && (!name.starts_with("http_req_") || name.contains('{'))
     };
-    metrics
-        .iter()
-        .filter(|(name, _)| is_further(name))
-        .map(|(name, metric)| {
-            let numbers = metric
-                .iter()
-                .filter_map(|(statistic, value)| Some((statistic.clone(), value.as_f64()?)));
-            (name.clone(), numbers.collect())
-        })
-        .collect()
+    let further = metrics.iter().filter(|(name, _)| is_further(name));
+    let further = further.map(|(name, metric)| {
+        let numbers = metric.iter();
+        let numbers = numbers.filter_map(|(name, it)| Some((name.clone(), it.as_f64()?)));
+        (name.clone(), numbers.collect())
+    });
+    further.collect()
 }
 
 /// Adds groups and checks with their full paths.
 fn walk(group: &Group, path: &str, figures: &mut Figures) {
-    let below = |name: &str| {
-        if path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{path} › {name}")
-        }
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path} › {name}"),
     };
     for (name, check) in &group.checks {
         let passes = Passes {

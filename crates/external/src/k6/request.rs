@@ -19,8 +19,8 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// Returns the request. If requests are filled with data, each text is a function of the drawn
-    /// rows.
+    /// Returns the request. If any request is filled with data, each text is a function of the
+    /// drawn rows.
     pub(super) fn written(&self, request: &Request) -> String {
         let sources = self.sources;
         let lazy = if self.filled { "(row) => " } else { "" };
@@ -33,35 +33,27 @@ impl Style<'_> {
         text += &format!("    body: {lazy}{},\n", body(request, sources));
         let headers = headers(request, sources);
         // After an arrow, a brace would begin a function body.
-        let headers = if lazy.is_empty() {
-            headers
-        } else {
-            format!("({headers})")
+        let headers = match self.filled {
+            true => format!("({headers})"),
+            false => headers,
         };
         text += &format!("    headers: {lazy}{headers},\n");
         text += &format!("    params: {{ {} }},\n", params(request, self.purpose));
         let checks: Vec<String> = request.checks.iter().map(check::entry).collect();
-        text += &match &checks[..] {
-            [] => String::from("    checks: {},\n"),
-            checks => format!(
-                "    checks: {{\n      {},\n    }},\n",
-                checks.join(",\n      ")
-            ),
+        text += &match checks.join(",\n      ") {
+            none if none.is_empty() => "    checks: {},\n".into(),
+            checks => format!("    checks: {{\n      {checks},\n    }},\n"),
         };
         text + "  },\n"
     }
 }
 
 fn headers(request: &Request, sources: &Sources) -> String {
-    let headers: Vec<String> = request
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{}: {}", js(name), data::text(value, sources)))
-        .collect();
-    if headers.is_empty() {
-        "{}".into()
-    } else {
-        format!("{{ {} }}", headers.join(", "))
+    let headers = request.headers.iter();
+    let headers = headers.map(|(name, it)| format!("{}: {}", js(name), data::text(it, sources)));
+    match &headers.collect::<Vec<_>>()[..] {
+        [] => "{}".into(),
+        headers => format!("{{ {} }}", headers.join(", ")),
     }
 }
 
@@ -85,8 +77,8 @@ pub(super) fn binary_body(request: &Request) -> Option<String> {
     written["base64"].as_str().map(str::to_owned)
 }
 
-/// Returns the parameters of a request besides its headers: a name for all its paths, the expected
-/// responses, and whether its checks need the body.
+/// Returns the parameters of a request other than its headers: one name for all its paths, the type
+/// of body that its checks need, and the expected status codes.
 fn params(request: &Request, purpose: Purpose) -> String {
     let mut params = vec![format!("tags: {{ name: {} }}", js(&request.label()))];
     if check::need_body(request) {
@@ -94,15 +86,16 @@ fn params(request: &Request, purpose: Purpose) -> String {
     } else if check::need_length(request) {
         params.push("responseType: 'binary'".into());
     }
-    for check in &request.checks {
-        if let (Check::Status(status @ 400..), Purpose::Keep) = (check, purpose) {
-            params.push(format!("responseCallback: http.expectedStatuses({status})"));
-        }
-        if let (Check::StatusIn(statuses), Purpose::Keep) = (check, purpose) {
-            let words: Vec<_> = statuses.iter().map(u16::to_string).collect();
-            let words = words.join(", ");
-            params.push(format!("responseCallback: http.expectedStatuses({words})"));
-        }
+    for check in request.checks.iter().filter(|_| purpose == Purpose::Keep) {
+        let expected: Vec<String> = match check {
+            Check::Status(status @ 400..) => vec![status.to_string()],
+            Check::StatusIn(statuses) => statuses.iter().map(u16::to_string).collect(),
+            _ => continue,
+        };
+        let expected = expected.join(", ");
+        params.push(format!(
+            "responseCallback: http.expectedStatuses({expected})"
+        ));
     }
     params.join(", ")
 }

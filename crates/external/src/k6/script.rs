@@ -8,7 +8,7 @@ use gatebench_model::{Group, Order, Phase, Request, Scenario};
 use super::TREND_STATS;
 use super::check::{self, JSON_HELPERS};
 use super::data;
-use super::executor::{Executor, length, say_length, written};
+use super::executor::{Executor, length, note_length, written};
 use super::request::{Style, binary_body};
 use crate::job::{Limits, Part, Refusal};
 use crate::text::js;
@@ -67,14 +67,11 @@ impl<'a> Script<'a> {
         if length.is_zero() {
             return Ok(());
         }
-        say_length(phase, part, limits);
+        note_length(phase, part, limits);
         let shapes = divide(&phase.shape, &self.groups).map_err(|error| {
-            let name = &self.scenario.scenario;
+            let (name, phase) = (&self.scenario.scenario, &phase.name);
             Refusal::new(
-                format!(
-                    "scenario '{name}' does not fit phase '{}': {error}",
-                    phase.name
-                ),
+                format!("scenario '{name}' does not fit phase '{phase}': {error}"),
                 "correct the scenario or choose another load (--load)",
             )
         })?;
@@ -147,8 +144,7 @@ impl<'a> Script<'a> {
         })
     }
 
-    /// Reports whether requests are drawn by weight, which is the only way to respect weights in
-    /// k6.
+    /// Reports whether requests are drawn by weight, which is the only way to apply weights in k6.
     fn is_weighted(&self) -> bool {
         self.groups.iter().any(|group| {
             let first = group.requests.first().map(|request| request.weight);
@@ -163,21 +159,13 @@ impl<'a> Script<'a> {
             "// {}: {title}\n// Written by gatebench. Run it with: k6 run -e GATEBENCH_URL={} FILE\n",
             self.scenario.scenario, self.url
         );
-        let thinks = self
-            .stages
-            .iter()
-            .any(|stage| stage.executor.think.is_some());
         text += "import http from 'k6/http';\n";
-        text += if thinks {
-            "import { check, sleep } from 'k6';\n"
-        } else {
-            "import { check } from 'k6';\n"
+        text += match self.stages.iter().any(|it| it.executor.think.is_some()) {
+            true => "import { check, sleep } from 'k6';\n",
+            false => "import { check } from 'k6';\n",
         };
         text += "import exec from 'k6/execution';\n";
-        if self
-            .requests()
-            .any(|request| binary_body(request).is_some())
-        {
+        if self.requests().any(|it| binary_body(it).is_some()) {
             text += "import encoding from 'k6/encoding';\n";
         }
         if purpose == Purpose::Measure {
@@ -188,10 +176,8 @@ impl<'a> Script<'a> {
 
     fn options(&self, purpose: Purpose) -> String {
         let stages: Vec<String> = self.stages.iter().map(Stage::written).collect();
-        let mut text = format!(
-            "\nexport const options = {{\n  scenarios: {{\n{}  }},\n",
-            stages.concat()
-        );
+        let stages = stages.concat();
+        let mut text = format!("\nexport const options = {{\n  scenarios: {{\n{stages}  }},\n");
         text += "  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.\n  maxRedirects: 0,\n  discardResponseBodies: true,\n";
         if self.new_connections {
             text += "  noConnectionReuse: true,\n  noVUConnectionReuse: true,\n";
@@ -217,49 +203,37 @@ impl<'a> Script<'a> {
                 lines += &format!("    {metric}: ['max>=0'],\n");
             }
         }
-        if lines.is_empty() {
-            lines
-        } else {
-            format!("  thresholds: {{\n{lines}  }},\n")
+        match lines.is_empty() {
+            true => lines,
+            false => format!("  thresholds: {{\n{lines}  }},\n"),
         }
     }
 
     fn requests_name(&self, group: usize) -> String {
         match &self.groups[..] {
             [_] => "REQUESTS".into(),
-            groups => format!(
-                "REQUESTS_{}",
-                groups[group].name.replace('-', "_").to_uppercase()
-            ),
+            groups => format!("REQUESTS_{}", groups[group].name.replace('-', "_")).to_uppercase(),
         }
     }
 
     fn group(&self, index: usize, group: &Group, purpose: Purpose) -> String {
-        let how = if self.is_weighted() {
-            "by their weights"
-        } else {
-            "in turn"
-        };
-        let name = self.requests_name(index);
-        let comment = match &self.groups[..] {
-            [_] => format!("The requests, sent {how}."),
-            _ => format!("The requests of {}, sent {how}.", group.name),
-        };
         let style = Style {
             sources: &self.scenario.data,
             filled: self.is_filled(),
             weighted: self.is_weighted(),
             purpose,
         };
-        let requests: Vec<String> = group
-            .requests
-            .iter()
-            .map(|request| style.written(request))
-            .collect();
-        format!(
-            "\n// {comment}\nconst {name} = [\n{}];\n",
-            requests.concat()
-        )
+        let how = match style.weighted {
+            true => "by their weights",
+            false => "in turn",
+        };
+        let comment = match &self.groups[..] {
+            [_] => format!("The requests, sent {how}."),
+            _ => format!("The requests of {}, sent {how}.", group.name),
+        };
+        let name = self.requests_name(index);
+        let requests: String = group.requests.iter().map(|it| style.written(it)).collect();
+        format!("\n// {comment}\nconst {name} = [\n{requests}];\n")
     }
 
     fn sending(&self, purpose: Purpose) -> String {
@@ -267,29 +241,21 @@ impl<'a> Script<'a> {
         if purpose == Purpose::Measure {
             text += COUNTERS;
         }
-        text += if self.is_weighted() {
-            BY_WEIGHT
-        } else {
-            IN_TURN
-        };
-        let filled = self.is_filled();
-        let of = |part: &str| {
-            if filled {
-                format!("request.{part}(row)")
-            } else {
-                format!("request.{part}")
-            }
+        text += match self.is_weighted() {
+            true => BY_WEIGHT,
+            false => IN_TURN,
         };
         text += "\nfunction send(requests, timeout) {\n  const request = next(requests);\n";
-        if filled {
-            text += "  const row = rows();\n";
-        }
+        let row = match self.is_filled() {
+            true => {
+                text += "  const row = rows();\n";
+                "(row)"
+            }
+            false => "",
+        };
         text += &format!(
-            "  const params = Object.assign({{ headers: {}, timeout }}, request.params);\n  \
-             const response = http.request(request.method, BASE + {}, {}, params);\n",
-            of("headers"),
-            of("path"),
-            of("body")
+            "  const params = Object.assign({{ headers: request.headers{row}, timeout }}, request.params);\n  \
+             const response = http.request(request.method, BASE + request.path{row}, request.body{row}, params);\n"
         );
         if purpose == Purpose::Measure {
             text += "  count(response);\n";
@@ -307,24 +273,19 @@ impl Stage {
         }
         settings.push(("gracefulStop", written(self.drain)));
         settings.push(("exec", js(&format!("run_{}", self.name))));
-        let lines: Vec<String> = settings
-            .iter()
-            .map(|(key, value)| format!("      {key}: {value},\n"))
+        let lines = settings.iter();
+        let lines: String = lines
+            .map(|(key, it)| format!("      {key}: {it},\n"))
             .collect();
-        format!("    {}: {{\n{}    }},\n", js(&self.name), lines.concat())
+        format!("    {}: {{\n{lines}    }},\n", js(&self.name))
     }
 
     /// Returns the function that its users run.
     fn function(&self, requests: String) -> String {
-        let think = match &self.executor.think {
-            Some(seconds) => format!("  sleep({seconds});\n"),
-            None => String::new(),
-        };
-        format!(
-            "\nexport function run_{}() {{\n  send({requests}, {});\n{think}}}\n",
-            self.name,
-            written(self.timeout)
-        )
+        let think = self.executor.think.as_ref();
+        let think = think.map_or(String::new(), |it| format!("  sleep({it});\n"));
+        let (name, timeout) = (&self.name, written(self.timeout));
+        format!("\nexport function run_{name}() {{\n  send({requests}, {timeout});\n{think}}}\n")
     }
 }
 
@@ -345,9 +306,8 @@ function next(requests) {
 }
 ";
 
-/// Counters for the class of a response and for the kind of an error: k6 prints neither, but its
-/// error codes contain both. Every response is expected, so k6 separates the times of responses
-/// from those of failed requests.
+/// Counters for the classes of responses and the kinds of errors, which k6 does not print. Every
+/// response is expected, so that k6 separates the times of responses from those of failed requests.
 const COUNTERS: &str = "
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 }));
 

@@ -5,7 +5,7 @@ mod script;
 
 use std::time::Duration;
 
-use crate::job::{Job, Limits, Order, OrderFile, Refusal};
+use crate::job::{Job, Limits, ONLY_OURS, Order, OrderFile, Refusal};
 
 pub use output::UNCHECKED_RESPONSES;
 pub(crate) use output::parse;
@@ -26,11 +26,11 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         }
         None => script::of(job, &mut limits)?,
     };
-    let seconds = whole_seconds(job.length());
-    if Duration::from_secs(seconds) != job.length() {
+    let length = job.length();
+    let seconds = whole_seconds(length);
+    if Duration::from_secs(seconds) != length {
         limits.express(format!(
-            "{:?}: wrk measures whole seconds, so it became {seconds} s",
-            job.length()
+            "{length:?}: wrk measures whole seconds, so it became {seconds} s"
         ));
     }
     let timeout = whole_seconds(job.phase.timeout.0);
@@ -38,32 +38,23 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     limits.measure(
         "latency as measured: wrk adds synthetic values for each response that took longer than usual",
     );
-    limits
-        .measure("response times by status class, lateness, added latency, and results per second");
+    limits.measure(ONLY_OURS);
     limits.measure("bytes sent, and the number of requests without a response");
     let connections = closed.connections;
-    let threads = threads(job.threads, connections);
+    let threads = threads(job.threads_for(connections), connections);
     if (threads as usize) < job.threads {
         limits.express(format!(
             "{} threads: wrk opens the same number of connections in each, so {connections} run on {threads}",
             job.threads
         ));
     }
-    let arguments = [
-        "--threads".into(),
-        threads.to_string(),
-        "--connections".into(),
-        connections.to_string(),
-        "--duration".into(),
-        format!("{seconds}s"),
-        "--timeout".into(),
-        format!("{timeout}s"),
-        "--script".into(),
-        SCRIPT_FILE.into(),
-        job.url.into(),
-    ];
+    let options = format!(
+        "--threads {threads} --connections {connections} --duration {seconds}s --timeout {timeout}s \
+         --script {SCRIPT_FILE}"
+    );
+    let arguments = options.split(' ').chain([job.url]).map(String::from);
     Ok(Order {
-        arguments: arguments.to_vec(),
+        arguments: arguments.collect(),
         files: vec![OrderFile {
             name: SCRIPT_FILE,
             bytes: script.into_bytes(),
@@ -78,16 +69,12 @@ fn whole_seconds(length: Duration) -> u64 {
     (length.as_secs() + u64::from(length.subsec_nanos() > 0)).max(1)
 }
 
-/// Returns the largest number of threads that can share the connections evenly, because wrk opens
-/// the same number of connections in each and drops the rest.
-fn threads(most: usize, connections: u32) -> u32 {
-    let most = u32::try_from(most)
-        .unwrap_or(u32::MAX)
-        .clamp(1, connections.max(1));
-    (1..=most)
-        .rev()
-        .find(|threads| connections.is_multiple_of(*threads))
-        .unwrap_or(1)
+/// Returns the largest number of threads up to `most` that can share the connections evenly,
+/// because wrk opens the same number of connections in each thread and drops the rest.
+fn threads(most: u32, connections: u32) -> u32 {
+    let mut numbers = (1..=most).rev();
+    let even = numbers.find(|threads| connections.is_multiple_of(*threads));
+    even.unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -95,19 +82,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_connection_is_forgotten() {
-        assert_eq!(threads(4, 64), 4);
-        assert_eq!(threads(4, 6), 3);
-        assert_eq!(threads(4, 7), 1);
-        assert_eq!(threads(4, 2), 2);
-        assert_eq!(threads(0, 2), 1);
+    fn threads_share_all_connections_evenly() {
+        for (most, connections, expected) in
+            [(4, 64, 4), (4, 6, 3), (4, 7, 1), (4, 2, 2), (0, 2, 1)]
+        {
+            assert_eq!(threads(most, connections), expected);
+        }
     }
 
     #[test]
     fn seconds_are_whole_and_at_least_one() {
-        assert_eq!(whole_seconds(Duration::from_millis(300)), 1);
-        assert_eq!(whole_seconds(Duration::from_secs(3)), 3);
-        assert_eq!(whole_seconds(Duration::from_millis(3_001)), 4);
-        assert_eq!(whole_seconds(Duration::ZERO), 1);
+        for (ms, seconds) in [(300, 1), (3_000, 3), (3_001, 4), (0, 1)] {
+            assert_eq!(whole_seconds(Duration::from_millis(ms)), seconds);
+        }
     }
 }

@@ -9,7 +9,8 @@ use crate::figures::{Figures, ParseError, Passes};
 /// The beginning of the line that the script prints.
 const MARK: &str = "GATEBENCH ";
 
-/// The metric, with statistic `count`, of unchecked responses whose status signals an error.
+/// The metric with the number of unchecked responses whose status is an error; its statistic is
+/// `count`.
 pub const UNCHECKED_RESPONSES: &str = "responses of status 400 and above";
 
 #[derive(Deserialize)]
@@ -30,21 +31,18 @@ struct Line {
 
 /// Reads the figures in the last marked line.
 pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
-    let json = stdout
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix(MARK))
-        .ok_or_else(|| ParseError::missing("the line of figures"))?;
-    let line: Line =
+    let mut lines = stdout.lines().rev();
+    let json = lines.find_map(|line| line.strip_prefix(MARK));
+    let json = json.ok_or_else(|| ParseError::missing("the line of figures"))?;
+    let mut line: Line =
         serde_json::from_str(json).map_err(|error| ParseError::wrong(&error.to_string(), json))?;
+    line.errors.retain(|_, count| *count > 0);
     let errors: u64 = line.errors.values().sum();
-    let by_class = (1..)
-        .zip(&line.classes)
-        .filter(|(_, count)| **count > 0)
-        .map(|(class, count)| (format!("{class}xx"), *count));
-    let none = line.requests == 0;
-    let if_any = |value_us: f64| (!none).then(|| ns(value_us));
-    let percentiles = line.percentiles_us.iter().filter(|_| !none);
+    let by_class = (1..).zip(&line.classes).filter(|(_, count)| **count > 0);
+    let by_class = by_class.map(|(class, count)| (format!("{class}xx"), *count));
+    let has_any = line.requests > 0;
+    let if_any = |value_us: f64| has_any.then(|| ns(value_us));
+    let percentiles = line.percentiles_us.into_iter().filter(|_| has_any);
     let checks = line.checks_failed.into_iter().map(|(name, failed)| {
         let passed = Some(line.requests.saturating_sub(failed));
         (name, Passes { passed, failed })
@@ -60,16 +58,10 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
         sent: line.requests + errors,
         completed: line.requests,
         by_class: by_class.collect(),
-        errors: line
-            .errors
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .collect(),
+        errors: line.errors,
         checks: checks.collect(),
         bytes_received: Some(line.bytes),
-        percentiles_ns: percentiles
-            .map(|(name, us)| (name.clone(), ns(*us)))
-            .collect(),
+        percentiles_ns: percentiles.map(|(name, us)| (name, ns(us))).collect(),
         min_ns: if_any(line.min_us),
         mean_ns: if_any(line.mean_us),
         max_ns: if_any(line.max_us),

@@ -87,12 +87,11 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
 fn alone(request: &Request) -> String {
     let mut lines = format!(
         "\nwrk.method = {}\nwrk.path = {}\n",
-        lua(request.method.as_bytes()),
-        lua(request.path.as_bytes())
+        lua(&request.method),
+        lua(&request.path)
     );
     for (name, value) in &request.headers {
-        let (name, value) = (lua(name.as_bytes()), lua(value.as_bytes()));
-        lines += &format!("wrk.headers[{name}] = {value}\n");
+        lines += &format!("wrk.headers[{}] = {}\n", lua(name), lua(value));
     }
     if let Some(body) = body(request) {
         lines += &format!("wrk.body = {body}\n");
@@ -105,29 +104,22 @@ fn alone(request: &Request) -> String {
 fn in_turn(requests: &[Request], at_random: bool) -> String {
     let mut lines = String::from("\nlocal texts = {}\n\nfunction init(args)\n");
     for request in requests {
-        let headers: Vec<String> = request
-            .headers
-            .iter()
-            .map(|(name, value)| format!("[{}] = {}", lua(name.as_bytes()), lua(value.as_bytes())))
-            .collect();
+        let headers = request.headers.iter();
+        let headers = headers.map(|(name, value)| format!("[{}] = {}", lua(name), lua(value)));
         lines += &format!(
             "  texts[#texts + 1] = wrk.format({}, {}, {{{}}}, {})\n",
-            lua(request.method.as_bytes()),
-            lua(request.path.as_bytes()),
-            headers.join(", "),
+            lua(&request.method),
+            lua(&request.path),
+            headers.collect::<Vec<_>>().join(", "),
             body(request).unwrap_or_else(|| "nil".into())
         );
     }
     lines += "end\n";
-    let weighted = requests
-        .iter()
-        .any(|request| request.weight != requests[0].weight);
-    lines
-        + &if weighted || at_random {
-            by_weight(requests)
-        } else {
-            TURN.into()
-        }
+    let is_weighted = requests.iter().any(|it| it.weight != requests[0].weight);
+    match is_weighted || at_random {
+        true => lines + &by_weight(requests),
+        false => lines + TURN,
+    }
 }
 
 const TURN: &str = "
@@ -140,13 +132,11 @@ end
 
 fn by_weight(requests: &[Request]) -> String {
     let mut total = 0.0;
-    let sums: Vec<String> = requests
-        .iter()
-        .map(|request| {
-            total += request.weight;
-            total.to_string()
-        })
-        .collect();
+    let mut sums = Vec::new();
+    for request in requests {
+        total += request.weight;
+        sums.push(total.to_string());
+    }
     format!(
         "\nlocal sums = {{{}}}\nfunction request()\n  local drawn = math.random() * {total}\n  \
          for index, sum in ipairs(sums) do\n    if drawn < sum then return texts[index] end\n  end\n  \
@@ -164,8 +154,7 @@ fn body(request: &Request) -> Option<String> {
             Some(length) => format!("string.rep(\"{FILLER}\", {length})"),
             None => lua(body.bytes()),
         }),
-        None if needs_one => Some(lua(b"")),
-        None => None,
+        None => needs_one.then(|| lua("")),
     }
 }
 
@@ -179,40 +168,30 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
         );
         return unseen(limits);
     }
-    let (conditions, names): (Vec<String>, Vec<String>) = checks
-        .iter()
-        .filter_map(|check| Some((condition(check)?, check.to_string())))
-        .unzip();
-    for check in checks.iter().filter(|check| condition(check).is_none()) {
-        limits.express(format!("the check '{check}': Lua in wrk cannot read JSON"));
+    let (mut names, mut tests) = (Vec::new(), String::new());
+    for check in checks {
+        let Some(condition) = condition(check) else {
+            limits.express(format!("the check '{check}': Lua in wrk cannot read JSON"));
+            continue;
+        };
+        let name = serde_json::Value::from(check.to_string());
+        names.push(lua(name.to_string()));
+        let index = names.len();
+        tests +=
+            &format!("  if not ({condition}) then failed[{index}] = failed[{index}] + 1 end\n");
     }
-    if conditions.is_empty() {
+    if names.is_empty() {
         return unseen(limits);
     }
     limits.express("checks without a cost: they run in Lua for each response, which slows wrk");
-    let names: Vec<String> = names
-        .iter()
-        .map(|name| {
-            lua(serde_json::Value::from(name.as_str())
-                .to_string()
-                .as_bytes())
-        })
-        .collect();
-    let zeros = vec!["0"; conditions.len()].join(", ");
-    let tests: Vec<String> = (1..)
-        .zip(&conditions)
-        .map(|(index, condition)| {
-            format!("  if not ({condition}) then failed[{index}] = failed[{index}] + 1 end\n")
-        })
-        .collect();
+    let zeros = vec!["0"; names.len()].join(", ");
     format!(
         "\nlooked_at = true\ncheck_names = {{{}}}\nfailed = {{{zeros}}}\nclasses = {{0, 0, 0, 0, 0}}\n\n\
          local function field(headers, name)\n  for key, value in pairs(headers) do\n    \
          if key:lower() == name then return value end\n  end\nend\n\n\
          function response(status, headers, body)\n  local class = math.floor(status / 100)\n  \
-         classes[class] = (classes[class] or 0) + 1\n{}end\n",
-        names.join(", "),
-        tests.concat()
+         classes[class] = (classes[class] or 0) + 1\n{tests}end\n",
+        names.join(", ")
     )
 }
 
@@ -223,29 +202,18 @@ fn unseen(limits: &mut Limits) -> String {
 
 /// A check as a condition in Lua; none if Lua in wrk cannot express it.
 fn condition(check: &Check) -> Option<String> {
-    match check {
-        Check::Status(status) => Some(format!("status == {status}")),
+    let field = |name: &str| format!("field(headers, {})", lua(name.to_lowercase()));
+    Some(match check {
+        Check::Status(status) => format!("status == {status}"),
         Check::StatusIn(statuses) => {
-            let each: Vec<_> = statuses
-                .iter()
-                .map(|it| format!("status == {it}"))
-                .collect();
-            Some(format!("({})", each.join(" or ")))
+            let each = statuses.iter().map(|it| format!("status == {it}"));
+            format!("({})", each.collect::<Vec<_>>().join(" or "))
         }
-        Check::HeaderAbsent(name) => {
-            let name = lua(name.to_lowercase().as_bytes());
-            Some(format!("field(headers, {name}) == nil"))
-        }
-        Check::Header(header) => {
-            let name = lua(header.name.to_lowercase().as_bytes());
-            Some(format!(
-                "field(headers, {name}) == {}",
-                lua(header.equals.as_bytes())
-            ))
-        }
-        Check::BodyEquals(text) => Some(format!("body == {}", lua(text.as_bytes()))),
-        Check::BodyBytes(bytes) => Some(format!("#body == {bytes}")),
-        Check::BodyContains(text) => Some(format!("body:find({}, 1, true)", lua(text.as_bytes()))),
-        Check::Json(_) | Check::JsonAbsent(_) => None,
-    }
+        Check::HeaderAbsent(name) => format!("{} == nil", field(name)),
+        Check::Header(header) => format!("{} == {}", field(&header.name), lua(&header.equals)),
+        Check::BodyEquals(text) => format!("body == {}", lua(text)),
+        Check::BodyBytes(bytes) => format!("#body == {bytes}"),
+        Check::BodyContains(text) => format!("body:find({}, 1, true)", lua(text)),
+        Check::Json(_) | Check::JsonAbsent(_) => return None,
+    })
 }

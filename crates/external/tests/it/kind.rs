@@ -21,7 +21,7 @@ fn versions_are_found_in_each_output() {
 }
 
 #[test]
-fn words_survive() {
+fn names_are_serialised_without_loss() {
     for generator in Generator::ALL {
         assert_eq!(generator.as_str().parse(), Ok(generator));
     }

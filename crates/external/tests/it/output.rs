@@ -71,7 +71,7 @@ fn a_load_without_a_response_has_no_times() {
 }
 
 #[test]
-fn k6_prints_what_our_script_counts() {
+fn k6_prints_the_counts_of_our_script() {
     let figures = parse(Generator::K6, &captured("k6-sizes.json")).unwrap();
     assert_eq!((figures.sent, figures.completed), (16_498, 16_498));
     assert_eq!(figures.by_class, counts(&[("2xx", 16_498)]));

@@ -199,7 +199,7 @@ fn k6_gets_a_script() {
 }
 
 #[test]
-fn every_shape_that_k6_knows_is_exported() {
+fn every_shape_that_k6_supports_is_exported() {
     let phases = phases(
         "{name: full, closed: {connections: 6, think: 10ms}, warm_up: 500ms, measure: 2s}, \
          {name: up-and-down, closed: {connections: 1, stages: [{connections: 4, over: 1s}]}, measure: 2s}, \

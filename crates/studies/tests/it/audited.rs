@@ -46,7 +46,7 @@ fn more_requests_in_flight_than_connections_are_impossible() {
 
 #[test]
 fn more_cpu_time_than_cores_is_impossible() {
-    assert_found("keep 1.2 cores busy, and there are 1", |made| {
+    assert_found("keep 1.2 cores busy, but there are 1", |made| {
         made.used("saturate", "gateway").cpu_ns = 12 * SECONDS * SECOND_NS / 10;
     });
 }

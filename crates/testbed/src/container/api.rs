@@ -11,7 +11,7 @@ use gatebench_net::http1::ResponseReader;
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The time that an engine may take to respond; unpacking layers takes seconds.
-pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The API of a container engine.
 #[derive(Clone, Debug)]
@@ -34,18 +34,11 @@ impl Api {
         path: &str,
         body: Option<&str>,
     ) -> io::Result<Response> {
-        let response = self.open(method, path, body, Some(RESPONSE_TIMEOUT))?;
-        let status = response.status();
-        let mut body = Vec::new();
-        response
-            .take(BODY_BYTES_MAX)
-            .read_to_end(&mut body)
-            .map_err(foreign)?;
-        Ok(Response { status, body })
+        Response::read(self.open(method, path, body, Some(RESPONSE_TIMEOUT))?)
     }
 
-    /// Sends a request and returns the response, whose body is read as it arrives, without a
-    /// timeout.
+    /// Sends a request and returns the response with an unread body. `timeout` applies to each
+    /// read.
     pub(crate) fn open(
         &self,
         method: &str,
@@ -67,7 +60,18 @@ impl Api {
     }
 }
 
-/// Adds a note to a protocol error: the program at the socket does not speak HTTP.
+impl Response {
+    /// Reads a response to its end.
+    pub(crate) fn read(response: ResponseReader<UnixStream>) -> io::Result<Self> {
+        let status = response.status();
+        let mut body = Vec::new();
+        let mut limited = response.take(BODY_BYTES_MAX);
+        limited.read_to_end(&mut body).map_err(foreign)?;
+        Ok(Self { status, body })
+    }
+}
+
+/// Adds to a protocol error that the program at the socket does not speak HTTP.
 fn foreign(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::InvalidData {
         return error;
@@ -101,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Calls a socket that responds with these bytes; returns the response and the request.
+    /// Calls a socket that responds with these bytes. Returns the response and the request.
     fn called(method: &str, bytes: &'static [u8]) -> (io::Result<Response>, String) {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("socket");

@@ -1,5 +1,6 @@
 //! Requests to a container engine: the part of docker's API that docker and podman share.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use super::api::{Api, RESPONSE_TIMEOUT, Response, escaped};
+use super::api::{Api, Response, escaped};
 use crate::system::owner::Owner;
 
 /// The label that names the [`Owner`] of a container.
@@ -32,7 +33,7 @@ pub(crate) struct Named {
 
 #[derive(Deserialize)]
 struct Info {
-    #[serde(rename = "SecurityOptions", default)]
+    #[serde(rename = "SecurityOptions")]
     security_options: Option<Vec<String>>,
 }
 
@@ -54,21 +55,20 @@ struct Waited {
     status_code: i32,
 }
 
-/// The state of a command in a container, as the engine reports it.
+/// The state of a command in a container.
 #[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
 struct Ran {
-    #[serde(rename = "Running")]
     running: bool,
-    #[serde(rename = "ExitCode")]
     exit_code: Option<i32>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
 struct Listed {
-    #[serde(rename = "Id")]
     id: String,
-    #[serde(rename = "Labels", default)]
-    labels: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
 }
 
 /// Environment variables that name an engine.
@@ -87,15 +87,15 @@ impl Engine {
         }
     }
 
-    /// Finds the engine of this machine: the one that DOCKER_HOST or CONTAINER_HOST names, else the
-    /// first existing socket of docker, of the user's podman and of the system's podman.
+    /// Finds the engine of this machine: the engine that DOCKER_HOST or CONTAINER_HOST names, or
+    /// otherwise the first existing socket of docker, the user's podman and the system's podman.
     pub(crate) fn find() -> Result<Self, String> {
         if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
             let host = host.to_string_lossy();
             return match host.strip_prefix("unix://") {
                 Some(path) => Ok(Self::at(path)),
                 None => Err(format!(
-                    "the container engine at {host} is not at a socket of this machine"
+                    "the container engine at {host} is not at a Unix socket of this machine"
                 )),
             };
         }
@@ -106,7 +106,7 @@ impl Engine {
         let mut sockets = [Some(docker), users, Some(podman)].into_iter().flatten();
         let socket = sockets.find(|socket| socket.exists());
         socket.map(Self::at).ok_or_else(|| {
-            "no container engine has a socket here: neither docker nor podman".to_owned()
+            "there is no socket of a container engine on this machine, neither docker's nor podman's".to_owned()
         })
     }
 
@@ -120,8 +120,8 @@ impl Engine {
         read(response).map(Some)
     }
 
-    /// Returns the user and group with which a container can write to our folders: those of this
-    /// process, or root inside the container if the engine itself runs as our user.
+    /// Returns the user and group that a container needs to write to folders of this process: those
+    /// of this process, or root inside the container if the engine runs as the same user.
     pub(crate) fn own_user(&self) -> io::Result<String> {
         let info: Info = self.get("/info")?;
         let mut options = info.security_options.into_iter().flatten();
@@ -133,9 +133,12 @@ impl Engine {
 
     /// Creates a container and returns its ID.
     pub(crate) fn create(&self, spec: &Json) -> io::Result<String> {
-        let body = spec.to_string();
-        let created: Named = read(self.api.call("POST", "/containers/create", Some(&body))?)?;
-        Ok(created.id)
+        self.created("/containers/create", spec)
+    }
+
+    fn created(&self, path: &str, spec: &Json) -> io::Result<String> {
+        let response = self.api.call("POST", path, Some(&spec.to_string()))?;
+        read::<Named>(response).map(|created| created.id)
     }
 
     pub(crate) fn start(&self, id: &str) -> io::Result<()> {
@@ -157,28 +160,22 @@ impl Engine {
     /// Reports whether the container, started or not, has a file or folder with this path.
     pub(crate) fn has_file(&self, id: &str, path: &str) -> io::Result<bool> {
         let path = format!("/containers/{id}/archive?path={}", escaped(path));
-        let response = self.api.open("HEAD", &path, None, Some(RESPONSE_TIMEOUT))?;
-        match response.status() {
+        let response = self.api.call("HEAD", &path, None)?;
+        match response.status {
             200 => Ok(true),
             404 => Ok(false),
-            status => Err(refused(&Response {
-                status,
-                body: Vec::new(),
-            })),
+            _ => Err(refused(&response)),
         }
     }
 
     /// Waits for the end of the container and returns its exit code.
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
-        let mut response = self.api.open("POST", &path, None, timeout)?;
-        let status = response.status();
-        let mut body = Vec::new();
-        io::Read::read_to_end(&mut response, &mut body)?;
-        read::<Waited>(Response { status, body }).map(|waited| waited.status_code)
+        let response = Response::read(self.api.open("POST", &path, None, timeout)?)?;
+        read::<Waited>(response).map(|waited| waited.status_code)
     }
 
-    /// Reads the whole output of the container, in frames.
+    /// Returns a stream of the container's whole output, in frames.
     pub(crate) fn logs(&self, id: &str) -> io::Result<impl io::Read + Send + 'static> {
         let path = format!("/containers/{id}/logs?follow=true&stdout=true&stderr=true");
         self.frames("GET", &path, None)
@@ -198,20 +195,18 @@ impl Engine {
             "Cmd": command,
             "User": user,
         });
-        let path = format!("/containers/{id}/exec");
-        let made: Named = read(self.api.call("POST", &path, Some(&body.to_string()))?)?;
-        Ok(made.id)
+        self.created(&format!("/containers/{id}/exec"), &body)
     }
 
-    /// Starts a prepared command and returns its whole output, in frames.
-    pub(crate) fn start_command(&self, number: &str) -> io::Result<impl io::Read + Send + 'static> {
-        let path = format!("/exec/{number}/start");
+    /// Starts a prepared command and returns a stream of its whole output, in frames.
+    pub(crate) fn start_command(&self, id: &str) -> io::Result<impl io::Read + Send + 'static> {
+        let path = format!("/exec/{id}/start");
         self.frames("POST", &path, Some(r#"{"Detach": false, "Tty": false}"#))
     }
 
     /// Returns the exit code of a started command; none while it runs.
-    pub(crate) fn command_ended(&self, number: &str) -> io::Result<Option<i32>> {
-        let ran: Ran = self.get(&format!("/exec/{number}/json"))?;
+    pub(crate) fn command_ended(&self, id: &str) -> io::Result<Option<i32>> {
+        let ran: Ran = self.get(&format!("/exec/{id}/json"))?;
         Ok(ran.exit_code.filter(|_| !ran.running))
     }
 
@@ -226,12 +221,9 @@ impl Engine {
         path: &str,
         body: Option<&str>,
     ) -> io::Result<impl io::Read + Send + 'static + use<>> {
-        let mut response = self.api.open(method, path, body, None)?;
-        let status = response.status();
-        if status != 200 {
-            let mut body = Vec::new();
-            io::Read::read_to_end(&mut response, &mut body)?;
-            return Err(refused(&Response { status, body }));
+        let response = self.api.open(method, path, body, None)?;
+        if response.status() != 200 {
+            return Err(refused(&Response::read(response)?));
         }
         Ok(response)
     }
@@ -246,16 +238,18 @@ impl Engine {
         done(response)
     }
 
-    /// Removes the containers of an owner. Containers whose label names no owner are kept.
+    /// Removes the containers whose owner meets a condition. Containers whose label names no owner
+    /// are kept.
     pub(crate) fn remove_where(&self, is_left: impl Fn(&Owner) -> bool) -> io::Result<()> {
         let filters = escaped(&json!({ "label": [LABEL] }).to_string());
         let path = format!("/containers/json?all=true&filters={filters}");
-        let listed: Vec<Listed> = self.get(&path)?;
-        let owner = |it: &&Listed| Owner::parse(it.labels.get(LABEL)?);
-        let mut left = listed
-            .iter()
-            .filter(|it| owner(it).is_some_and(|owner| is_left(&owner)));
-        left.try_for_each(|it| self.remove(&it.id))
+        for Listed { id, labels } in self.get::<Vec<_>>(&path)? {
+            let owner = labels.get(LABEL).and_then(|label| Owner::parse(label));
+            if owner.is_some_and(|owner| is_left(&owner)) {
+                self.remove(&id)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -276,15 +270,13 @@ fn done(response: Response) -> io::Result<()> {
 
 /// Returns the engine's error message.
 fn refused(response: &Response) -> io::Error {
-    let complaint: Option<Json> = serde_json::from_slice(&response.body).ok();
-    let message = complaint
-        .as_ref()
-        .and_then(|complaint| complaint.get("message")?.as_str());
-    let status = response.status;
-    io::Error::other(match message {
-        Some(message) => format!("the container engine responds with {status}: {message}"),
-        None => format!("the container engine responds with {status}"),
-    })
+    let body: Json = serde_json::from_slice(&response.body).unwrap_or_default();
+    let message = body["message"].as_str().map(|it| format!(": {it}"));
+    io::Error::other(format!(
+        "the container engine responded with {}{}",
+        response.status,
+        message.unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]
@@ -297,8 +289,8 @@ mod tests {
 
     use super::*;
 
-    /// Simulates an engine with containers that have these labels, which are also their names. It
-    /// ends on request, and returns the containers that it was asked to remove.
+    /// Simulates an engine with a container for each of these labels. The engine ends at the first
+    /// request that is neither GET nor DELETE, and returns the labels of the removed containers.
     fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();
         let listed = labels
@@ -362,14 +354,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_the_engines_words() {
+    fn a_refusal_contains_the_message_of_the_engine() {
         let response = Response {
             status: 500,
             body: br#"{"message": "no such runtime"}"#.to_vec(),
         };
         assert_eq!(
             refused(&response).to_string(),
-            "the container engine responds with 500: no such runtime"
+            "the container engine responded with 500: no such runtime"
         );
     }
 }

@@ -3,8 +3,35 @@
 
 use std::io::{self, Read, Write};
 
+use crate::system::command::OUTPUT_BYTES_MAX;
+
 /// The stream number of standard error in a frame's head.
 const STDERR: u8 = 2;
+
+/// Reads a stream to its end. Returns the beginning of standard output, followed by the beginning
+/// of standard error.
+pub(crate) fn text_of(stream: impl Read) -> io::Result<String> {
+    let (mut stdout, mut stderr) = (Beginning::default(), Beginning::default());
+    divide(stream, &mut stdout, &mut stderr)?;
+    stdout.0.append(&mut stderr.0);
+    Ok(String::from_utf8_lossy(&stdout.0).into_owned())
+}
+
+/// The first [`OUTPUT_BYTES_MAX`] bytes of an output.
+#[derive(Default)]
+struct Beginning(Vec<u8>);
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = OUTPUT_BYTES_MAX.saturating_sub(self.0.len());
+        self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Passes each frame to one of the two outputs, until the stream ends.
 pub(crate) fn divide(
@@ -47,5 +74,16 @@ mod tests {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         divide(&stream[..], &mut stdout, &mut stderr).unwrap();
         assert_eq!((&stdout[..], &stderr[..]), (&b"ok!"[..], &b"bad"[..]));
+        assert_eq!(text_of(&stream[..]).unwrap(), "ok!bad");
+    }
+
+    #[test]
+    fn the_beginning_of_a_long_output_is_kept() {
+        let mut beginning = Beginning::default();
+        let long = vec![b'x'; OUTPUT_BYTES_MAX - 1];
+        beginning.write_all(&long).unwrap();
+        beginning.write_all(b"yz").unwrap();
+        assert!(beginning.0.ends_with(b"xy"));
+        assert_eq!(beginning.0.len(), OUTPUT_BYTES_MAX);
     }
 }

@@ -16,14 +16,14 @@ use crate::system::owner::Owner;
 pub(crate) struct ContainerMain {
     engine: Engine,
     id: String,
-    /// Its exit code, or the reason why the wait for it failed.
+    /// Its exit code, or the reason why the wait for its end failed.
     ended: Arc<OnceLock<Result<i32, String>>>,
     logs: Option<JoinHandle<()>>,
 }
 
 impl ContainerMain {
-    /// Removes the containers of killed supervisors, then creates and starts the container. A byte
-    /// is written to `bell` when it ends.
+    /// Removes the containers of killed supervisors, then creates and starts the container. When it
+    /// ends, a byte is written to `bell`.
     pub(crate) fn start(
         spec: &ContainerSpec,
         command: &[OsString],
@@ -43,30 +43,28 @@ impl ContainerMain {
             ended: Arc::default(),
             logs: None,
         };
-        container.engine.start(&container.id)?;
+        let (engine, id) = (&container.engine, &container.id);
+        engine.start(id)?;
         let state = ContainerState {
-            pid: container.engine.pid(&container.id)?,
-            id: container.id.clone(),
+            pid: engine.pid(id)?,
+            id: id.clone(),
         };
         // The file is renamed into place, so no reader sees a partial file.
         let new = spec.state.with_extension("new");
         fs::write(&new, serde_json::to_string(&state)?)?;
         fs::rename(&new, &spec.state)?;
-        let logs = container.engine.logs(&container.id)?;
+        let logs = engine.logs(id)?;
+        container.wait_for_end(bell);
         container.logs = Some(thread::spawn(move || {
             // The stream is cut off if the engine ends; there is no more output then.
             let _ = divide(logs, io::stdout(), io::stderr());
         }));
-        container.wait_for_end(bell);
         Ok(container)
     }
 
     fn wait_for_end(&self, mut bell: UnixStream) {
-        let (engine, id, ended) = (
-            self.engine.clone(),
-            self.id.clone(),
-            Arc::clone(&self.ended),
-        );
+        let (engine, id) = (self.engine.clone(), self.id.clone());
+        let ended = Arc::clone(&self.ended);
         thread::spawn(move || {
             let code = engine.wait(&id, None);
             let _ = ended.set(code.map_err(|error| error.to_string()));
@@ -76,17 +74,11 @@ impl ContainerMain {
 
     /// Returns its exit code; none while it runs.
     pub(crate) fn ended(&self) -> io::Result<Option<i32>> {
-        match self.ended.get() {
-            None => Ok(None),
-            Some(Ok(code)) => Ok(Some(*code)),
-            Some(Err(why)) => {
-                let why = format!("cannot wait for the container: {why}");
-                Err(io::Error::other(why))
-            }
-        }
+        let ended = self.ended.get().cloned().transpose();
+        ended.map_err(|why| io::Error::other(format!("cannot wait for the container: {why}")))
     }
 
-    /// Ends it if it still runs, removes it, and passes on its last output.
+    /// Ends the container if it still runs, removes it, and passes on its last output.
     pub(crate) fn remove(&mut self) -> io::Result<()> {
         let removed = self.engine.remove(&self.id);
         if let Some(logs) = self.logs.take() {
@@ -100,7 +92,7 @@ impl ContainerMain {
     /// Sends a signal, named without `SIG`, to its first process.
     pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
         match self.engine.signal(&self.id, name) {
-            // It may have ended by itself in the meantime; the wait reports that.
+            // The container may have ended in the meantime; the wait reports that.
             Err(_) if self.engine.pid(&self.id).is_ok_and(|pid| pid == 0) => Ok(()),
             result => result,
         }

@@ -1,7 +1,7 @@
 //! Runs a command in a container of docker or podman: creates the container, passes on its output,
-//! ends and removes it.
+//! and removes it at the end.
 //!
-//! This module does not know that the command is a gateway, nor the origin of its files.
+//! This module does not know that the command is a gateway, or where its files come from.
 
 mod api;
 mod engine;
@@ -12,7 +12,7 @@ mod spec;
 
 pub(crate) use engine::{Engine, LABEL};
 pub(crate) use exec::run_inside;
-pub(crate) use frames::divide;
+pub(crate) use frames::text_of;
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ulimits};
 
@@ -21,7 +21,7 @@ pub(crate) fn has_engine() -> bool {
     engine::is_named() || Engine::find().is_ok()
 }
 
-/// Removes the containers that the supervisor with this process ID left if it was killed.
+/// Removes the containers that a killed supervisor with this process ID left.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let engine = Engine::at(&spec.socket);
     // Without an engine, no containers can be running.

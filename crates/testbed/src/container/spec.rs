@@ -12,11 +12,11 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// The limit of processes and threads, which is higher than a gateway needs. An engine may be
-/// permitted fewer than this process.
+/// The limit of processes and threads, which is higher than a gateway needs. The hard limit of an
+/// engine may be lower than that of this process.
 const NPROC: u64 = 32_768;
 
-/// A supervisor's orders for a container.
+/// The container that a supervisor must create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerSpec {
     /// The socket of the engine.
@@ -43,13 +43,14 @@ pub(crate) struct ContainerState {
 }
 
 impl ContainerSpec {
-    /// Reads the state that its supervisor wrote. It is an error if there is none yet.
+    /// Reads the state that its supervisor wrote. Fails if there is none yet.
     pub(crate) fn made(&self) -> io::Result<ContainerState> {
         Ok(serde_json::from_slice(&fs::read(&self.state)?)?)
     }
 
-    /// Returns the body of the request that creates it. The container shares the machine's network,
-    /// so its port costs no more than that of a process, and no addresses are translated.
+    /// Returns the body of the request that creates the container. The container shares the
+    /// machine's network, so connections cost no more than those to a process: no addresses are
+    /// translated.
     pub(crate) fn create(
         &self,
         command: &[String],
@@ -95,8 +96,8 @@ impl ContainerSpec {
     }
 }
 
-/// Limits of open descriptors and processes, because the defaults of some engines exceed what they
-/// are allowed to set.
+/// The limits of open descriptors and processes. They are set explicitly because the defaults of
+/// some engines exceed what the engine may set.
 pub(crate) fn ulimits(nofile: u64) -> Json {
     json!([
         ulimit("nofile", Resource::Nofile, nofile),
@@ -104,8 +105,8 @@ pub(crate) fn ulimits(nofile: u64) -> Json {
     ])
 }
 
-/// Returns a limit that does not exceed this process's own, because an engine without privileges
-/// cannot raise it.
+/// Returns a limit that does not exceed the limit of this process, because an engine without
+/// privileges cannot raise it.
 fn ulimit(name: &str, resource: Resource, wanted: u64) -> Json {
     let hard = getrlimit(resource).maximum;
     let value = hard.map_or(wanted, |hard| wanted.min(hard));

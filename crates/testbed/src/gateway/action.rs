@@ -23,7 +23,7 @@ use crate::system::unix_socket;
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The number of characters of a line and of its response that an error shows.
 const SHOWN_CHARS: usize = 200;
-/// How far the first version of a watched file is dated back.
+/// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
 /// The number of bytes of a response that are read.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
@@ -36,12 +36,13 @@ pub(crate) struct Ready {
     pub action: Action,
     /// The trial's working folder.
     pub work: PathBuf,
-    /// Environment variables of a command in addition to this process's own; in a container they
-    /// belong to the container.
+    /// Environment variables of a command in addition to those of this process. A command in a
+    /// container has the environment of the container instead.
     pub environment: BTreeMap<String, String>,
-    /// The files of each further configuration. Each run of the action writes the next one first.
+    /// The files of further configurations. Each run of the action first writes those of the next
+    /// configuration.
     pub files: Vec<Vec<RenderedFile>>,
-    /// The secrets in the files; only this user may read files that contain them.
+    /// The secrets in the files. Only this user may read a file that contains one.
     pub secrets: Arc<BTreeSet<String>>,
     /// The number of times that the action was run.
     pub done: usize,
@@ -56,8 +57,8 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     actions.iter().filter_map(signal).collect()
 }
 
-/// Sets back the modification time of the first version of watched files, so that any later version
-/// is newer by whole seconds.
+/// Sets the modification time of the first version of watched files to the past, so that any later
+/// version is newer by whole seconds.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),
@@ -69,9 +70,9 @@ pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Sets the modification time of a new version of a file to at least a whole second after that of
-/// the present version. Some gateways compare modification times in whole seconds and would ignore
-/// a second version within one second.
+/// Makes a new version of a file newer than the present version by at least a whole second. Some
+/// gateways compare modification times in whole seconds, and would ignore a second version within
+/// one second.
 fn date_after(new: &Path, old: &Path) -> io::Result<()> {
     let Ok(old) = fs::metadata(old).and_then(|it| it.modified()) else {
         return Ok(());
@@ -91,20 +92,20 @@ impl Ready {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
         let files = files.map_or(&[][..], Vec::as_slice);
-        let done = self.write_files(files).and_then(|()| match &self.action {
+        let result = self.write_files(files).and_then(|()| match &self.action {
             Action::Signal(name) => signal(process, name),
             Action::Command(words) => self.run(words, process),
             Action::Watched(_) => Ok(()),
             Action::Send(lines) => send(lines, files, &self.work),
         });
-        done.map_err(|message| DriverError::Action {
+        result.map_err(|message| DriverError::Action {
             gateway: self.gateway.clone(),
             action: self.name.clone(),
             message,
         })
     }
 
-    /// Replaces each file atomically, so a gateway that watches it never reads half of it.
+    /// Replaces each file atomically, so a gateway that watches it never reads a partial file.
     fn write_files(&self, files: &[RenderedFile]) -> Result<(), String> {
         for file in files.iter().filter(|file| self.is_written(file)) {
             let path = self.work.join(&file.path);
@@ -113,7 +114,7 @@ impl Ready {
             write_rendered(replacement.as_ref(), &file.text, &self.secrets)
                 .and_then(|()| date_after(replacement.as_ref(), &path))
                 .and_then(|()| fs::rename(&replacement, &path))
-                .map_err(|error| format!("writing {}: {error}", path.display()))?;
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         Ok(())
     }
@@ -121,26 +122,19 @@ impl Ready {
     /// Runs a command on the machine, or in the gateway's container if it has one.
     fn run(&self, words: &[String], process: &Supervised) -> Result<(), String> {
         let (program, arguments) = words.split_first().ok_or("the command is empty")?;
+        let mut local = Command::new(program);
+        local.args(arguments).envs(&self.environment);
         let finished = match process.container() {
             Some(container) => container::run_inside(container, words, ACTION_TIMEOUT),
-            None => command::run(
-                Command::new(program)
-                    .args(arguments)
-                    .envs(&self.environment)
-                    .current_dir(&self.work),
-                ACTION_TIMEOUT,
-            ),
+            None => command::run(local.current_dir(&self.work), ACTION_TIMEOUT),
         };
-        let finished = finished.map_err(|error| format!("{}: {error}", command::display(words)))?;
-        if finished.status.success() {
-            return Ok(());
+        let words = command::display(words);
+        let finished = finished.map_err(|error| format!("{words}: {error}"))?;
+        let (status, output) = (finished.status, last_lines(&finished.output));
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("{words}: {status}\n{output}")),
         }
-        Err(format!(
-            "{}: {}\n{}",
-            command::display(words),
-            finished.status,
-            last_lines(&finished.output)
-        ))
     }
 
     fn is_written(&self, file: &RenderedFile) -> bool {
@@ -161,7 +155,7 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
 fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let is_it = |file: &&RenderedFile| file.path == Path::new(&lines.file);
     let text = files.iter().find(is_it).map(|file| file.text.as_str());
-    let text = text.ok_or_else(|| format!("there are no other lines in {}", lines.file))?;
+    let text = text.ok_or_else(|| format!("{} is not rendered for this action", lines.file))?;
     let socket = work.join(&lines.to);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let response = response(line, &socket).unwrap_or_else(|error| error.to_string());

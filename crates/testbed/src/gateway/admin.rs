@@ -2,8 +2,9 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use gatebench_model::Route;
 use gatebench_model::admin::{Admin, AdminCall, AdminRounds, AdminVerb};
 use gatebench_model::gateway::InputRoute;
 use serde::{Deserialize, Serialize};
@@ -40,13 +41,13 @@ pub struct AdminRequest {
     pub body: Option<String>,
 }
 
-/// The requests for a scenario's rounds, in a working folder.
+/// Renders the requests for a scenario's rounds. `work` is the working folder with the socket.
 pub(crate) fn calls(
     admin: &Admin,
     rounds: &AdminRounds,
     renderer: &Renderer<'_>,
-    work: &std::path::Path,
-    route: impl Fn(&gatebench_model::Route) -> InputRoute,
+    work: &Path,
+    route: impl Fn(&Route) -> InputRoute,
 ) -> Result<AdminCalls, DriverError> {
     let request = |verb: AdminVerb| {
         let route = match verb {
@@ -57,18 +58,18 @@ pub(crate) fn calls(
         let AdminCall { method, path, body } = admin.call(verb);
         let field = format!("admin.{}", verb.as_str());
         let body = body.as_ref().map(|body| of_route.inline(&field, body));
-        Ok((
-            verb,
-            AdminRequest {
-                method: method.clone(),
-                path: of_route.inline(&field, path)?,
-                body: body.transpose()?,
-            },
-        ))
+        let request = AdminRequest {
+            method: method.clone(),
+            path: of_route.inline(&field, path)?,
+            body: body.transpose()?,
+        };
+        Ok::<_, DriverError>((verb, request))
     };
-    let calls: Result<_, DriverError> = AdminVerb::ALL.into_iter().map(request).collect();
     Ok(AdminCalls {
         socket: work.join(&admin.socket),
-        calls: calls?,
+        calls: AdminVerb::ALL
+            .into_iter()
+            .map(request)
+            .collect::<Result<_, _>>()?,
     })
 }

@@ -15,7 +15,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Attached {
     /// The address on which it listens.
     pub addr: SocketAddr,
-    /// Root of its process tree, if CPU and memory can be read.
+    /// The root of its process tree, whose CPU time and memory are read; none if it is unknown.
     pub pid: Option<u32>,
 }
 
@@ -49,21 +49,18 @@ fn resolve(url: &str) -> Result<SocketAddr, String> {
     if authority.contains('/') {
         return Err("the URL must not have a path".into());
     }
-    let with_port = if authority.parse::<SocketAddr>().is_ok()
-        || authority
-            .rsplit_once(':')
-            .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
-    {
-        authority.to_owned()
-    } else {
-        format!("{authority}:80")
+    let port = authority
+        .rsplit_once(':')
+        .map(|(_, port)| port.parse::<u16>());
+    let with_port = match port {
+        Some(Ok(_)) => authority.to_owned(),
+        _ => format!("{authority}:80"),
     };
-    let mut addresses = with_port
-        .to_socket_addrs()
-        .map_err(|error| format!("{with_port}: {error}"))?;
-    addresses
-        .next()
-        .ok_or_else(|| format!("{with_port} has no address"))
+    let addresses = with_port.to_socket_addrs();
+    let first = addresses
+        .map_err(|error| format!("{with_port}: {error}"))?
+        .next();
+    first.ok_or_else(|| format!("{with_port} has no address"))
 }
 
 #[cfg(test)]
@@ -71,15 +68,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_base_urls_are_taken() {
-        assert_eq!(
-            resolve("http://127.0.0.1:8080/"),
-            Ok(SocketAddr::from(([127, 0, 0, 1], 8080)))
-        );
-        assert_eq!(
-            resolve("http://127.0.0.1"),
-            Ok(SocketAddr::from(([127, 0, 0, 1], 80)))
-        );
+    fn only_plain_base_urls_are_accepted() {
+        let at = |port| Ok(SocketAddr::from(([127, 0, 0, 1], port)));
+        assert_eq!(resolve("http://127.0.0.1:8080/"), at(8080));
+        assert_eq!(resolve("http://127.0.0.1"), at(80));
         assert!(resolve("https://127.0.0.1:8080").is_err());
         assert!(resolve("http://127.0.0.1:8080/x").is_err());
     }

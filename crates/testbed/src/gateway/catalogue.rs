@@ -40,13 +40,10 @@ impl Catalogue {
         match names.get(word) {
             Some(Origin::Embedded) => from_embedded(word),
             Some(Origin::Path(path)) => from_path(path),
-            None => {
-                let known = names.into_keys().collect();
-                Err(DriverError::UnknownGateway {
-                    word: word.into(),
-                    known,
-                })
-            }
+            None => Err(DriverError::UnknownGateway {
+                word: word.into(),
+                known: names.into_keys().collect(),
+            }),
         }
     }
 
@@ -70,9 +67,7 @@ impl Catalogue {
             .map(|folder| (folder.path().display().to_string(), Origin::Embedded))
             .collect();
         if let Some(overlay) = &self.overlay {
-            let found = folders_in(overlay)
-                .map_err(DriverError::io(format!("reading {}", overlay.display())))?;
-            names.extend(found);
+            names.extend(folders_in(overlay).map_err(DriverError::at("read", overlay))?);
         }
         Ok(names)
     }
@@ -97,7 +92,7 @@ fn from_path(path: &Path) -> Result<Folder, DriverError> {
     }
     Folder::load(Origin::Path(path.into()), path.into(), |file| {
         fs::read_to_string(path.join(file)).or_else(|error| {
-            // A user's folder may use files of an embedded folder next to it.
+            // A user's folder may refer to embedded folders as if they were next to it.
             let sibling = file.strip_prefix("../").and_then(embedded_text);
             sibling.ok_or_else(|| unreadable(path, file, &error))
         })

@@ -1,4 +1,5 @@
-//! A user's configuration: it must listen on the trial's port and forward to the trial's upstream.
+//! Checks of a user's configuration, which must listen on the trial's port and forward to the
+//! trial's upstream.
 
 use gatebench_model::{GatewayInput, Policy};
 
@@ -23,11 +24,11 @@ pub(crate) fn must_be_wired(
         path: config.path.clone(),
         message: message.to_owned(),
         remedy: format!(
-            "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} there; each trial uses its own ports"
+            "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} there; each trial uses different ports"
         ),
     };
     if !input.listeners.iter().any(|listener| named(listener.port)) {
-        let message = "the configuration does not listen where the load goes";
+        let message = "the configuration does not listen on the address to which the load is sent";
         return Err(unwired(message, "listeners[0]"));
     }
     let mut targets = input
@@ -44,14 +45,11 @@ pub(crate) fn must_be_wired(
 /// Reports whether the text contains the port as a whole number.
 fn names(text: &str, port: u16) -> bool {
     let port = port.to_string();
-    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    text.match_indices(&port).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + port.len()..]);
-        !digit(before.chars().next_back()) && !digit(after.chars().next())
-    })
+    text.split(|c: char| !c.is_ascii_digit())
+        .any(|number| number == port)
 }
 
-/// Reports whether the gateway forwards at least one route instead of responding itself.
+/// Reports whether the gateway forwards the requests of at least one route.
 fn is_proxied(input: &GatewayInput) -> bool {
     let mocked = |policy: &Policy| policy.kind() == "mock";
     let mut routes = input.routes.iter();

@@ -48,7 +48,7 @@ pub struct Folder {
     pub(super) config: Option<OwnConfig>,
 }
 
-/// A user's configuration in a folder.
+/// A user's configuration that replaces a template of a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OwnConfig {
     /// The template that it replaces.
@@ -65,13 +65,13 @@ pub struct ConfigText<'c> {
     pub text: String,
     /// The name of the rendered file that it replaces [default: the first one].
     pub replaces: &'c str,
-    /// Additional environment variables for the gateway.
+    /// Additional environment variables of the gateway.
     pub environment: BTreeMap<String, String>,
 }
 
 impl Folder {
-    /// Assembles a folder. `root` is the prefix of its files' paths, and `read` returns the text of
-    /// a file.
+    /// Assembles a folder. `root` is the prefix of the paths of its files; `read` returns the text
+    /// of a file.
     pub(crate) fn load(
         origin: Origin,
         root: PathBuf,
@@ -153,8 +153,8 @@ impl Folder {
         }
     }
 
-    /// Returns a warning if the folder was not tested with this version. A user's folder that names
-    /// no tested versions gets none.
+    /// Returns a warning if the folder was not tested with this version. There is none for a user's
+    /// folder that names no tested versions.
     pub fn unproven(&self, version: &str) -> Option<String> {
         let (name, proven) = (&self.spec.gateway, self.spec.proven());
         let own = self.spec.binary.names.iter().any(|it| it == OWN_NAME);
@@ -177,8 +177,8 @@ impl Folder {
         (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
     }
 
-    /// Returns the folder with a user's configuration instead of the file of the same name, or
-    /// instead of the first rendered file. The configuration is a template like those of the
+    /// Returns the folder with a user's configuration in place of the file of the same name, or
+    /// otherwise of the first rendered file. The configuration is a template like those of the
     /// folder.
     ///
     /// # Errors
@@ -213,13 +213,12 @@ impl Folder {
         let named = files
             .iter()
             .find(|file| Path::new(file.to()).file_name() == Some(config.replaces.as_ref()));
-        let Some(file) = named.or(files.first()) else {
-            return Err(DriverError::BadConfig {
-                path: path.into(),
-                message: format!("{} is started without a configuration", self.spec.gateway),
-                remedy: "omit --config".into(),
-            });
-        };
+        let file = named.or(files.first());
+        let file = file.ok_or_else(|| DriverError::BadConfig {
+            path: path.into(),
+            message: format!("{} is started without a configuration", self.spec.gateway),
+            remedy: "omit --config".into(),
+        })?;
         let template = file.template.clone();
         self.templates.insert(template.clone(), config.text);
         self.spec.environment.extend(config.environment);
@@ -239,13 +238,12 @@ impl Folder {
     pub(super) fn own_file(&self) -> Option<PathBuf> {
         let template = &self.config.as_ref()?.template;
         let mut files = self.spec.files.iter();
-        files
-            .find(|file| file.template == *template)
-            .map(|file| PathBuf::from(file.to()))
+        let file = files.find(|file| file.template == *template)?;
+        Some(PathBuf::from(file.to()))
     }
 
-    /// Reports whether `gatebench install` can install it from a package registry, without the
-    /// user's consent to another source of packages.
+    /// Reports whether `gatebench install` can install it from a package registry, which does not
+    /// require the user's consent.
     pub fn can_be_installed(&self) -> bool {
         let install = &self.spec.install;
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
@@ -257,30 +255,30 @@ impl Folder {
         if install.pypi.is_some() || install.maven.is_some() {
             return format!("gatebench install {name}");
         }
+        let other = install.other.as_ref();
         if install.apt.is_empty() {
             let on_path = || format!("install {name} and put it on PATH");
-            let other = install.other.clone().unwrap_or_else(on_path);
+            let other = other.cloned().unwrap_or_else(on_path);
             return match install.vendor {
                 Some(_) => format!("gatebench install {name} prints its makers' steps; or {other}"),
                 None => other,
             };
         }
         let packages = install.apt.join(" ");
-        let other = install.other.as_ref().map(|other| format!("; or {other}"));
+        let other = other.map_or(String::new(), |other| format!("; or {other}"));
         format!(
-            "gatebench install {name}, or install it yourself: apt-get install {packages}{}",
-            other.unwrap_or_default()
+            "gatebench install {name}, or install it yourself: apt-get install {packages}{other}"
         )
     }
 
-    /// Every file of the folder that a run depends on, with its text.
+    /// Returns the names and texts of all files of the folder on which a run depends.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let templates = self.templates.iter();
         std::iter::once((SPEC_FILE, self.spec_text.as_str()))
             .chain(templates.map(|(file, text)| (file.as_str(), text.as_str())))
     }
 
-    /// Returns the names of the templates that templates extend, include or import.
+    /// Returns the names and texts of the templates that other templates extend, include or import.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let named = |name: &String| self.templates.get_key_value(name);
         let parts = self.spec.parts.iter().filter_map(named);
@@ -289,15 +287,13 @@ impl Folder {
 
     /// The text of a template.
     pub(crate) fn template(&self, name: &str) -> Result<&str, DriverError> {
-        self.templates
-            .get(name)
-            .map(String::as_str)
-            .ok_or_else(|| DriverError::BadFolder {
-                path: self.file_path(Path::new(name)),
-                line: None,
-                message: "there is no such template".into(),
-                remedy: "correct `files` in gateway.yaml".into(),
-            })
+        let text = self.templates.get(name).map(String::as_str);
+        text.ok_or_else(|| DriverError::BadFolder {
+            path: self.file_path(Path::new(name)),
+            line: None,
+            message: "there is no such template".into(),
+            remedy: "correct `files` in gateway.yaml".into(),
+        })
     }
 
     /// The path of a file of the folder, as a user names it.

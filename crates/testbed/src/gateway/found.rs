@@ -16,7 +16,7 @@ pub struct FoundGateway {
     pub folder: Folder,
     /// Its program in the requested version.
     pub binary: FoundBinary,
-    /// How it is held to its limits.
+    /// The means that hold it to its limits.
     pub limiter: Limiter,
 }
 
@@ -29,15 +29,14 @@ impl FoundGateway {
     ) -> Result<Self, DriverError> {
         let binary = folder.find_binary_of(setup.version.as_deref(), launcher)?;
         let limiter = match &binary.image {
-            Some(_) => Limiter::of_container(setup.limits),
-            None => Limiter::of_process(setup.limits, setup.cores).map_err(|why| {
-                DriverError::Limits {
-                    gateway: folder.spec.gateway.clone(),
-                    limits: setup.limits.to_string(),
-                    why: why.to_string(),
-                }
-            })?,
+            Some(_) => Ok(Limiter::of_container(setup.limits)),
+            None => Limiter::of_process(setup.limits, setup.cores),
         };
+        let limiter = limiter.map_err(|why| DriverError::Limits {
+            gateway: folder.spec.gateway.clone(),
+            limits: setup.limits.to_string(),
+            why: why.to_string(),
+        })?;
         Ok(Self {
             folder,
             binary,

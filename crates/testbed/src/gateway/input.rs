@@ -12,15 +12,15 @@ use gatebench_model::{Route, Scenario};
 
 use crate::wire::SERVER_NAME;
 
-/// The number of idle connections to the upstream that every gateway must keep, unless the load
-/// needs more.
+/// The number of idle connections to the upstream that every gateway must keep, unless a load opens
+/// more connections.
 pub(crate) const UPSTREAM_KEEPALIVE: u32 = 64;
 
 /// The name of a scenario's upstream, or the prefix of the names if there are several.
 const ORIGIN: &str = "origin";
 
-/// The trial's certificate in the working folder, in PEM, for a scenario with TLS. It is
-/// self-signed, and written by the caller that starts the gateway.
+/// The trial's self-signed certificate in PEM, in the working folder for a scenario with TLS. The
+/// caller that starts the gateway writes it.
 pub(crate) const CERTIFICATE_FILE: &str = "certificate.pem";
 /// The key of [`CERTIFICATE_FILE`].
 pub(crate) const KEY_FILE: &str = "certificate.pem.key";
@@ -50,8 +50,8 @@ pub struct Wiring<'a> {
     pub weights: usize,
 }
 
-/// The input for a scenario: routes with the longest prefix first, its own upstreams before further
-/// ones, one listener.
+/// The input for a scenario: the routes with the longest prefix first, the scenario's own upstreams
+/// before further ones, and one listener.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let weights = scenario.weights.get(wiring.weights);
@@ -116,16 +116,14 @@ pub(super) fn prefix_of(program: &Path) -> &Path {
 
 /// The input for a scenario after its change, which has different routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
+    let names = upstream_names(scenario.upstreams);
     GatewayInput {
-        routes: input_routes(
-            &scenario.changed().routes,
-            &upstream_names(scenario.upstreams),
-        ),
+        routes: input_routes(&scenario.changed().routes, &names),
         ..input_for(scenario, wiring)
     }
 }
 
-/// Routes with the longest prefix first; each gets the next upstream in turn.
+/// The routes with the longest prefix first. They are assigned to the upstreams in turn.
 fn input_routes<'a>(
     routes: impl IntoIterator<Item = &'a Route>,
     upstreams: &[String],
@@ -142,13 +140,11 @@ fn input_routes<'a>(
 fn upstream_names(count: u32) -> Vec<String> {
     match count {
         0 | 1 => vec![ORIGIN.into()],
-        count => (1..=count)
-            .map(|number| format!("{ORIGIN}-{number}"))
-            .collect(),
+        count => (1..=count).map(|it| format!("{ORIGIN}-{it}")).collect(),
     }
 }
 
-/// A route that leads to the scenario's own upstream.
+/// The input for a route that leads to the scenario's own upstream.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
     input_route(route, 0, &names[0])

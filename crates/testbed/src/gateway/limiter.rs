@@ -14,8 +14,8 @@ use crate::system::limit::{Amount, Limit, LimitError};
 pub enum Limiter {
     /// It has no limits.
     Unlimited,
-    /// Cores: it has as many cores as CPUs, because no control group can be created for this
-    /// reason.
+    /// Its cores: their number is the CPU limit. Contains the reason why no control group can be
+    /// created.
     Cores(String),
     /// Control groups.
     Groups(Vec<Limit>),
@@ -33,7 +33,7 @@ impl Limiter {
         let groups = |controller: &str| control_groups(process::id(), controller);
         match Limit::find_all(&amounts(limits), groups) {
             Ok(groups) => Ok(Self::Groups(groups)),
-            Err(why) if cores_do(limits, cores) => Ok(Self::Cores(why.to_string())),
+            Err(why) if cores_suffice(limits, cores) => Ok(Self::Cores(why.to_string())),
             Err(why) => Err(why),
         }
     }
@@ -50,10 +50,10 @@ impl Limiter {
         match self {
             Self::Unlimited => None,
             Self::Cores(_) => Some("cores"),
-            Self::Groups(groups) if groups.first().is_some_and(|it| it.unified) => {
-                Some("cgroup v2")
-            }
-            Self::Groups(_) => Some("cgroup v1"),
+            Self::Groups(groups) => Some(match groups.first().is_some_and(|it| it.unified) {
+                true => "cgroup v2",
+                false => "cgroup v1",
+            }),
             Self::Container(_) => Some("its container"),
         }
     }
@@ -75,13 +75,13 @@ impl Limiter {
     }
 }
 
-/// Reports whether gateways on this machine can be held to a size.
+/// Reports whether gateways on this machine can be held to these limits.
 pub(crate) fn can_hold(limits: Limits) -> bool {
     Limiter::of_process(limits, limits.whole_cpus()).is_ok()
 }
 
-/// Returns the reason why no control group can limit CPU time and memory of a gateway of this
-/// machine; none if one can.
+/// Returns the reason why no control group can limit the CPU time and the memory of a gateway on
+/// this machine; none if a control group can limit them.
 pub fn refusal_of_groups() -> Option<String> {
     let limits = Limits {
         cpu_millis: Some(MILLIS_PER_CPU / 2),
@@ -97,8 +97,8 @@ fn amounts(limits: Limits) -> Vec<Amount> {
     cpu.into_iter().chain(memory).collect()
 }
 
-/// Reports whether this number of cores enforces the limits.
-fn cores_do(limits: Limits, cores: Option<usize>) -> bool {
+/// Reports whether this number of cores alone enforces the limits.
+fn cores_suffice(limits: Limits, cores: Option<usize>) -> bool {
     let whole = |millis: u32| millis.is_multiple_of(MILLIS_PER_CPU);
     limits.cpu_millis.is_some_and(whole)
         && limits.memory_bytes.is_none()
@@ -110,19 +110,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cores_stand_in_for_whole_cpus_only() {
-        let does = |cpu_millis, memory_bytes, cores| {
+    fn cores_replace_only_limits_of_whole_cpus() {
+        for (cpu_millis, memory_bytes, cores, expected) in [
+            (Some(2_000), None, Some(2), true),
+            (Some(500), None, Some(1), false),
+            // More cores than CPUs.
+            (Some(1_000), None, Some(2), false),
+            (Some(1_000), None, None, false),
+            (Some(1_000), Some(1 << 20), Some(1), false),
+            (None, Some(1 << 20), None, false),
+        ] {
             let limits = Limits {
                 cpu_millis,
                 memory_bytes,
             };
-            cores_do(limits, cores)
-        };
-        assert!(does(Some(2_000), None, Some(2)));
-        assert!(!does(Some(500), None, Some(1)));
-        assert!(!does(Some(1_000), None, Some(2)), "more cores than CPUs");
-        assert!(!does(Some(1_000), None, None));
-        assert!(!does(Some(1_000), Some(1 << 20), Some(1)));
-        assert!(!does(None, Some(1 << 20), None));
+            assert_eq!(
+                cores_suffice(limits, cores),
+                expected,
+                "{limits:?} {cores:?}"
+            );
+        }
     }
 }

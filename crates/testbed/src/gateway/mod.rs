@@ -1,7 +1,7 @@
 //! Finds, renders, starts, changes and ends a gateway according to its folder.
 //!
-//! This module names no gateway, sends no load and judges no result. It sends requests only to find
-//! out whether a gateway is ready.
+//! This module names no gateway, sends no load and judges no result. It sends requests only to
+//! check whether a gateway is ready.
 
 mod action;
 mod admin;

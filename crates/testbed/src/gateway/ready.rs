@@ -1,6 +1,6 @@
 //! Waits until a gateway is ready: the listener on its port belongs to the started processes, and
-//! it responds to a request, with 200 if the folder names a path. A caller that expects another
-//! response sends its own request instead.
+//! the gateway responds to a request, with 200 if the folder names a path. A caller may send its
+//! own request instead.
 
 use std::fmt;
 use std::io;
@@ -20,10 +20,10 @@ use crate::wire::{Wire, fatal_line};
 /// The timeout of one request; a longer timeout covers the whole start.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a ready gateway may take until it handles signals.
+/// The time that a ready gateway may take until it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Interval of the requests to a ready gateway until it has settled.
+/// The interval of requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Sends the caller's own request to the gateway. Returns the reason why the response is not the
@@ -65,18 +65,18 @@ impl fmt::Display for Seen {
 
 /// The result of waiting.
 pub(crate) enum Outcome {
-    /// It has responded without a failure since the first time. The second is the start of the last
-    /// unsuccessful observation, if there was one.
+    /// The gateway is ready. Contains the time since which every observation was successful, and
+    /// the start of the last unsuccessful observation, if there was one.
     Ready(Instant, Option<Instant>),
     /// The port belongs to another process.
     Clash,
     /// The process ended first.
     Ended(Exit),
-    /// The timeout expired, or the gateway hangs and wrote the reason; contains its last state.
+    /// The timeout expired, or the gateway hangs and wrote a fatal line. Contains its last state.
     TimedOut(Seen),
 }
 
-/// Waits until the process responds on the address and has settled, until it ends, or until the
+/// Waits until the process responds at the address and has settled, until it ends, or until the
 /// timeout. With an `opening`, the process is ready at the first response that the opening accepts,
 /// and does not have to settle.
 pub(crate) fn wait_for(
@@ -97,11 +97,9 @@ pub(crate) fn wait_for(
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit_status() {
             // If another process uses the port, that is why the gateway ended.
-            let clash = !processes::listeners(wire.address).is_empty();
-            return Some(if clash {
-                Outcome::Clash
-            } else {
-                Outcome::Ended(exit)
+            return Some(match processes::listeners(wire.address).is_empty() {
+                true => Outcome::Ended(exit),
+                false => Outcome::Clash,
             });
         }
         let began = Instant::now();
@@ -130,19 +128,13 @@ pub(crate) fn wait_for(
 }
 
 /// Waits until the gateway handles the signals of its actions. A response does not prove this,
-/// because workers respond while their master is still starting. HAProxy's master executes its
-/// program again after it has started the worker. Meanwhile it ignores SIGHUP for a moment, and the
-/// kernel discards a pending one. If the gateway takes too long, sending the signal fails with an
-/// error.
+/// because workers respond while their master is still starting. For example, HAProxy's master
+/// executes its program again after it has started the worker. It then ignores SIGHUP for a moment,
+/// and the kernel discards a pending one. If the gateway takes too long, sending the signal fails
+/// with an error.
 pub(crate) fn wait_for_signal_handlers(process: &Supervised, signals: &[Signal]) {
-    let handled = || {
-        let awaits = |main| {
-            signals
-                .iter()
-                .all(|signal| processes::awaits(main, *signal))
-        };
-        process.main_pid().is_none_or(awaits).then_some(())
-    };
+    let awaits_all = |main| signals.iter().all(|it| processes::awaits(main, *it));
+    let handled = || process.main_pid().is_none_or(awaits_all).then_some(());
     wait_until(Instant::now() + HANDLERS_TIMEOUT, handled);
 }
 
@@ -154,14 +146,14 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
     }
     let ours = processes::sockets_of(&processes::tree(root));
     // With SO_REUSEPORT two programs may share a port: all listeners must belong to the gateway.
-    if !listeners.iter().all(|inode| ours.contains_key(inode)) {
+    if !listeners.is_subset(&ours) {
         return Seen::Foreign;
     }
     ask()
 }
 
-/// Sends the request that the folder names. Even the last request before the deadline has its full
-/// timeout, because a shorter one would make any gateway seem to hang.
+/// Sends the request that the folder names. Even the last request before the deadline has the full
+/// timeout, because with a shorter one any gateway would seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

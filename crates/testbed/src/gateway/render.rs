@@ -61,28 +61,38 @@ impl<'a> Renderer<'a> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_syntax(syntax());
-        // Templates quote by filters, because the correct quoting depends on the gateway and not on
-        // the file's name.
+        // Templates quote with filters, because the correct quoting depends on the gateway and not
+        // on the file's name.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         quote::add_filters(&mut environment);
         credential::add_filters(&mut environment);
         environment.add_filter("json", json::json);
-        // Without this, errors do not contain the position in the line.
+        // Otherwise errors do not contain the position in the line.
         environment.set_debug(true);
         for (name, text) in folder.parts() {
-            environment
-                .add_template(name, text)
-                .map_err(|error| wrong_part(folder, name, text, &error))?;
+            environment.add_template(name, text).map_err(|error| {
+                let path = folder.file_path(Path::new(name));
+                Fault::of(&error, text).at(path, error.line())
+            })?;
         }
         let misses = Misses::default();
-        let context = serde_json::to_value(input)
-            .map_err(|error| DriverError::io("describing the input")(error.into()))?;
+        let context = with_all_policy_keys(json_of(input)?);
         Ok(Self {
             folder,
             environment,
-            context: level::value(with_all_policy_keys(context), &misses),
+            context: level::value(context, &misses),
             misses,
         })
+    }
+
+    /// Returns the renderer with another context.
+    fn with(&self, context: Value) -> Self {
+        Self {
+            folder: self.folder,
+            environment: self.environment.clone(),
+            context,
+            misses: self.misses.clone(),
+        }
     }
 
     fn file(&self, template: &str, to: String) -> Result<RenderedFile, DriverError> {
@@ -103,29 +113,17 @@ impl<'a> Renderer<'a> {
         let routes = self.context.get_attr("all_routes");
         let all = routes.and_then(|routes| quote::settings_of(&routes, kind));
         let all = all.map_err(|error| self.fault(&error, "").at(self.spec_path(), error.line()))?;
-        let made = all.into_iter().zip(1..).map(|(settings, number)| {
-            let one = Self {
-                folder: self.folder,
-                environment: self.environment.clone(),
-                context: context! { settings, number, ..self.context.clone() },
-                misses: self.misses.clone(),
-            };
+        let files = all.into_iter().zip(1..).map(|(settings, number)| {
+            let one = self.with(context! { settings, number, ..self.context.clone() });
             one.file(&file.template, one.inline("files", file.to())?)
         });
-        made.collect()
+        files.collect()
     }
 
     /// Returns the renderer with one more name, `route`.
     pub(crate) fn with_route(&self, route: &InputRoute) -> Result<Self, DriverError> {
-        let route = serde_json::to_value(route)
-            .map_err(|error| DriverError::io("describing a route")(error.into()))?;
-        let route = level::value(route, &self.misses);
-        Ok(Self {
-            folder: self.folder,
-            environment: self.environment.clone(),
-            context: context! { route, ..self.context.clone() },
-            misses: self.misses.clone(),
-        })
+        let route = level::value(json_of(route)?, &self.misses);
+        Ok(self.with(context! { route, ..self.context.clone() }))
     }
 
     fn spec_path(&self) -> PathBuf {
@@ -139,14 +137,11 @@ impl<'a> Renderer<'a> {
             .map_err(|error| {
                 let error = innermost(&error);
                 // The mistake may be in a file that the template extends or includes.
-                let part = self
-                    .folder
-                    .parts()
-                    .find(|(part, _)| error.name() == Some(part));
+                let mut parts = self.folder.parts();
+                let part = parts.find(|(part, _)| error.name() == Some(part));
                 let (name, source) = part.unwrap_or((name, source));
-                let fault = self.fault(error, source);
                 let path = self.folder.file_path(Path::new(name));
-                fault.at(path, error.line())
+                self.fault(error, source).at(path, error.line())
             })
     }
 
@@ -175,24 +170,19 @@ impl<'a> Renderer<'a> {
             })
     }
 
-    /// Returns the message of an error, with the unknown name if there is one.
+    /// Describes an error, with the unknown name if there is one.
     fn fault(&self, error: &minijinja::Error, source: &str) -> Fault {
-        let line = error.line().and_then(|line| source.lines().nth(line - 1));
-        let place = line.map_or(String::new(), |line| format!(", in `{}`", line.trim()));
-        let undefined = error.kind() == ErrorKind::UndefinedError;
+        let is_undefined = error.kind() == ErrorKind::UndefinedError;
         let expression = error.range().and_then(|range| source.get(range));
-        let miss = self.misses.take().filter(|miss| {
-            undefined
-                && expression
-                    .or(line)
-                    .is_none_or(|text| text.contains(&miss.name))
-        });
+        let text = expression.or_else(|| line_of(error, source));
+        let miss = self
+            .misses
+            .take()
+            .filter(|miss| is_undefined && text.is_none_or(|text| text.contains(&miss.name)));
         let Some(miss) = miss else {
-            return Fault {
-                message: format!("{}{place}", describe(error)),
-                remedy: "correct the file at that place".into(),
-            };
+            return Fault::of(error, source);
         };
+        let place = place_of(error, source);
         let known = || miss.known.iter().map(String::as_str);
         let meant = nearest(&miss.name, known())
             .map_or(String::new(), |name| format!("did you mean `{name}`? "));
@@ -216,6 +206,14 @@ struct Fault {
 }
 
 impl Fault {
+    fn of(error: &minijinja::Error, source: &str) -> Self {
+        let detail = error.detail().map_or(String::new(), |it| format!(": {it}"));
+        Self {
+            message: format!("{}{detail}{}", error.kind(), place_of(error, source)),
+            remedy: "correct the file at that place".into(),
+        }
+    }
+
     fn at(self, path: PathBuf, line: Option<usize>) -> DriverError {
         DriverError::BadFolder {
             path,
@@ -226,17 +224,22 @@ impl Fault {
     }
 }
 
-fn wrong_part(folder: &Folder, name: &str, text: &str, error: &minijinja::Error) -> DriverError {
-    let line = error.line().and_then(|line| text.lines().nth(line - 1));
-    let place = line.map_or(String::new(), |line| format!(", in `{}`", line.trim()));
-    let fault = Fault {
-        message: format!("{}{place}", describe(error)),
-        remedy: "correct the file at that place".into(),
-    };
-    fault.at(folder.file_path(Path::new(name)), error.line())
+/// The line of an error in its file.
+fn line_of<'s>(error: &minijinja::Error, source: &'s str) -> Option<&'s str> {
+    source.lines().nth(error.line()?.checked_sub(1)?)
 }
 
-/// A line that contains only a block tag leaves no line in the output.
+fn place_of(error: &minijinja::Error, source: &str) -> String {
+    let line = line_of(error, source);
+    line.map_or(String::new(), |line| format!(", in `{}`", line.trim()))
+}
+
+fn json_of(input: &impl Serialize) -> Result<Json, DriverError> {
+    serde_json::to_value(input)
+        .map_err(|error| DriverError::io("convert the input to JSON")(error.into()))
+}
+
+/// The default syntax, except that a line with only a block tag leaves no line in the output.
 fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder()
         .trim_blocks(true)
@@ -246,13 +249,8 @@ fn syntax() -> SyntaxConfig {
         .expect("the delimiters are the default ones")
 }
 
-fn describe(error: &minijinja::Error) -> String {
-    let detail = error.detail().map(|detail| format!(": {detail}"));
-    format!("{}{}", error.kind(), detail.unwrap_or_default())
-}
-
-/// In templates, a policy is a map with a key for every kind, of which only one has a value. So `{%
-/// if policy.api_key %}` works, and a misspelt kind is an error.
+/// Gives each policy a key for every kind; only one of them has a value. In templates, `{% if
+/// policy.api_key %}` then works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
     for name in ["routes", "all_routes"] {
         let routes = input.get_mut(name).and_then(Json::as_array_mut);

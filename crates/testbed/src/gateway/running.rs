@@ -29,17 +29,17 @@ pub struct Started {
     pub address: SocketAddr,
     /// The address of its metrics, if it serves any.
     pub metrics: Option<SocketAddr>,
-    /// The time from its start to its first response, without the check before the start and the
-    /// time to settle.
+    /// The time from its start to its first response. The check before the start and the time to
+    /// settle are not included.
     pub ready_after: Duration,
-    /// The time from its start to the last observation that it was not ready; the true value of
-    /// `ready_after` lies between the two.
+    /// The time from its start to the last observation that it was not ready. It became ready
+    /// between this time and `ready_after`.
     pub not_ready_before: Duration,
     /// The commands that ran: check, start.
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
-    /// The scenario's calls to its admin interface.
+    /// The scenario's requests to its admin interface.
     pub admin: Option<AdminCalls>,
 }
 

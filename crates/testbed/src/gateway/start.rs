@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use super::action;
 use super::admin::{self, AdminCalls};
 use super::config;
-use super::folder::Folder;
+use super::folder::{Folder, SPEC_FILE};
 use super::found::FoundGateway;
 use super::input::{
     CERTIFICATE_FILE, UPSTREAM_KEEPALIVE, Wiring, changed_input_for, input_for, route_of,
@@ -26,29 +26,26 @@ use super::render::{RenderedFile, Renderer, render};
 use super::running::{LocalGateway, Started};
 use crate::container::ContainerSpec;
 use crate::error::DriverError;
-use crate::process::{Launcher, Orders, Supervised, signal_from_name};
+use crate::process::{Launcher, NOFILE, Orders, Supervised, signal_from_name};
 use crate::system::command::{self, wait_until};
 use crate::system::exit::Exit;
 use crate::system::limit::Amount;
 use crate::system::private::{write_private, write_rendered};
 use crate::wire::Wire;
 
-/// The number of attempts to start on a free port. Another process may take the port before the
-/// gateway does, but hardly this often in a row.
+/// The number of attempts to start on a free port. Another process may take the port first, but
+/// hardly this many times in a row.
 pub(crate) const PORT_ATTEMPTS: usize = 5;
 
-/// The timeout of a check. A runtime that warms up takes a long time on a busy machine, and so does
-/// a configuration with ten thousand consumers.
+/// The timeout of a check. On a busy machine, a runtime that warms up takes long, and so does a
+/// configuration with ten thousand consumers.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The stop timeout of a check, which has no requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The limit of a gateway's open descriptors, unless the machine's hard limit is lower.
-const NOFILE: u64 = 65_536;
-
-/// The ports in a rehearsal, on which no process listens: the gateway's, the upstream's, and that
-/// of Redis. They are unusual, so a configuration does not contain them by accident.
+/// The ports of the gateway, the upstream and Redis in a rehearsal. No process listens on them.
+/// They are unusual, so a configuration does not contain them by accident.
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
@@ -69,8 +66,8 @@ pub struct GatewayStart<'a> {
     pub gateway: &'a FoundGateway,
     /// The scenario that it serves.
     pub scenario: &'a Scenario,
-    /// Its working folder, which is created if it does not exist. For a scenario with TLS it
-    /// contains the trial's certificate.
+    /// Its working folder, which is created if it does not exist. For a scenario with TLS, the
+    /// folder contains the trial's certificate.
     pub work: &'a Path,
     /// The cores on which it runs, with one worker for each.
     pub cores: &'a [usize],
@@ -82,7 +79,7 @@ pub struct GatewayStart<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The largest number of connections that a load opens.
     pub connections: u32,
-    /// On which port it listens.
+    /// The choice of its port.
     pub ports: Ports,
     /// The supervising program.
     pub launcher: &'a Launcher,
@@ -126,12 +123,8 @@ impl GatewayStart<'_> {
     /// that ends or hangs before it is ready, or ports that other processes use.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
-        fs::create_dir_all(self.work)
-            .map_err(DriverError::io(format!("making {}", self.work.display())))?;
-        let work = self
-            .work
-            .canonicalize()
-            .map_err(DriverError::io(format!("opening {}", self.work.display())))?;
+        let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());
+        let work = work.map_err(DriverError::at("create", self.work))?;
         let mut tried = Vec::new();
         while let Some(port) = self.next_port(&tried)? {
             match self.attempt(&work, port, opening)? {
@@ -142,7 +135,6 @@ impl GatewayStart<'_> {
         Err(DriverError::PortTaken { ports: tried })
     }
 
-    /// The gateway's folder.
     fn folder(&self) -> &Folder {
         &self.gateway.folder
     }
@@ -163,39 +155,41 @@ impl GatewayStart<'_> {
         opening: Option<Opening<'_>>,
     ) -> Result<Option<LocalGateway>, DriverError> {
         let prepared = self.prepare(work, SocketAddr::from((self.listen, port)))?;
-        let wire = self.wire(work, prepared.addr)?;
+        let wire = self.wire(work, prepared.started.address)?;
         prepared.write_files(work)?;
         self.check(work, &prepared)?;
         let spec = &self.folder().spec;
         let started = Instant::now();
         let mut process = self.spawn(work, &prepared)?;
+        let gateway = spec.gateway.clone();
         match ready::wait_for(&mut process, &wire, &spec.ready, opening) {
             Outcome::Ready(since, unready_at) => {
-                let ready_after = since.duration_since(started);
-                let not_before = unready_at.map_or(Duration::ZERO, |it| it.duration_since(started));
                 if opening.is_none() {
                     ready::wait_for_signal_handlers(&process, &action::signals(&prepared.actions));
                 }
-                Ok(Some(prepared.into_gateway(
+                let since_start = |at: Instant| at.duration_since(started);
+                Ok(Some(LocalGateway {
                     process,
-                    not_before,
-                    ready_after,
-                )))
+                    gateway,
+                    actions: prepared.actions,
+                    started: Started {
+                        ready_after: since_start(since),
+                        not_ready_before: unready_at.map_or(Duration::ZERO, since_start),
+                        ..prepared.started
+                    },
+                }))
             }
             Outcome::Clash => Ok(None),
-            Outcome::Ended(exit) => {
-                let gateway = spec.gateway.clone();
-                if let Some(message) = process.supervisors_complaint() {
-                    return Err(DriverError::Supervisor { gateway, message });
-                }
-                Err(DriverError::EndedAtStart {
+            Outcome::Ended(exit) => Err(match process.supervisors_complaint() {
+                Some(message) => DriverError::Supervisor { gateway, message },
+                None => DriverError::EndedAtStart {
                     gateway,
                     exit,
                     stderr: process.stderr_tail(),
-                })
-            }
+                },
+            }),
             Outcome::TimedOut(seen) => Err(DriverError::NotReady {
-                gateway: spec.gateway.clone(),
+                gateway,
                 waited: started.elapsed(),
                 state: seen.to_string(),
                 stderr: process.stderr_tail(),
@@ -203,7 +197,7 @@ impl GatewayStart<'_> {
         }
     }
 
-    /// The address on which it will listen, with the certificate for TLS.
+    /// The address on which the gateway will listen, with the certificate for TLS.
     fn wire(&self, work: &Path, address: SocketAddr) -> Result<Wire, DriverError> {
         let has_tls = self.scenario.transport.tls;
         let certificate = has_tls.then(|| Pem::read(&work.join(CERTIFICATE_FILE)));
@@ -227,13 +221,6 @@ impl GatewayStart<'_> {
         let input = input_for(self.scenario, &wiring);
         let spec = &self.folder().spec;
         let renderer = Renderer::new(self.folder(), &input)?;
-        let later = match self.scenario.later {
-            Some(_) => vec![render(
-                self.folder(),
-                &changed_input_for(self.scenario, &wiring),
-            )?],
-            None => Vec::new(),
-        };
         let environment = renderer.variables()?;
         let secrets = Arc::new(self.scenario.secrets());
         let action = |(name, action): (&str, &Action)| {
@@ -242,7 +229,10 @@ impl GatewayStart<'_> {
                 Action::Signal(_) | Action::Watched(_) | Action::Send(_) => action.clone(),
             };
             let files = match name {
-                CONFIGURE => later.clone(),
+                CONFIGURE if self.scenario.later.is_some() => {
+                    let changed = changed_input_for(self.scenario, &wiring);
+                    vec![render(self.folder(), &changed)?]
+                }
                 WEIGHTS => self.weighed(&wiring)?,
                 _ => Vec::new(),
             };
@@ -257,24 +247,29 @@ impl GatewayStart<'_> {
                 done: 0,
             })
         };
-        let files = render(self.folder(), &input)?;
-        config::must_be_wired(self.folder(), &files, &input)?;
+        let rendered = render(self.folder(), &input)?;
+        config::must_be_wired(self.folder(), &rendered, &input)?;
+        let actions = spec.all_actions().into_iter().map(action);
+        let actions = actions.collect::<Result<_, DriverError>>()?;
+        let check = renderer.words("check", &spec.check)?;
+        let start = renderer.words("start", &spec.start)?;
+        let commands = [check.clone(), start.clone()].into_iter();
         Ok(Prepared {
-            gateway: spec.gateway.clone(),
-            addr,
-            metrics,
-            files,
             own_config: self.folder().own_file(),
-            check: renderer.words("check", &spec.check)?,
-            start: renderer.words("start", &spec.start)?,
-            actions: spec
-                .all_actions()
-                .into_iter()
-                .map(action)
-                .collect::<Result<_, DriverError>>()?,
+            check,
+            start,
+            actions,
             environment,
             secrets: Arc::clone(&secrets),
-            admin: self.admin_calls(&renderer, work)?,
+            started: Started {
+                address: addr,
+                metrics,
+                ready_after: Duration::ZERO,
+                not_ready_before: Duration::ZERO,
+                commands: commands.filter(|command| !command.is_empty()).collect(),
+                rendered,
+                admin: self.admin_calls(&renderer, work)?,
+            },
         })
     }
 
@@ -284,32 +279,27 @@ impl GatewayStart<'_> {
         renderer: &Renderer<'_>,
         work: &Path,
     ) -> Result<Option<AdminCalls>, DriverError> {
-        let both = self
-            .folder()
-            .spec
-            .admin
-            .as_ref()
-            .zip(self.scenario.admin.as_ref());
-        let calls = both.map(|(admin, rounds)| {
-            let route = |route: &_| route_of(self.scenario, route);
-            admin::calls(admin, rounds, renderer, work, route)
-        });
-        calls.transpose()
+        let (Some(admin), Some(rounds)) = (&self.folder().spec.admin, &self.scenario.admin) else {
+            return Ok(None);
+        };
+        let route = |route: &_| route_of(self.scenario, route);
+        admin::calls(admin, rounds, renderer, work, route).map(Some)
     }
 
-    /// Renders the files for each of the scenario's lists of weights, from the second list on; the
-    /// first list comes last.
+    /// Renders the files for each of the scenario's lists of weights, starting with the second list
+    /// and ending with the first.
     fn weighed(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<RenderedFile>>, DriverError> {
         let count = self.scenario.weights.len();
         let order = (1..count).chain((count > 1).then_some(0));
-        let weighed = order.map(|weights| {
-            let wiring = Wiring {
-                weights,
-                ..wiring.clone()
-            };
-            render(self.folder(), &input_for(self.scenario, &wiring))
-        });
-        weighed.collect()
+        order
+            .map(|weights| {
+                let wiring = Wiring {
+                    weights,
+                    ..wiring.clone()
+                };
+                render(self.folder(), &input_for(self.scenario, &wiring))
+            })
+            .collect()
     }
 
     /// Reserves a separate port for the gateway's metrics, if the scenario needs them.
@@ -321,8 +311,8 @@ impl GatewayStart<'_> {
         Ok(Some(SocketAddr::new(self.listen, port)))
     }
 
-    /// Runs the folder's check under a supervisor, because a check that hangs must end with
-    /// gatebench and on Ctrl-C.
+    /// Runs the folder's check under a supervisor, so that a check that hangs ends with gatebench
+    /// and on Ctrl-C.
     fn check(&self, work: &Path, prepared: &Prepared) -> Result<(), DriverError> {
         if prepared.check.is_empty() {
             return Ok(());
@@ -349,42 +339,38 @@ impl GatewayStart<'_> {
         let output = process.output_tail();
         let how = match exit {
             Some(Exit::Code(0)) => return Ok(()),
-            Some(Exit::Code(code)) => {
-                let output = if output.is_empty() {
-                    Exit::Code(code).to_string()
-                } else {
-                    output
-                };
-                return Err(DriverError::Refused {
-                    gateway,
-                    command,
-                    output,
-                });
-            }
-            Some(signal) => signal.to_string(),
+            Some(exit) => exit.to_string(),
             None => format!("no end after {CHECK_TIMEOUT:?}"),
         };
-        Err(DriverError::Unchecked {
-            gateway,
-            command,
-            how,
-            output,
+        Err(match exit {
+            Some(Exit::Code(_)) => DriverError::Refused {
+                gateway,
+                command,
+                output: if output.is_empty() { how } else { output },
+            },
+            _ => DriverError::Unchecked {
+                gateway,
+                command,
+                how,
+                output,
+            },
         })
     }
 
     fn spawn(&self, work: &Path, prepared: &Prepared) -> Result<Supervised, DriverError> {
         let stop = &self.folder().spec.stop;
+        let stop_signal = signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
+            path: self.folder().file_path(Path::new(SPEC_FILE)),
+            line: None,
+            message: format!("stop.signal: there is no signal '{}'", stop.signal),
+            remedy: "write the name of a signal, for example TERM or QUIT".into(),
+        })?;
         let orders = Orders {
             cores: self.cores.to_vec(),
             nofile: Some(NOFILE),
             limits: self.gateway.limiter.groups().to_vec(),
             container: self.container(work, prepared, "gateway", self.gateway.limiter.amounts()),
-            stop_signal: signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
-                path: self.folder().file_path(Path::new("gateway.yaml")),
-                line: None,
-                message: format!("stop.signal: there is no signal '{}'", stop.signal),
-                remedy: "write a signal, for example TERM or QUIT".into(),
-            })?,
+            stop_signal,
             stop_timeout: stop.timeout.0,
             command: prepared.start.iter().map(Into::into).collect(),
         };
@@ -418,9 +404,8 @@ impl GatewayStart<'_> {
         prepared: &Prepared,
         name: &str,
     ) -> Result<Supervised, DriverError> {
-        Supervised::spawn(self.launcher, orders, &prepared.environment, work, name).map_err(
-            DriverError::io(format!("starting the {name} in {}", work.display())),
-        )
+        Supervised::spawn(self.launcher, orders, &prepared.environment, work, name)
+            .map_err(DriverError::at(&format!("start the {name} in"), work))
     }
 }
 
@@ -429,67 +414,36 @@ pub(crate) fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
     TcpListener::bind((address, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
-        .map_err(DriverError::io("looking for a free port"))
+        .map_err(DriverError::io("find a free port"))
 }
 
 /// A gateway that was rendered for one port.
 struct Prepared {
-    gateway: String,
-    addr: SocketAddr,
-    metrics: Option<SocketAddr>,
-    files: Vec<RenderedFile>,
-    /// The user's configuration among the files; gatebench does not know its secrets.
+    /// The user's configuration among the files. It may contain secrets that gatebench does not
+    /// know.
     own_config: Option<PathBuf>,
     check: Vec<String>,
     start: Vec<String>,
     environment: BTreeMap<String, String>,
     secrets: Arc<BTreeSet<String>>,
     actions: Vec<action::Ready>,
-    admin: Option<AdminCalls>,
+    /// The result of the start, without its times.
+    started: Started,
 }
 
 impl Prepared {
     fn write_files(&self, work: &Path) -> Result<(), DriverError> {
-        for file in &self.files {
+        for file in &self.started.rendered {
             let path = work.join(&file.path);
-            let written =
-                path.parent()
-                    .map_or(Ok(()), fs::create_dir_all)
-                    .and_then(|()| match self.own_config.as_ref() == Some(&file.path) {
-                        true => write_private(&path, file.text.as_bytes()),
-                        false => write_rendered(&path, &file.text, &self.secrets),
-                    });
-            written.map_err(DriverError::io(format!("writing {}", path.display())))?;
+            let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+            let is_own = self.own_config.as_ref() == Some(&file.path);
+            let written = folder.and_then(|()| match is_own {
+                true => write_private(&path, file.text.as_bytes()),
+                false => write_rendered(&path, &file.text, &self.secrets),
+            });
+            written.map_err(DriverError::at("write", &path))?;
         }
-        action::date_watched_back(&self.actions, work).map_err(DriverError::io(format!(
-            "dating files in {}",
-            work.display()
-        )))
-    }
-
-    fn into_gateway(
-        self,
-        process: Supervised,
-        not_ready_before: Duration,
-        ready_after: Duration,
-    ) -> LocalGateway {
-        let commands = [self.check, self.start]
-            .into_iter()
-            .filter(|command| !command.is_empty())
-            .collect();
-        LocalGateway {
-            process,
-            gateway: self.gateway,
-            actions: self.actions,
-            started: Started {
-                address: self.addr,
-                metrics: self.metrics,
-                ready_after,
-                not_ready_before,
-                commands,
-                rendered: self.files,
-                admin: self.admin,
-            },
-        }
+        action::date_watched_back(&self.actions, work)
+            .map_err(DriverError::at("set the times of files in", work))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::libraries::Libraries;
-use super::{Home, JavaProgram, Remedies, failed, jdk, run};
+use super::{Home, JavaProgram, failed, jdk, run};
 use crate::error::DriverError;
 use crate::gateway::Folder;
 use crate::system::command::display;
@@ -16,13 +16,10 @@ pub(super) fn program(folder: &Folder) -> Result<Option<JavaProgram>, DriverErro
         return Ok(None);
     };
     let file = |name: &String| Ok((name.clone(), folder.template(name)?.to_owned()));
+    let files: Result<_, DriverError> = project.files.iter().map(file).collect();
     Ok(Some(JavaProgram {
         home: Home::of(folder, &project.version)?,
-        files: project
-            .files
-            .iter()
-            .map(file)
-            .collect::<Result<_, DriverError>>()?,
+        files: files?,
         project: project.clone(),
     }))
 }
@@ -58,58 +55,49 @@ impl JavaProgram {
 
     fn arguments(&self) -> Vec<String> {
         let pom = self.home.folder.join("pom.xml").display().to_string();
-        // Maven then refuses a download that is damaged or has no checksum in the repository.
-        let fixed = [
-            "--batch-mode",
-            "--quiet",
-            "--strict-checksums",
-            "-DskipTests",
-            "--file",
-        ];
-        let words = fixed.into_iter().map(String::from);
+        // With --strict-checksums, Maven refuses a download that is damaged or has no checksum in
+        // the repository.
+        let fixed = "--batch-mode --quiet --strict-checksums -DskipTests --file";
+        let words = fixed.split(' ').map(String::from);
         words.chain([pom, "package".into()]).collect()
     }
 
     pub(super) fn perform(&self) -> Result<(), DriverError> {
+        let gateway = &self.home.gateway;
         let jdk = self.project.java;
-        let jdk = jdk
-            .map(|first| jdk::home_of(&self.home.gateway, first))
-            .transpose()?;
+        let jdk = jdk.map(|first| jdk::home_of(gateway, first)).transpose()?;
         self.home.clear()?;
         for (name, text) in &self.files {
             write(&self.home.folder.join(name), text)?;
         }
-        let by_hand = format!(
+        let if_absent =
+            "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)";
+        let if_failing = format!(
             "correct pom.xml and the other files of install.maven according to the output of Maven; to try again: {}",
             self.maven()
         );
-        let remedies = Remedies {
-            absent: "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)",
-            failing: &by_hand,
-        };
         let mut maven = Command::new("mvn");
         maven.args(self.arguments());
         if let Some(home) = &jdk {
             maven.env("JAVA_HOME", home);
         }
-        run(&self.home.gateway, &mut maven, &remedies)?;
+        run(gateway, &mut maven, if_absent, &if_failing)?;
         let jar = self.home.folder.join(&self.project.jar);
         if !jar.is_file() {
-            return Err(failed(
-                &self.home.gateway,
-                format!("Maven built no {}", self.project.jar),
-                "correct install.maven.jar in gateway.yaml",
-            ));
+            let message = format!("Maven did not build {}", self.project.jar);
+            let remedy = "correct install.maven.jar in gateway.yaml";
+            return Err(failed(gateway, message, remedy));
         }
-        // The launcher is written last. Until then the program is not found, not even through the
-        // link of an earlier installation.
         self.libraries().check()?;
+        // The launcher is written last. Until then the program cannot be found, not even through
+        // the link of an earlier installation.
         let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
         let launcher = self.launcher(&java, &jar)?;
         self.home.link(&launcher)
     }
 
-    /// Writes a program that runs the archive, because Java itself prints only its own version.
+    /// Writes a script that runs the archive and prints the gateway's version, because Java prints
+    /// only its own.
     fn launcher(&self, java: &Path, jar: &Path) -> Result<PathBuf, DriverError> {
         let path = self.home.folder.join(&self.home.name);
         let version = &self.project.version;
@@ -121,16 +109,14 @@ impl JavaProgram {
             self.home.gateway
         );
         write(&path, &text)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(DriverError::io(
-            format!("making {} a program", path.display()),
-        ))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+            .map_err(DriverError::at("set the permissions of", &path))?;
         Ok(path)
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), DriverError> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-    folder
-        .and_then(|()| fs::write(path, text))
-        .map_err(DriverError::io(format!("writing {}", path.display())))
+    let written = folder.and_then(|()| fs::write(path, text));
+    written.map_err(DriverError::at("write", path))
 }

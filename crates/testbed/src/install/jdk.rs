@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::failed;
 use crate::error::DriverError;
+use crate::system::installed::path_folders;
 
 /// The folder in which Linux distributions install JDKs.
 const JVM_FOLDER: &str = "/usr/lib/jvm";
@@ -18,11 +19,10 @@ const JVM_FOLDER: &str = "/usr/lib/jvm";
 /// # Errors
 /// [`DriverError::Install`], with the JDKs that were found, if none is suitable.
 pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError> {
-    let preferred = from_java_home().into_iter().chain(from_path());
-    let found: Vec<Jdk> = preferred
-        .filter_map(|home| Jdk::at(&home))
-        .chain(all_in(Path::new(JVM_FOLDER)))
-        .collect();
+    let java_home = env::var_os("JAVA_HOME").map(PathBuf::from);
+    let preferred = java_home.into_iter().chain(from_path());
+    let preferred = preferred.filter_map(|home| Jdk::at(&home));
+    let found: Vec<Jdk> = preferred.chain(all_in(Path::new(JVM_FOLDER))).collect();
     let suitable = found.iter().find(|jdk| jdk.version >= first);
     suitable.map(|jdk| jdk.home.clone()).ok_or_else(|| {
         failed(
@@ -37,11 +37,11 @@ pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError>
 }
 
 /// A JDK: a Java runtime with its compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Jdk {
-    home: PathBuf,
     /// The major version: 21 for 21.0.3.
     version: u16,
+    home: PathBuf,
 }
 
 impl Jdk {
@@ -56,17 +56,10 @@ impl Jdk {
     }
 }
 
-fn from_java_home() -> Option<PathBuf> {
-    env::var_os("JAVA_HOME").map(PathBuf::from)
-}
-
 /// The home of `javac` on PATH, with links followed.
 fn from_path() -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let compiler = env::split_paths(&path)
-        .map(|folder| folder.join("javac"))
-        .find(|file| file.is_file())?;
-    let compiler = fs::canonicalize(compiler).ok()?;
+    let mut compilers = path_folders().into_iter().map(|it| it.join("javac"));
+    let compiler = compilers.find(|file| file.is_file())?.canonicalize().ok()?;
     Some(compiler.parent()?.parent()?.to_owned())
 }
 
@@ -75,7 +68,7 @@ fn from_path() -> Option<PathBuf> {
 fn all_in(folder: &Path) -> Vec<Jdk> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(&entry.path())).collect();
-    all.sort_by(|one, other| (one.version, &one.home).cmp(&(other.version, &other.home)));
+    all.sort();
     all
 }
 
@@ -109,11 +102,8 @@ mod tests {
         let home = folder.join(name);
         fs::create_dir_all(home.join("bin")).unwrap();
         fs::write(home.join("bin/javac"), "").unwrap();
-        fs::write(
-            home.join("release"),
-            format!("JAVA_VERSION=\"{version}\"\n"),
-        )
-        .unwrap();
+        let release = format!("JAVA_VERSION=\"{version}\"\n");
+        fs::write(home.join("release"), release).unwrap();
     }
 
     #[test]
@@ -126,17 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn those_of_a_folder_come_from_the_oldest_on_and_have_a_compiler() {
+    fn jdks_of_a_folder_have_a_compiler_and_are_sorted_from_the_oldest() {
         let folder = tempfile::tempdir().unwrap();
         put(folder.path(), "b-25", "25.0.1");
         put(folder.path(), "a-9", "9.0.4");
         put(folder.path(), "c-21", "21.0.3");
         fs::create_dir(folder.path().join("only-a-runtime")).unwrap();
-        let versions: Vec<u16> = all_in(folder.path())
-            .iter()
-            .map(|jdk| jdk.version)
-            .collect();
-        assert_eq!(versions, [9, 21, 25]);
+        let versions = all_in(folder.path()).into_iter().map(|jdk| jdk.version);
+        assert!(versions.eq([9, 21, 25]));
     }
 
     #[test]

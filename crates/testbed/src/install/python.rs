@@ -1,9 +1,10 @@
 //! A program in a Python package.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
-use super::{Home, PythonProgram, Remedies, failed, run};
+use super::{Home, PythonProgram, failed, run};
 use crate::error::DriverError;
 use crate::gateway::Folder;
 use crate::system::command::display;
@@ -32,43 +33,31 @@ impl PythonProgram {
     pub(super) fn commands(&self) -> Vec<String> {
         let program = self.home.folder.join(&self.package.program);
         let link = self.home.bin.join(&self.home.name);
-        let words = |words: &[String]| display(words);
-        let folder = self.home.folder.display().to_string();
-        let written = words(&["echo".into(), self.requirements()]);
+        let quoted = |path: &Path| display(&[path.display().to_string()]);
         vec![
-            words(&["mkdir".into(), "-p".into(), folder]),
-            format!("{written} > {}", words(&[self.requirements_file()])),
-            words(&[vec!["python3".to_owned()], self.arguments()].concat()),
-            words(&[
-                "ln".into(),
-                "-s".into(),
-                program.display().to_string(),
-                link.display().to_string(),
-            ]),
+            format!("mkdir -p {}", quoted(&self.home.folder)),
+            format!(
+                "{} > {}",
+                display(&["echo".into(), self.requirements()]),
+                display(&[self.requirements_file()])
+            ),
+            display(&[vec!["python3".to_owned()], self.arguments()].concat()),
+            format!("ln -s {} {}", quoted(&program), quoted(&link)),
         ]
     }
 
     fn arguments(&self) -> Vec<String> {
-        let fixed = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-input",
-            "--no-deps",
-            "--only-binary",
-            ":all:",
-            "--require-hashes",
-        ];
+        let fixed = "-m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+                     --only-binary :all: --require-hashes";
         let target = self.home.folder.display().to_string();
+        let requirements = self.requirements_file();
         let places = [
             "--target".into(),
             target,
             "--requirement".into(),
-            self.requirements_file(),
+            requirements,
         ];
-        fixed.into_iter().map(String::from).chain(places).collect()
+        fixed.split(' ').map(String::from).chain(places).collect()
     }
 
     /// pip accepts required hashes only in a file.
@@ -79,33 +68,26 @@ impl PythonProgram {
 
     fn requirements(&self) -> String {
         let package = &self.package;
-        let hashes = package
-            .sha256
-            .iter()
-            .map(|it| format!(" --hash=sha256:{it}"));
-        let hashes: String = hashes.collect();
+        let hashes = package.sha256.iter();
+        let hashes: String = hashes.map(|it| format!(" --hash=sha256:{it}")).collect();
         format!("{}=={}{hashes}", package.package, package.version)
     }
 
     pub(super) fn perform(&self) -> Result<(), DriverError> {
         self.home.clear()?;
         let file = self.requirements_file();
-        fs::write(&file, self.requirements())
-            .map_err(DriverError::io(format!("writing {file}")))?;
-        let remedies = Remedies {
-            absent: "make this work: python3 -m pip --version (Debian's package is python3-pip)",
-            failing: "make sure that install.pypi in gateway.yaml names a package, a version of it that PyPI has for this machine, \
-                      and the SHA-256 of its wheel, and that this works: python3 -m pip --version (Debian's package is python3-pip)",
-        };
-        let mut pip = Command::new("python3");
-        run(&self.home.gateway, pip.args(self.arguments()), &remedies)?;
+        fs::write(&file, self.requirements()).map_err(DriverError::at("write", file.as_ref()))?;
+        let if_absent =
+            "make this work: python3 -m pip --version (Debian's package is python3-pip)";
+        let if_failing = "make sure that install.pypi in gateway.yaml names a package, a version of it that PyPI has for this machine, \
+                          and the SHA-256 of its wheel, and that this works: python3 -m pip --version (Debian's package is python3-pip)";
+        let (gateway, mut pip) = (&self.home.gateway, Command::new("python3"));
+        run(gateway, pip.args(self.arguments()), if_absent, if_failing)?;
         let program = self.home.folder.join(&self.package.program);
         if !program.is_file() {
-            return Err(failed(
-                &self.home.gateway,
-                format!("the package contains no {}", self.package.program),
-                "correct install.pypi.program in gateway.yaml",
-            ));
+            let message = format!("the package does not contain {}", self.package.program);
+            let remedy = "correct install.pypi.program in gateway.yaml";
+            return Err(failed(gateway, message, remedy));
         }
         self.home.link(&program)
     }

@@ -24,7 +24,7 @@ const KEY_DIGITS: usize = 16;
 /// A commit that was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
-    /// The user's name for it.
+    /// The user's name for the commit.
     pub reference: String,
     /// Its full hash.
     pub commit: String,
@@ -89,11 +89,12 @@ pub enum RevisionError {
 impl Blame for RevisionError {
     fn culprit(&self) -> Culprit {
         match self {
-            Self::NoRepository { folder: path, .. }
-            | Self::NoCommit {
-                repository: path, ..
-            } => Culprit::File {
-                path: path.clone(),
+            Self::NoRepository { folder, .. } => Culprit::File {
+                path: folder.clone(),
+                line: None,
+            },
+            Self::NoCommit { repository, .. } => Culprit::File {
+                path: repository.clone(),
                 line: None,
             },
             Self::NoGit(_) | Self::NoCheckout { .. } | Self::Build { .. } | Self::Place { .. } => {
@@ -107,7 +108,7 @@ impl Blame for RevisionError {
             Self::NoGit(_) => "install it: apt-get install git".into(),
             Self::NoRepository { .. } => "run this command inside the repository".into(),
             Self::NoCommit { .. } => {
-                "name a branch, a tag or a hash that `git rev-parse` knows".into()
+                "name a branch, a tag or a hash that `git rev-parse` accepts".into()
             }
             Self::NoCheckout { .. } => "check the repository: git fsck".into(),
             Self::Build { log, .. } => format!(
@@ -130,8 +131,8 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// Builds for the repository that contains `folder`. `build` is a shell command that runs in
-    /// the root of each commit's clone; without it, nothing is built.
+    /// The builds of the repository that contains `folder`. `build` is a shell command that runs in
+    /// the root of each commit's clone [default: nothing is built].
     ///
     /// # Errors
     /// There is no git, no repository, or no folder for builds.
@@ -170,16 +171,11 @@ impl Builds {
     /// # Errors
     /// The repository has no such commit, or it cannot be checked out or built.
     pub fn revision(&self, reference: &str) -> Result<Revision, RevisionError> {
-        let asked = format!("{reference}^{{commit}}");
+        let object = format!("{reference}^{{commit}}");
+        let options = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
         let found = git(
             &self.repository,
-            [
-                "rev-parse",
-                "--verify",
-                "--quiet",
-                "--end-of-options",
-                &asked,
-            ],
+            options.into_iter().chain([object.as_str()]),
         )?;
         if !found.status.success() {
             return Err(RevisionError::NoCommit {
@@ -203,7 +199,7 @@ impl Builds {
         Ok(revision)
     }
 
-    /// Locks a commit: until the returned file is dropped, no other process builds it.
+    /// Locks a commit. No other process builds it until the returned file is dropped.
     fn hold(&self, revision: &Revision) -> Result<File, RevisionError> {
         self.placed(fs::create_dir_all(&self.place))?;
         let lock = self.place.join(format!("{}.lock", revision.commit));
@@ -213,44 +209,20 @@ impl Builds {
     }
 
     fn check_out(&self, revision: &Revision) -> Result<(), RevisionError> {
-        // An interrupted build may have left some of the files.
+        // An interrupted build may have left some files.
         if revision.folder.exists() {
             self.placed(fs::remove_dir_all(&revision.folder))?;
         }
-        let folder = revision.folder.as_os_str();
-        let clone = [
-            OsStr::new("clone"),
-            OsStr::new("--quiet"),
-            OsStr::new("--no-checkout"),
-            OsStr::new("--shared"),
-            self.repository.as_os_str(),
-            folder,
-        ];
-        let checkout = ["checkout", "--quiet", "--detach", &revision.commit].map(OsStr::new);
-        let submodules =
-            ["submodule", "--quiet", "update", "--init", "--recursive"].map(OsStr::new);
-        self.must(revision, &self.place, &clone)?;
-        self.must(revision, &revision.folder, &checkout)?;
-        if revision.folder.join(".gitmodules").is_file() {
-            self.must(revision, &revision.folder, &submodules)?;
+        let Revision { commit, folder, .. } = revision;
+        let clone = ["clone", "--quiet", "--no-checkout", "--shared"].map(OsStr::new);
+        let paths = [self.repository.as_os_str(), folder.as_os_str()];
+        must_succeed(commit, &self.place, [&clone[..], &paths].concat())?;
+        must_succeed(commit, folder, ["checkout", "--quiet", "--detach", commit])?;
+        if folder.join(".gitmodules").is_file() {
+            let update = ["submodule", "--quiet", "update", "--init", "--recursive"];
+            must_succeed(commit, folder, update)?;
         }
         Ok(())
-    }
-
-    fn must(
-        &self,
-        revision: &Revision,
-        folder: &Path,
-        words: &[&OsStr],
-    ) -> Result<(), RevisionError> {
-        let output = git(folder, words)?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(RevisionError::NoCheckout {
-            commit: revision.commit.clone(),
-            message: said(&output),
-        })
     }
 
     fn build(&self, revision: &Revision) -> Result<(), RevisionError> {
@@ -301,6 +273,22 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
+/// Runs a command of git to check out a commit.
+fn must_succeed<W: AsRef<OsStr>>(
+    commit: &str,
+    folder: &Path,
+    words: impl IntoIterator<Item = W>,
+) -> Result<(), RevisionError> {
+    let output = git(folder, words)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(RevisionError::NoCheckout {
+            commit: commit.to_owned(),
+            message: said(&output),
+        }),
+    }
+}
+
 /// Returns git's error message in one line.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
@@ -322,16 +310,8 @@ mod tests {
         for number in ["1", "2"] {
             fs::write(folder.join("say.sh"), format!("echo {number}\n")).unwrap();
             run(&["add", "say.sh"]);
-            run(&[
-                "-c",
-                "user.name=t",
-                "-c",
-                "user.email=t@example.test",
-                "commit",
-                "--quiet",
-                "-m",
-                number,
-            ]);
+            let author = ["-c", "user.name=t", "-c", "user.email=t@example.test"];
+            run(&[&author[..], &["commit", "--quiet", "-m", number]].concat());
         }
         run(&["tag", "two"]);
     }
@@ -343,11 +323,10 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_built_apart_and_once() {
+    fn each_commit_is_built_once_in_a_separate_folder() {
         with_repository(|repo, place| {
-            let before = git(repo, ["status", "--porcelain", "--ignored"])
-                .unwrap()
-                .stdout;
+            let output = |words: [&str; 3]| git(repo, words).unwrap().stdout;
+            let before = output(["status", "--porcelain", "--ignored"]);
             let command = "sh say.sh > said; echo built >> ../builds";
             let builds = Builds::at(repo, Some(command), place).unwrap();
             let [old, new] = ["HEAD~1", "two"].map(|it| builds.revision(it).unwrap());
@@ -361,13 +340,8 @@ mod tests {
                 counted, "built\nbuilt\n",
                 "the same commit is not built again"
             );
-            let after = git(repo, ["status", "--porcelain", "--ignored"])
-                .unwrap()
-                .stdout;
-            assert_eq!(before, after);
-            let worktrees = git(repo, ["worktree", "list", "--porcelain"])
-                .unwrap()
-                .stdout;
+            assert_eq!(before, output(["status", "--porcelain", "--ignored"]));
+            let worktrees = output(["worktree", "list", "--porcelain"]);
             let worktrees = String::from_utf8(worktrees).unwrap();
             assert_eq!(worktrees.matches("worktree ").count(), 1, "{worktrees}");
         });

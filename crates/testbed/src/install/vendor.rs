@@ -7,7 +7,7 @@ use gatebench_model::gateway::{VendorPackages, VendorSystem};
 use minijinja::{Environment, UndefinedBehavior, context};
 use rustix::process::geteuid;
 
-use super::{Remedies, failed, run};
+use super::{failed, run};
 use crate::error::DriverError;
 use crate::gateway::Folder;
 
@@ -25,7 +25,7 @@ pub struct VendorProgram {
     commands: Vec<String>,
 }
 
-/// The system for which steps are sought.
+/// An operating system.
 struct System {
     id: String,
     version: String,
@@ -34,10 +34,10 @@ struct System {
     name: String,
 }
 
-/// Returns the steps for this system, if the makers have packages at all.
+/// Returns the steps for this system; none if the makers publish no packages.
 ///
 /// # Errors
-/// [`DriverError::Install`] if they have none for this system.
+/// [`DriverError::Install`] if the makers publish no steps for this system.
 pub(super) fn program(folder: &Folder) -> Result<Option<VendorProgram>, DriverError> {
     let Some(packages) = &folder.spec.install.vendor else {
         return Ok(None);
@@ -56,15 +56,22 @@ fn program_on(
         let message = format!("its makers publish no steps for {}", system.name);
         return Err(failed(gateway, message, elsewhere(packages)));
     };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let version = &packages.version;
+    let values = match &system.codename {
+        Some(codename) => context! { version, codename },
+        None => context! { version },
+    };
     let commands = steps.commands.iter();
-    let commands = commands.map(|command| rendered(command, system, packages));
+    let commands = commands.map(|command| environment.render_str(command, &values));
     let commands = commands.collect::<Result<_, _>>().map_err(|error| {
         let message = format!("its steps do not fit {}: {error}", system.name);
         failed(gateway, message, elsewhere(packages))
     })?;
     Ok(VendorProgram {
         gateway: gateway.to_owned(),
-        version: packages.version.clone(),
+        version: version.clone(),
         page: packages.page.clone(),
         system: system.name.clone(),
         commands,
@@ -82,22 +89,8 @@ fn elsewhere(packages: &VendorPackages) -> String {
     )
 }
 
-fn rendered(
-    command: &str,
-    system: &System,
-    packages: &VendorPackages,
-) -> Result<String, minijinja::Error> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let version = &packages.version;
-    match &system.codename {
-        Some(codename) => environment.render_str(command, context! { version, codename }),
-        None => environment.render_str(command, context! { version }),
-    }
-}
-
 impl System {
-    /// Reads the text of os-release(5). A missing value is empty, and no steps are for it.
+    /// Reads the text of os-release(5). A missing value is empty, so no steps match it.
     fn of(release: &str) -> Self {
         let value = |name: &str| {
             let mut lines = release.lines();
@@ -118,7 +111,7 @@ impl System {
         }
     }
 
-    /// Reports whether its version is one of these or a part of one, as 9.4 is of 9.
+    /// Reports whether its version is one of these or belongs to one, as 9.4 belongs to 9.
     fn is_version(&self, versions: &[String]) -> bool {
         versions.iter().any(|it| {
             let rest = self.version.strip_prefix(it.as_str());
@@ -146,18 +139,10 @@ impl VendorProgram {
             return Err(failed(&self.gateway, message, by_hand()));
         }
         let page = format!("see {}", self.page);
-        let remedies = Remedies {
-            absent: &page,
-            failing: &page,
-        };
-        for command in &self.commands {
-            run(
-                &self.gateway,
-                Command::new("sh").args(["-ec", command]),
-                &remedies,
-            )?;
-        }
-        Ok(())
+        self.commands.iter().try_for_each(|command| {
+            let mut shell = Command::new("sh");
+            run(&self.gateway, shell.args(["-ec", command]), &page, &page)
+        })
     }
 }
 

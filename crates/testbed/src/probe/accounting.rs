@@ -56,14 +56,13 @@ pub struct Accounting {
     /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time does not count as CPU time of the process
     /// that lost it.
     pub paravirt_time: Setting,
-    /// The process that is charged for softirq, according to the configuration or otherwise to a
-    /// test.
+    /// The process that is charged for softirq, according to the configuration or to a test.
     pub softirq: SoftirqPayer,
 }
 
 impl Accounting {
-    /// Returns the accounting of this machine. If the configuration cannot be read, a test
-    /// determines it; the test takes a second and runs only once.
+    /// Returns the accounting of this machine. If the kernel's configuration cannot be read, a test
+    /// determines the accounting; it takes a second and runs only once.
     pub fn of_this_machine() -> Self {
         static KNOWN: OnceLock<Accounting> = OnceLock::new();
         *KNOWN.get_or_init(|| {
@@ -98,9 +97,10 @@ impl Accounting {
     }
 }
 
-/// CPU time that processes outside the run used on these cores between two samples. `ours_ns` is
-/// the CPU time of the run's own components there. If no process is charged for softirq and
-/// interrupts, they are subtracted too. A result below one tick per core is meaningless.
+/// The CPU time that processes outside the run used on these cores between two samples. `ours_ns`
+/// is the CPU time that the components of the run used there. The time in softirq and interrupts is
+/// also subtracted if no process is charged for it. A result below one tick per core is
+/// meaningless.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,
@@ -135,15 +135,14 @@ fn text(from: impl Read) -> Option<String> {
     Some(text)
 }
 
-/// A complete configuration lacks an option if its architecture does not support it.
+/// An option that a readable configuration lacks is off, because the architecture does not support
+/// it.
 fn setting(configuration: &str, option: &str) -> Setting {
-    let is_whole = configuration
-        .lines()
-        .any(|line| line.starts_with("CONFIG_"));
+    let mut lines = configuration.lines();
     let is_on = |line: &str| line.strip_prefix(option) == Some("=y");
     match configuration.lines().any(is_on) {
         true => Setting::On,
-        false if is_whole => Setting::Off,
+        false if lines.any(|line| line.starts_with("CONFIG_")) => Setting::Off,
         false => Setting::Unknown,
     }
 }
@@ -154,28 +153,24 @@ mod tests {
 
     #[test]
     fn the_configuration_shows_the_payer() {
+        use Setting::{Off, On};
         let on = "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n\
                   CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n";
         let off = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
-        let found = Accounting::of(on, "quiet");
-        assert_eq!(
-            (found.irq_time, found.softirq),
-            (Setting::On, SoftirqPayer::Nobody)
-        );
-        assert_eq!(found.paravirt_time, Setting::On);
-        let found = Accounting::of(on, "quiet tsc=noirqtime");
-        assert_eq!(
-            (found.irq_time, found.softirq),
-            (Setting::On, SoftirqPayer::Processes)
-        );
-        let found = Accounting::of(off, "");
-        assert_eq!(
-            (found.irq_time, found.softirq),
-            (Setting::Off, SoftirqPayer::Processes)
-        );
-        assert_eq!(found.paravirt_time, Setting::Off);
+        for (configuration, boot_options, irq_time, paravirt_time, softirq) in [
+            (on, "quiet", On, On, SoftirqPayer::Nobody),
+            (on, "quiet tsc=noirqtime", On, On, SoftirqPayer::Processes),
+            (off, "", Off, Off, SoftirqPayer::Processes),
+        ] {
+            let expected = Accounting {
+                irq_time,
+                paravirt_time,
+                softirq,
+            };
+            assert_eq!(Accounting::of(configuration, boot_options), expected);
+        }
         assert_eq!(Accounting::of("", ""), Accounting::default());
-        let words = serde_json::to_string(&found).unwrap_or_default();
+        let words = serde_json::to_string(&Accounting::of(off, "")).unwrap_or_default();
         assert!(words.contains(r#""softirq":"processes""#), "{words}");
     }
 }

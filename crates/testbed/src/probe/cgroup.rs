@@ -25,11 +25,9 @@ pub struct Throttling {
 pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     let membership = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let groups = in_texts(&membership, &mounts, controller);
+    let mut groups = in_texts(&membership, &mounts, controller);
+    groups.retain(|group| group.folder.is_dir());
     groups
-        .into_iter()
-        .filter(|group| group.folder.is_dir())
-        .collect()
 }
 
 /// Returns the effects of the CPU limit of this group; none if it never had one.
@@ -39,17 +37,12 @@ pub(crate) fn throttling_of(folder: &Path) -> Option<Throttling> {
 
 /// The longest time for which a CPU limit has stopped one of this program's groups, in nanoseconds.
 pub(crate) fn throttled_ns() -> u64 {
-    let groups = control_groups(std::process::id(), "cpu");
-    let throttlings = groups
-        .iter()
-        .filter_map(|group| throttling_of(&group.folder));
-    throttlings
-        .map(|throttling| throttling.throttled_ns)
-        .max()
-        .unwrap_or(0)
+    let groups = control_groups(std::process::id(), "cpu").into_iter();
+    let throttlings = groups.filter_map(|group| throttling_of(&group.folder));
+    throttlings.map(|it| it.throttled_ns).max().unwrap_or(0)
 }
 
-/// The limits of a file over all groups, innermost first.
+/// The contents of a file with a limit in all groups that have it, innermost first.
 pub(crate) fn limits(controller: &str, file: &str) -> Vec<String> {
     let texts = control_groups(std::process::id(), controller)
         .into_iter()
@@ -102,7 +95,7 @@ struct Hierarchy<'a> {
     mount: &'a Path,
 }
 
-/// A line of `/proc/PID/mountinfo`, `ID PARENT DEVICE ROOT MOUNT OPTIONS… - TYPE SOURCE
+/// Reads a line of `/proc/PID/mountinfo`, `ID PARENT DEVICE ROOT MOUNT OPTIONS… - TYPE SOURCE
 /// SUPER_OPTIONS`.
 fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
     let (place, kind) = line.split_once(" - ")?;
@@ -126,13 +119,11 @@ impl Hierarchy<'_> {
     fn with_parents(&self, group: &Path) -> Vec<Group> {
         // For a process outside the mounted hierarchy, only the top is visible.
         let below = group.strip_prefix(self.root).unwrap_or(Path::new(""));
-        let folders = below.ancestors().map(|group| self.mount.join(group));
-        folders
-            .map(|folder| Group {
-                unified: self.unified,
-                folder,
-            })
-            .collect()
+        let groups = below.ancestors().map(|group| Group {
+            unified: self.unified,
+            folder: self.mount.join(group),
+        });
+        groups.collect()
     }
 }
 
@@ -153,15 +144,8 @@ mod tests {
     fn both_versions_are_found_at_their_mounts() {
         let unified =
             "30 20 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
-        assert_eq!(
-            folders("0::/user/a\n", unified),
-            [
-                "/sys/fs/cgroup/user/a",
-                "/sys/fs/cgroup/user",
-                "/sys/fs/cgroup/"
-            ]
-            .map(PathBuf::from)
-        );
+        let below = ["user/a", "user", ""].map(|it| Path::new("/sys/fs/cgroup").join(it));
+        assert_eq!(folders("0::/user/a\n", unified), below);
         let split = "31 20 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
                      32 20 0:28 / /c/cpu rw - cgroup cgroup rw,cpu,cpuacct\n";
         assert_eq!(
@@ -172,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_sees_its_own_group_as_the_uppermost() {
+    fn the_group_of_a_container_is_the_uppermost() {
         let hidden = "32 20 0:28 /docker/1 /sys/fs/cgroup/cpu ro - cgroup cpu rw,cpu\n";
         let top = PathBuf::from("/sys/fs/cgroup/cpu/");
         assert_eq!(

@@ -65,9 +65,8 @@ pub struct EnvironmentFacts {
 pub struct CpuFacts {
     /// Model name.
     pub model: Option<String>,
-    /// Logical processors that are online, as in `0-3`.
     pub architecture: String,
-    /// Logical processors online, as `0-3`.
+    /// Logical processors that are online, as in `0-3`.
     pub online: Option<String>,
     /// Logical processors that this process may use, as in `0-1`.
     pub allowed: Option<String>,
@@ -82,11 +81,11 @@ pub struct CpuFacts {
     /// The CPUs of each core that may be used, by package, NUMA node and speed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
-    /// Whether two threads share a core: `on`, `off`, `notsupported`, …
+    /// Whether several threads share a core: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// Whether the processor may raise its frequency by itself: turbo, boost.
+    /// Whether the processor may raise its frequency above the base frequency, as in `boost=1`.
     pub boost: Option<String>,
 }
 

@@ -20,12 +20,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The place where the kernel shows the frequency of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FrequencySource {
     /// `scaling_cur_freq` of each core.
-    #[serde(rename = "cpufreq")]
     Cpufreq,
     /// `cpu MHz` in `/proc/cpuinfo`, if it changes.
-    #[serde(rename = "cpuinfo")]
     Cpuinfo,
     /// None, as in most virtual machines.
     #[serde(rename = "not visible")]
@@ -40,7 +39,7 @@ impl FrequencySource {
     }
 
     /// The source on the machine whose `/proc` and `/sys` are below `root`. `pause` waits between
-    /// two readings of `/proc/cpuinfo`, because a virtual machine shows a constant there.
+    /// two readings of `/proc/cpuinfo`, which shows only constants in a virtual machine.
     pub fn below(root: &Path, pause: impl FnOnce()) -> Self {
         let cores = fs::read_dir(root.join(CPUS)).into_iter().flatten();
         let mut folders = cores.flatten().map(|core| core.path());
@@ -73,8 +72,7 @@ impl FrequencySource {
         }
         match self {
             Self::Cpufreq => {
-                let folder = |core: &usize| root.join(CPUS).join(format!("cpu{core}"));
-                let khz = |core: &usize| current_khz(&folder(core));
+                let khz = |core: &usize| current_khz(&root.join(CPUS).join(format!("cpu{core}")));
                 cores.iter().map(khz).collect()
             }
             Self::Cpuinfo => {

@@ -1,5 +1,5 @@
-//! Sums of counters whose owners come and go. The last value of an owner that has gone stays in the
-//! sum.
+//! Sums of counters whose owners come and go. The last value of an owner that has gone remains in
+//! the sum.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -32,19 +32,15 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
             }
         }
         self.present = now;
-        let mut sum = self.gone;
-        for counters in self.present.values() {
-            sum += *counters;
-        }
-        sum
+        self.sum_now(|_| None)
     }
 
-    /// Returns the sum with the current values of the owners seen last; an owner that cannot be
-    /// read counts with its last value.
-    pub(crate) fn sum_now(&self, ask: impl Fn(&K) -> Option<C>) -> C {
+    /// Returns the sum with the current values of the present owners, which `read` returns. An
+    /// owner without a current value counts with its last value.
+    pub(crate) fn sum_now(&self, read: impl Fn(&K) -> Option<C>) -> C {
         let mut sum = self.gone;
         for (key, last) in &self.present {
-            sum += ask(key).unwrap_or(*last);
+            sum += read(key).unwrap_or(*last);
         }
         sum
     }
@@ -60,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_that_are_gone_stay_counted() {
+    fn owners_that_have_gone_are_still_counted() {
         let mut ledger = Ledger::<u32, u64>::default();
         assert_eq!(ledger.update([(1, 10), (2, 5)].into()), 15);
         assert_eq!(ledger.update([(1, 12)].into()), 17);

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// The load average: the number of threads that were running, runnable or waiting for a disk,
-/// exponentially damped.
+/// The load average: the exponentially damped number of threads that were running, runnable or
+/// waiting for a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadAverage {
     /// Over the last minute, not divided by the number of cores.
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_number_is_that_of_the_last_minute() {
+    fn the_first_number_is_for_the_last_minute() {
         let found = LoadAverage::parse("0.42 1.50 2.00 3/417 12345\n");
         assert_eq!(found, Some(LoadAverage { last_minute: 0.42 }));
         assert_eq!(LoadAverage::parse(""), None);

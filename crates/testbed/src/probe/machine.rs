@@ -44,7 +44,7 @@ impl MachineSample {
             at_ns: clock::now_ns(),
             cores: stat
                 .lines()
-                .filter_map(|line| core_times(line, tick_ns))
+                .filter_map(|it| core_times(it, tick_ns))
                 .collect(),
             throttled_ns: cgroup::throttled_ns(),
         }
@@ -76,9 +76,8 @@ impl MachineSample {
     }
 
     fn among(&self, cores: &[usize]) -> impl Iterator<Item = &CoreTimes> {
-        self.cores
-            .iter()
-            .filter(|times| cores.contains(&times.core))
+        let all = self.cores.iter();
+        all.filter(|times| cores.contains(&times.core))
     }
 }
 
@@ -86,11 +85,8 @@ impl MachineSample {
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
     // The line for the whole machine, `cpu  …`, has no number.
-    let core = if line.starts_with("cpu ") {
-        None
-    } else {
-        fields.next()?.parse().ok()
-    }?;
+    let core = fields.next().filter(|_| !line.starts_with("cpu "))?;
+    let core = core.parse().ok()?;
     let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
     let [user, nice, system, _idle, _iowait, irq, softirq, steal] = *ticks.first_chunk()?;
     Some(CoreTimes {
@@ -109,16 +105,14 @@ mod tests {
     #[test]
     fn a_core_is_read_and_the_whole_machine_is_not_a_core() {
         let times = core_times("cpu1 1 2 3 400 500 6 7 8 0 0", 10);
-        assert_eq!(
-            times,
-            Some(CoreTimes {
-                core: 1,
-                busy_ns: 190,
-                irq_ns: 60,
-                softirq_ns: 70,
-                steal_ns: 80
-            })
-        );
+        let expected = CoreTimes {
+            core: 1,
+            busy_ns: 190,
+            irq_ns: 60,
+            softirq_ns: 70,
+            steal_ns: 80,
+        };
+        assert_eq!(times, Some(expected));
         assert_eq!(core_times("cpu  1 2 3 4 5 6 7 8 0 0", 10), None);
         assert_eq!(core_times("intr 1 2 3", 10), None);
     }

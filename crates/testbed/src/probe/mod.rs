@@ -1,9 +1,9 @@
-//! Reads counters: CPU time, memory, descriptors and context switches of process trees; steal time
-//! and throttling of the machine; and the facts about the machine.
+//! Reads counters and facts: CPU time, memory, descriptors and context switches of process trees;
+//! steal time and throttling of the machine; and the properties of the machine.
 //!
 //! Everything except profiles is read from `/proc` and `/sys`. Counters never decrease, even when
-//! processes or threads of a tree end, so the difference of two samples counts what happened
-//! between them.
+//! processes or threads of a tree end, so the difference between two samples is the change between
+//! them.
 //!
 //! This module does not know the purpose of a process, starts no measured process and judges no
 //! figure.

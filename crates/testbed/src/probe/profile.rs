@@ -20,8 +20,8 @@ mod samples;
 
 const PERF: &str = "perf";
 
-/// The maximum size of the file with samples. perf ends at this size, and the samples up to then
-/// are reported.
+/// The maximum size of the file with samples. perf ends at this size; the samples in the file are
+/// then reported.
 const DATA_MAX: &str = "4G";
 
 /// The interval at which `is_enough` is called.
@@ -79,15 +79,15 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Checks that perf is installed and that the kernel lets it sample, by a sample of perf.
+    /// Checks that perf is installed and that the kernel lets it sample, by sampling perf itself.
     ///
     /// # Errors
     /// [`ProfileError::NotFound`], perf does not start, or the kernel refuses it.
     pub fn find() -> Result<(), ProfileError> {
         let version = ["--version"];
         if !output(&version)?.status.success() {
-            // In earlier releases of Debian, perf is a script that looks for the perf of the
-            // running kernel.
+            // In earlier releases of Debian, perf is a script that fails if the perf of the running
+            // kernel is not installed.
             return Err(ProfileError::NotFound);
         }
         let record = ["record", "--quiet", "--event", "cpu-clock", "--output", "-"];
@@ -100,9 +100,9 @@ impl Profiler {
         Err(ProfileError::NoSamples(refusal.into()))
     }
 
-    /// Samples these processes, including their present and future threads, at this rate per second
-    /// of CPU time. A timer of the kernel triggers the samples, because a virtual machine may have
-    /// no other source.
+    /// Samples these processes, including their future threads, at this rate per second of CPU
+    /// time. A timer of the kernel triggers the samples, because a virtual machine may have no
+    /// other source.
     ///
     /// # Errors
     /// perf does not start.
@@ -135,9 +135,9 @@ impl Profiler {
         })
     }
 
-    /// Ends the sampling and reads the samples. With copies of stacks, reading takes as long as
-    /// sampling did. `is_enough` receives the number of samples that were read, and ends the
-    /// reading by returning true; the profile then consists of these earliest samples.
+    /// Ends the sampling and reads the samples. With copies of stacks, reading takes as long as the
+    /// sampling. `is_enough` receives the number of samples read so far. Reading ends when it
+    /// returns true, and the profile then contains only these earliest samples.
     ///
     /// # Errors
     /// The kernel rejected perf, or perf's output cannot be read.
@@ -157,16 +157,14 @@ impl Profiler {
 
     /// Makes perf write its data, and returns its error message.
     fn end(&mut self) -> Result<String, ProfileError> {
-        // If perf ended by itself, it printed the reason.
+        // If perf has already ended, it printed the reason.
         signal(&self.child, Signal::INT);
-        let mut said = String::new();
+        let mut bytes = Vec::new();
         if let Some(mut stderr) = self.child.stderr.take() {
-            let mut bytes = Vec::new();
             stderr.read_to_end(&mut bytes)?;
-            said = String::from_utf8_lossy(&bytes).into_owned();
         }
         self.child.wait()?;
-        Ok(said)
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
@@ -175,16 +173,14 @@ impl Drop for Profiler {
         // Both fail if perf has already ended, which is the usual case.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The profile needs only the stacks, and the file with copies of stacks is large.
+        // The file is no longer needed, and is large if it contains copies of stacks.
         let _ = fs::remove_file(&self.data);
     }
 }
 
-/// Sends a signal to a child that was not waited for yet, so no other process can have its number.
+/// Sends a signal to a child for which nobody has waited yet, so its process ID was not reused.
 fn signal(child: &Child, signal: Signal) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, signal);
-    }
+    let _ = kill_process(Pid::from_child(child), signal);
 }
 
 /// Returns the stacks in perf's file, or in its beginning if `is_enough` ended the reading; empty
@@ -245,7 +241,7 @@ impl Drop for OnDrop<'_> {
     }
 }
 
-/// Returns the part of the program to which the samples of a folded line belong.
+/// Returns the CPU time at the end of a folded line, in nanoseconds.
 fn width_ns(line: &str) -> Option<u64> {
     line.rsplit_once(' ')?.1.parse().ok()
 }

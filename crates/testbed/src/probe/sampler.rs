@@ -29,8 +29,8 @@ pub enum Scope {
 pub struct Sample {
     /// The time on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
-    /// CPU time, user and system, of all threads. A process that ended counts with its value at the
-    /// last sample.
+    /// CPU time, user and system, of all threads. A process that has ended counts with its value at
+    /// the last sample before.
     pub cpu_ns: u64,
     /// Time for which its threads were runnable and waited for a core.
     pub run_queue_wait_ns: u64,
@@ -44,7 +44,7 @@ pub struct Sample {
     pub descriptors: u64,
     pub processes: u32,
     pub threads: u32,
-    /// Processes that ended since the first sample, by a crash or because a worker was replaced.
+    /// Processes that have ended since the first sample, for example replaced workers.
     pub processes_ended: u32,
     /// The effects of the CPU limit of its control group; none if the component has no separate
     /// group.
@@ -122,23 +122,22 @@ impl Sampler {
         sample
     }
 
-    /// CPU time so far of the processes that existed at the last sample. This takes one system call
-    /// for each, which is cheap enough for ten readings per second during a load.
+    /// The CPU time so far of all processes, except processes that started after the last sample.
+    /// It takes one system call per process, which is cheap enough for ten readings per second
+    /// during a load.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu.sum_now(|key| processes::cpu_ns(key.pid))
     }
 
-    /// Proportional set size of the component; none if it is not visible to this user. The kernel
-    /// walks all pages for it, which disturbs the tail of latencies: call it only before and after
-    /// a load.
+    /// The proportional set size of the component; none if it is not visible to this user. The
+    /// kernel walks all pages for it, which distorts the tail of the latency distribution: call
+    /// this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
-        self.processes()
-            .into_iter()
-            .map(|key| processes::pss_bytes(key.pid))
-            .sum()
+        let processes = self.processes().into_iter();
+        processes.map(|key| processes::pss_bytes(key.pid)).sum()
     }
 
-    /// Observes threads and files. This reads a file for each thread and descriptor: call it only
+    /// Observes threads and files. This reads a file for each thread and descriptor: call this only
     /// before and after a load.
     pub fn outside(&self) -> Outside {
         let processes = self.processes();

@@ -31,13 +31,11 @@ pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =
         ["cpu_capacity", "cpufreq/cpuinfo_max_freq"].map(|file| speeds(root, allowed, file));
-    // The kernel may report the same capacity for all CPUs and still know different frequencies.
-    let chosen = speeds
-        .iter()
-        .find(|speeds| differ(speeds))
-        .unwrap_or(&speeds[0]);
-    for (cpu, speed) in cpus.iter_mut().zip(chosen) {
-        cpu.speed = *speed;
+    // CPUs with the same capacity may still have different maximum frequencies.
+    let differ = |speeds: &&Vec<u64>| speeds.iter().any(|speed| *speed != speeds[0]);
+    let chosen = speeds.iter().flatten().find(differ).or(speeds[0].as_ref());
+    for (cpu, speed) in cpus.iter_mut().zip(chosen.into_iter().flatten()) {
+        cpu.speed = Some(*speed);
     }
     Topology::new(cpus)
 }
@@ -59,29 +57,20 @@ fn read(root: &Path, number: usize) -> Cpu {
     }
 }
 
-/// The node has a link in the CPU's folder.
+/// The CPU's folder contains a link to its NUMA node.
 fn node_of(folder: &Path) -> Option<usize> {
     let names = fs::read_dir(folder)
         .ok()?
         .flatten()
-        .map(|entry| entry.file_name());
-    names
-        .filter_map(|name| name.to_str()?.strip_prefix("node")?.parse().ok())
-        .min()
+        .map(|it| it.file_name());
+    let nodes = names.filter_map(|name| name.to_str()?.strip_prefix("node")?.parse().ok());
+    nodes.min()
 }
 
-/// The speed of each CPU according to one file; none has a speed if even one CPU lacks this file.
-fn speeds(root: &Path, allowed: &[usize], file: &str) -> Vec<Option<u64>> {
-    let one = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
-    let all: Option<Vec<u64>> = allowed.iter().map(one).collect();
-    all.map_or_else(
-        || vec![None; allowed.len()],
-        |all| all.into_iter().map(Some).collect(),
-    )
-}
-
-fn differ(speeds: &[Option<u64>]) -> bool {
-    speeds.windows(2).any(|pair| pair[0] != pair[1])
+/// The speed of each CPU according to one file; none if even one CPU lacks this file.
+fn speeds(root: &Path, allowed: &[usize], file: &str) -> Option<Vec<u64>> {
+    let speed = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
+    allowed.iter().map(speed).collect()
 }
 
 fn number_in<N: std::str::FromStr>(path: &Path) -> Option<N> {

@@ -9,7 +9,7 @@ use crate::system::processes::field;
 /// Sizes of files in bytes, by device and inode, which do not change when a file is renamed.
 pub(crate) type FileSizes = BTreeMap<(u64, u64), u64>;
 
-/// The bits of `flags` with the access mode of a file, and the value for reading only (open(2)).
+/// The bits of `flags` that contain the access mode, and their value for reading only (open(2)).
 const ACCESS_MODE: u32 = 0o3;
 const READ_ONLY: u32 = 0o0;
 
@@ -42,9 +42,8 @@ mod tests {
 
     #[test]
     fn files_open_for_writing_are_found_with_their_sizes() {
-        let folder = std::env::temp_dir().join(format!("gatebench-written-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (log, other) = (folder.join("log"), folder.join("other"));
+        let folder = tempfile::tempdir().unwrap();
+        let (log, other) = (folder.path().join("log"), folder.path().join("other"));
         fs::write(&other, b"").unwrap();
         let mut file = fs::File::create(&log).unwrap();
         let _reading = fs::File::open(&other).unwrap();
@@ -60,6 +59,5 @@ mod tests {
         assert_eq!(after.get(&key(&log)), Some(&12));
         assert!(!after.contains_key(&key(&other)));
         assert_eq!(before.get(&key(&log)), Some(&0));
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,5 +1,4 @@
-//! Immediately stops processes that are being started or stopped, while the responsible thread is
-//! blocked.
+//! Stops processes immediately while the thread that starts or stops them is blocked.
 
 use std::fs;
 
@@ -15,14 +14,14 @@ pub(crate) fn end_supervisors() {
         let Some(raw) = Pid::from_raw(pid.cast_signed()) else {
             continue;
         };
-        // The child is checked after its handle was opened: a process ID can be reused, a handle
-        // cannot.
+        // The child is checked after its handle was opened, because a process ID can be reused, but
+        // a handle cannot.
         let Ok(handle) = pidfd_open(raw, PidfdFlags::empty()) else {
             continue;
         };
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         if name.trim().as_bytes() == NAME.to_bytes() && children(own).contains(&pid) {
-            // An error means that it has ended.
+            // An error means that the supervisor has ended.
             let _ = pidfd_send_signal(&handle, Signal::TERM);
         }
     }

@@ -22,8 +22,7 @@ use crate::system::limit;
 use crate::system::private::create_private;
 use crate::system::processes;
 
-/// The time that the supervisor may take, in addition to the gateway's stop timeout, before it is
-/// also killed.
+/// The time that the supervisor may take after the gateway's stop timeout before it is killed too.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
 
 /// The time that the kernel may take to empty the control groups of killed processes.
@@ -32,15 +31,19 @@ const GROUPS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The stop timeout of a program that has nothing to save.
 const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The limit of the open descriptors of a gateway, an upstream and Redis, unless the machine's hard
+/// limit is lower.
+pub(crate) const NOFILE: u64 = 65_536;
+
 /// The number of lines of a log that an error shows.
 const TAIL_LINES: usize = 20;
 
 /// The program that supervises started processes: `gatebench supervise`.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program. The binary name `gatebench` in a gateway folder means this program too.
+    /// The program. It is also the program that a gateway folder names as `gatebench`.
     pub program: PathBuf,
-    /// The arguments in front of those of [`crate::supervise`].
+    /// The arguments before those of [`crate::supervise`].
     pub prefix_args: Vec<OsString>,
 }
 
@@ -55,7 +58,8 @@ impl Launcher {
 }
 
 impl Exit {
-    /// The supervisor reports a signal as 128 + N, as shells do. Greater codes are the program's.
+    /// Converts a supervisor's exit status. Like a shell, the supervisor reports a signal as 128 +
+    /// N; greater codes are those of the program.
     fn of_supervisor(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) if code == i32::from(OUT_OF_PATIENCE) => KILLED,
@@ -77,13 +81,13 @@ const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 pub struct Supervised {
     child: Child,
     exit: Option<Exit>,
-    /// True if the supervisor killed it for not stopping in time.
+    /// True if the supervisor killed it because it did not stop in time.
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
-    /// Its control groups, which the supervisor removes unless it is killed.
+    /// Its control groups. The supervisor removes them unless it is killed.
     groups: Vec<PathBuf>,
-    /// Its container, which the supervisor removes unless it is killed.
+    /// Its container. The supervisor removes it unless it is killed.
     container: Option<ContainerSpec>,
     /// The log of its standard output.
     pub stdout: PathBuf,
@@ -108,8 +112,7 @@ impl Supervised {
             .args(orders.to_args())
             .envs(environment)
             .current_dir(folder)
-            // The pipe stays open until the end, because the supervisor interprets its closing as
-            // the end of gatebench.
+            // The supervisor interprets the end of this pipe as the end of gatebench.
             .stdin(Stdio::piped())
             // Gateways may log requests with their keys.
             .stdout(create_private(&stdout)?)
@@ -130,18 +133,19 @@ impl Supervised {
         })
     }
 
-    /// The supervisor. All descendants of this process belong to it, unless it runs in a container.
+    /// The process ID of the supervisor. All supervised processes are its descendants, unless they
+    /// run in a container.
     pub fn supervisor_pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The first process in the container; none if it does not run in one. It is not a descendant
-    /// of the supervisor.
-    pub(crate) fn container_pid(&self) -> Option<u32> {
+    /// The process ID of the container's first process, which is not a descendant of the
+    /// supervisor; none without a container.
+    fn container_pid(&self) -> Option<u32> {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
 
-    /// Its container; none if it runs on the machine itself.
+    /// Its container; none if it runs directly on this machine.
     pub(crate) fn container(&self) -> Option<&ContainerSpec> {
         self.container.as_ref()
     }
@@ -164,7 +168,7 @@ impl Supervised {
         }
     }
 
-    /// Returns a sampler of the processes that it supervises.
+    /// Returns a sampler of the supervised processes.
     pub fn sampler(&self) -> Sampler {
         let (root, scope) = self.tree();
         Sampler::new(root, scope)
@@ -178,12 +182,9 @@ impl Supervised {
     /// Returns its exit; none while it runs.
     pub fn exit_status(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
-            // An error means that another process has collected the exit status.
-            let status = self
-                .child
-                .try_wait()
-                .unwrap_or_else(|_| Some(ExitStatus::from_raw(Signal::KILL.as_raw())));
-            if let Some(status) = status {
+            // An error means that another part of this program has collected the exit status.
+            let killed = ExitStatus::from_raw(Signal::KILL.as_raw());
+            if let Some(status) = self.child.try_wait().unwrap_or(Some(killed)) {
                 if status.signal().is_some() {
                     self.kill_group();
                 }
@@ -202,7 +203,7 @@ impl Supervised {
         }
     }
 
-    /// Asks the process to stop, and kills it if it does not stop in time.
+    /// Stops the process with its stop signal, and kills it if it does not stop in time.
     pub fn stop(&mut self) -> Ended {
         if let Some(exit) = self.exit_status() {
             return Ended::Crashed(exit);
@@ -222,13 +223,13 @@ impl Supervised {
         }
     }
 
-    /// Kills it and everything it started, without a stop signal before.
+    /// Kills it and everything it started, without a stop signal.
     pub fn kill(&mut self) {
         self.kill_group();
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
-    /// The last lines of its output, first of standard output, then of standard error.
+    /// The last lines of its output, with standard error after standard output.
     pub fn output_tail(&self) -> String {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
@@ -260,42 +261,38 @@ impl Supervised {
     }
 }
 
-/// The start of a program that has nothing to save.
-pub(crate) struct Plain<'a> {
+/// The start of a program that has nothing to save: an upstream, Redis or a load generator.
+#[derive(Clone, Debug)]
+pub struct PlainStart<'a> {
     /// Its name, for logs and errors.
     pub name: &'a str,
+    /// The program and its arguments.
     pub command: Vec<OsString>,
+    /// Environment variables in addition to those of this process.
     pub environment: &'a BTreeMap<String, String>,
-    /// Its working folder, which is created if it does not exist.
+    /// Its working folder for its logs, which is created if it does not exist.
     pub work: &'a Path,
+    /// The cores on which it runs [default: all].
     pub cores: &'a [usize],
-    /// The limit of its open descriptors, if the machine's hard limit is not lower.
-    pub nofile: u64,
-    pub launcher: &'a Launcher,
 }
 
-impl Plain<'_> {
-    /// Starts it under a supervisor.
-    pub(crate) fn start(self) -> Result<Supervised, DriverError> {
-        fs::create_dir_all(self.work)
-            .map_err(DriverError::io(format!("making {}", self.work.display())))?;
+impl PlainStart<'_> {
+    /// Starts it under a supervisor. `nofile` is the limit of its open descriptors, unless the
+    /// machine's hard limit is lower.
+    pub(crate) fn start(self, nofile: u64, launcher: &Launcher) -> Result<Supervised, DriverError> {
+        let (name, work) = (self.name, self.work);
+        fs::create_dir_all(work).map_err(DriverError::at("create", work))?;
         let orders = Orders {
             cores: self.cores.to_vec(),
-            nofile: Some(self.nofile),
+            nofile: Some(nofile),
             limits: Vec::new(),
             container: None,
             stop_signal: Signal::TERM,
             stop_timeout: PLAIN_STOP_TIMEOUT,
             command: self.command,
         };
-        Supervised::spawn(
-            self.launcher,
-            &orders,
-            self.environment,
-            self.work,
-            self.name,
-        )
-        .map_err(DriverError::io(format!("starting {}", self.name)))
+        Supervised::spawn(launcher, &orders, self.environment, work, name)
+            .map_err(DriverError::io(format!("start {name}")))
     }
 }
 
@@ -308,9 +305,7 @@ impl Drop for Supervised {
 }
 
 fn text_of(log: &Path) -> String {
-    fs::read(log)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
+    String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
 /// The last lines of a text, without the empty ones at its end.
@@ -324,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_that_is_no_signal_is_the_programs_own() {
+    fn a_code_that_stands_for_no_signal_is_that_of_the_program() {
         let exit = |code: i32| Exit::of_supervisor(ExitStatus::from_raw(code << 8));
         assert_eq!(exit(1), Exit::Code(1));
         assert_eq!(exit(128 + 9), Exit::Signal(9));

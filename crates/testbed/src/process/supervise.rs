@@ -8,7 +8,7 @@
 //! used, because the kernel sends it when the *thread* that started the child ends.
 
 use std::ffi::{CStr, OsString};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
@@ -37,13 +37,13 @@ pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::US
 /// Signals that ask the supervisor to end the gateway; the second one kills the gateway.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
-/// The exit code of a supervisor that itself failed.
+/// The exit code of a supervisor that failed itself.
 pub(crate) const FAILED: u8 = 125;
 
-/// The prefix of the reason, which the supervisor then prints on standard error.
+/// The prefix of the error message that a failed supervisor prints on standard error.
 pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
 
-/// The exit code if the supervisor killed the command. It is higher than the codes for all signals.
+/// The exit code if the supervisor killed the command. It is greater than the code of any signal.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
 /// The exit code that shells and container engines report for a process that SIGKILL ended.
@@ -52,18 +52,15 @@ const KILLED: u8 = 128 + 9;
 /// The pause between attempts to kill all descendants.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
-/// Runs a command, and ends it together with all its descendants on a signal, or when the program
-/// at the other end of stdin has ended. The arguments are `[--cores 0,1] [--nofile N] [--limit
-/// JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND
-/// [ARGUMENT...]`.
+/// Runs a command, and ends it with all its descendants on a signal, or when stdin ends. The
+/// arguments are `[--cores 0,1] [--nofile N] [--limit JSON]... [--container JSON] [--stop-signal
+/// TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
 ///
-/// Exits with the command's code, with 128 + N if signal N ended it, with 254 if the supervisor
-/// killed it because it did not stop in time, or with 125 if the supervisor itself failed.
+/// Returns the command's exit code; 128 + N if signal N ended the command; 254 if the supervisor
+/// killed the command because it did not stop in time; 125 if the supervisor itself failed.
 pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match Orders::parse(args)
-        .map_err(io::Error::other)
-        .and_then(|orders| run(&orders))
-    {
+    let orders = Orders::parse(args).map_err(io::Error::other);
+    match orders.and_then(|orders| run(&orders)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("{COMPLAINT}{error}");
@@ -84,7 +81,8 @@ fn run(orders: &Orders) -> io::Result<u8> {
             &orders.command,
             &orders.cores,
             orders.nofile.unwrap_or(u64::MAX),
-            inbox.bell()?,
+            // The container's process is not a child of the supervisor.
+            inbox.pipe(Signal::CHILD)?,
         )?),
     };
     let mut watch = Watch {
@@ -104,8 +102,8 @@ fn run(orders: &Orders) -> io::Result<u8> {
     removed.and(code)
 }
 
-/// Sets the cores and the descriptor limit, which the command inherits, and makes this process
-/// adopt orphans.
+/// Sets the cores and the descriptor limit, which the command inherits, and makes this process the
+/// parent of orphaned descendants.
 fn prepare(orders: &Orders) -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::thread::set_name(NAME)?;
@@ -138,11 +136,11 @@ fn spawn(orders: &Orders) -> io::Result<Pid> {
         .map_err(|error| {
             io::Error::other(format!("cannot start {}: {error}", program.display()))
         })?;
-    // The handle is not used, because all children and orphans are collected in one place.
+    // The handle is dropped, because `Main::ended` and `sweep` wait for all children and orphans.
     Ok(Pid::from_child(&child))
 }
 
-/// The descriptors that deliver signals and the end of gatebench.
+/// The descriptors that announce signals and the end of gatebench.
 struct Inbox {
     signals: Vec<(Signal, UnixStream)>,
     /// None after the end of stdin.
@@ -151,24 +149,22 @@ struct Inbox {
 
 impl Inbox {
     fn open() -> io::Result<Self> {
-        let signals = FORWARDED.into_iter().chain(STOPPING).chain([Signal::CHILD]);
-        let signals = signals.map(|signal| {
-            let (ours, theirs) = UnixStream::pair()?;
-            ours.set_nonblocking(true)?;
-            signal_hook::low_level::pipe::register(signal.as_raw(), theirs)?;
-            Ok((signal, ours))
-        });
-        Ok(Self {
-            signals: signals.collect::<io::Result<_>>()?,
+        let mut inbox = Self {
+            signals: Vec::new(),
             parent: Some(io::stdin()),
-        })
+        };
+        for signal in FORWARDED.into_iter().chain(STOPPING).chain([Signal::CHILD]) {
+            let pipe = inbox.pipe(signal)?;
+            signal_hook::low_level::pipe::register(signal.as_raw(), pipe)?;
+        }
+        Ok(inbox)
     }
 
-    /// The pipe that announces the end of a process that is not a child of the supervisor.
-    fn bell(&mut self) -> io::Result<UnixStream> {
+    /// Returns a pipe; each byte written to it counts as an arrival of the signal.
+    fn pipe(&mut self, signal: Signal) -> io::Result<UnixStream> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        self.signals.push((Signal::CHILD, ours));
+        self.signals.push((signal, ours));
         Ok(theirs)
     }
 
@@ -193,48 +189,39 @@ impl Inbox {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let parent_spoke = self.parent.is_some()
-            && descriptors
-                .last()
-                .is_some_and(|descriptor| !descriptor.revents().is_empty());
-        let mut arrived = self.drain_signals();
-        if parent_spoke && self.parent_is_gone() {
+        let stdin = descriptors.last().filter(|_| self.parent.is_some());
+        let is_stdin_readable = stdin.is_some_and(|stdin| !stdin.revents().is_empty());
+        let mut arrived = Vec::new();
+        let mut byte = [0_u8; 1];
+        for (signal, pipe) in &self.signals {
+            while matches!(rustix::io::read(pipe, &mut byte), Ok(1)) {
+                arrived.push(*signal);
+            }
+        }
+        if is_stdin_readable && has_stdin_ended() {
             self.parent = None;
             arrived.push(Signal::TERM);
         }
         Ok(arrived)
     }
-
-    fn drain_signals(&self) -> Vec<Signal> {
-        let mut byte = [0_u8; 1];
-        let mut arrived = Vec::new();
-        for (signal, pipe) in &self.signals {
-            let mut pipe = pipe;
-            while matches!(pipe.read(&mut byte), Ok(1)) {
-                arrived.push(*signal);
-            }
-        }
-        arrived
-    }
-
-    fn parent_is_gone(&self) -> bool {
-        let mut scratch = [0_u8; 64];
-        !matches!(
-            rustix::io::read(io::stdin(), &mut scratch),
-            Ok(1..) | Err(rustix::io::Errno::INTR)
-        )
-    }
 }
 
-/// The watched descriptors.
+fn has_stdin_ended() -> bool {
+    let mut scratch = [0_u8; 64];
+    !matches!(
+        rustix::io::read(io::stdin(), &mut scratch),
+        Ok(1..) | Err(rustix::io::Errno::INTR)
+    )
+}
+
+/// The supervised command.
 enum Main {
     Process(Pid),
     Container(ContainerMain),
 }
 
 impl Main {
-    /// Collects every child that ended, and returns the exit code of the command; none while it
-    /// runs.
+    /// Waits for all ended children, and returns the exit code of the command; none while it runs.
     fn ended(&self) -> io::Result<Option<u8>> {
         match self {
             Self::Container(container) => {
@@ -266,7 +253,7 @@ struct Watch<'a> {
     main: Main,
     /// The time by which the gateway must have stopped.
     deadline: Option<Instant>,
-    /// True if it was killed because it did not stop in time.
+    /// True if the gateway was killed because it did not stop in time.
     out_of_patience: bool,
 }
 
@@ -315,7 +302,7 @@ fn sweep() {
     loop {
         for child in processes::children(std::process::id()) {
             if let Some(pid) = Pid::from_raw(child.cast_signed()) {
-                // It may have ended by itself in the meantime.
+                // An error means that the process has ended in the meantime.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }

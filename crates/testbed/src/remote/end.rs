@@ -1,4 +1,4 @@
-//! The remote end responds to requests, one after the other, until the connection ends.
+//! The remote end, which responds to requests, one after the other, until the connection ends.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -15,8 +15,9 @@ use serde::Serialize;
 use super::folder::WorkFolder;
 use super::kept;
 use super::link::LIFE_SIGN;
-use super::protocol::{Ask, CANCEL, Hello, RemoteError, Response, Start, Stopped, Tried};
+use super::protocol::{Ask, CANCEL, Hello, Response, Start, Stopped, Tried};
 use super::script::READY;
+use crate::error::RemoteError;
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Ports, Started, can_hold};
 use crate::probe::{Sampler, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
@@ -31,8 +32,8 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 /// ENVIRONMENT).
 const CONNECTION: &str = "SSH_CONNECTION";
 
-/// Responds on standard output to requests on standard input, until standard input ends. It leaves
-/// no process and no file.
+/// Responds on standard output to requests on standard input, until standard input ends. Leaves no
+/// process and no file.
 ///
 /// # Errors
 /// There is no folder for temporary files, or standard output is closed.
@@ -67,8 +68,8 @@ fn say(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Receives the lines of standard input. At its end, and on request, it ends all processes that are
-/// being started.
+/// Receives the lines of standard input. At the end of standard input, and at each [`CANCEL`], all
+/// processes that are being started are ended.
 fn questions() -> Receiver<String> {
     let (sender, questions) = mpsc::channel();
     thread::spawn(move || {
@@ -92,8 +93,9 @@ fn hello() -> io::Result<Hello> {
         address.map(|address| address.to_canonical())
     };
     let (Some(here), Some(there)) = (address(0), address(2)) else {
-        let what = format!("{CONNECTION} does not name the client; sshd must start this command");
-        return Err(io::Error::other(what));
+        return Err(io::Error::other(format!(
+            "{CONNECTION} does not name the client; sshd must start this command"
+        )));
     };
     Ok(Hello {
         here,
@@ -122,10 +124,10 @@ impl End {
                 Ok(_) => json(&()),
                 Err(error) => Err(RemoteError::environment(
                     format!("cannot reach the upstream at {address}: {error}"),
-                    "allow connections to it in the firewall, or name another address at which this host reaches the upstream: --upstream-address ADDRESS",
+                    "allow connections to it in the firewall, or name another address of the upstream: --upstream-address ADDRESS",
                 )),
             },
-            Ask::Start(start) => json(&self.try_to_start(&start)),
+            Ask::Start(start) => json(&self.try_start(&start)),
             Ask::Exit => json(&self.gateway()?.process.exit_status()),
             Ask::Stderr => json(&self.gateway()?.process.stderr_tail()),
             Ask::Act { action } => json(&self.gateway()?.act(&action)?),
@@ -136,7 +138,7 @@ impl End {
         }
     }
 
-    fn try_to_start(&mut self, start: &Start) -> Tried {
+    fn try_start(&mut self, start: &Start) -> Tried {
         // A gateway that was not stopped belongs to a trial that failed.
         self.gateway = None;
         self.samplers.clear();
@@ -158,7 +160,7 @@ impl End {
         let work = self.work();
         kept::put(&work, &start.files).map_err(|error| {
             RemoteError::environment(
-                format!("{} cannot be written: {error}", work.display()),
+                format!("cannot write to {}: {error}", work.display()),
                 "free space for temporary files, or set TMPDIR",
             )
         })?;
@@ -193,7 +195,7 @@ impl End {
         let ended = gateway.process.stop();
         drop(gateway);
         let kept = kept::texts_of(&self.work());
-        // The logs of a soak are removed before the run ends.
+        // Otherwise the logs of all trials would stay until the end of the run.
         let _ = fs::remove_dir_all(self.work());
         Ok(Stopped { ended, kept })
     }
@@ -204,21 +206,17 @@ fn json(value: &impl Serialize) -> Response {
 }
 
 fn none_runs() -> RemoteError {
-    RemoteError::environment(
-        "no gateway is running on this host".into(),
-        "repeat the trial",
-    )
+    RemoteError::environment("no gateway is running on this host", "repeat the trial")
 }
 
 fn some_cores(count: usize) -> Result<Vec<usize>, RemoteError> {
     let mut allowed = allowed_cores();
-    if allowed.len() < count {
-        let message = format!(
-            "the gateway needs {count} cores, but there are {}",
-            allowed.len()
-        );
-        let remedy = "use a host with more cores, or give the gateway fewer: --gateway-cores";
-        return Err(RemoteError::environment(message, remedy));
-    }
-    Ok(allowed.split_off(allowed.len() - count))
+    let Some(others) = allowed.len().checked_sub(count) else {
+        let allowed = allowed.len();
+        return Err(RemoteError::environment(
+            format!("the gateway needs {count} cores, but there are only {allowed}"),
+            "use a host with more cores, or give the gateway fewer: --gateway-cores",
+        ));
+    };
+    Ok(allowed.split_off(others))
 }

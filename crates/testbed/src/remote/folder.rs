@@ -14,8 +14,8 @@ const PREFIX: &str = "gatebench-remote-";
 /// ends.
 const LOCK: &str = "lock";
 const PRIVATE: u32 = 0o700;
-/// Every user may write to a folder for temporary files, so no link in it is followed, and opening
-/// a FIFO does not block.
+/// Every user may write to a folder for temporary files. With these flags, no link in it is
+/// followed, and opening a FIFO does not block.
 const WARY: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
@@ -39,7 +39,7 @@ impl WorkFolder {
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let name = new.path().file_name().unwrap_or_default().to_owned();
         let path = parent.join(name.to_string_lossy().trim_start_matches("new-"));
-        // It is locked before it has its final name.
+        // The folder is locked before it has its final name.
         fs::rename(new.path(), &path)?;
         let _ = new.keep();
         Ok(Self { path, _lock: lock })
@@ -52,7 +52,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // The next remote end removes any remains.
+        // The next remote end removes whatever is left.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_with_its_owner_or_with_the_next_one() {
+    fn a_folder_is_removed_by_its_owner_or_by_the_next_one() {
         let parent = tempfile::tempdir().unwrap();
         let left = left(parent.path(), "4000000");
         let other = parent.path().join("somebody-elses");
@@ -109,7 +109,7 @@ mod tests {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, PRIVATE);
         remove_left(parent.path());
-        assert!(path.exists(), "it is still held");
+        assert!(path.exists(), "it is still locked");
         drop(folder);
         assert!(!path.exists());
         let rest: Vec<_> = fs::read_dir(parent.path()).unwrap().collect();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_other_users_neither_block_it_nor_are_followed() {
+    fn entries_of_other_users_neither_block_nor_are_followed() {
         let parent = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(format!("{PREFIX}{name}"));
@@ -141,7 +141,7 @@ mod tests {
         let place = parent.path().to_owned();
         thread::spawn(move || sender.send(WorkFolder::make(&place)));
         let folder = receiver.recv_timeout(Duration::from_secs(20));
-        assert!(folder.expect("it waits for a FIFO").is_ok());
+        assert!(folder.expect("making a folder must not wait").is_ok());
         for path in kept {
             assert!(path.symlink_metadata().is_ok(), "{}", path.display());
         }

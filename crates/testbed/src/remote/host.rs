@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gatebench_model::{Culprit, Elsewhere, Limits, Setup};
+use gatebench_model::{Elsewhere, Limits, Setup};
 use serde::de::DeserializeOwned;
 
 use super::link::Link;
-use super::protocol::{Ask, CANCEL, Hello, RemoteError, Response};
-use crate::error::DriverError;
+use super::protocol::{Ask, CANCEL, Hello, Response};
+use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway};
 use crate::process::Launcher;
 
@@ -20,19 +20,19 @@ const SUBCOMMAND: &str = "remote-end";
 /// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The timeout of a connection from here to a gateway there.
+/// The timeout of a connection from this machine to a gateway on the host.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A host on which gateways run. Dropping it ends the connection, and all processes there.
+/// A host on which gateways run. Dropping it ends the connection and all processes on the host.
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
     link: Mutex<Link>,
-    /// The address of this machine that the host reaches.
+    /// The address at which the host reaches this machine.
     pub(crate) here: IpAddr,
-    /// The address of the host that this machine reaches.
+    /// The address at which this machine reaches the host.
     pub(super) there: IpAddr,
-    /// Cores available there, in ascending order.
+    /// The cores available on the host, in ascending order.
     pub cores: Vec<usize>,
     samplers: AtomicU32,
 }
@@ -41,8 +41,8 @@ impl RemoteHost {
     /// Connects to a host, and copies gatebench to it if necessary.
     ///
     /// # Errors
-    /// The error of `ssh` or of the host, or there is no address at which the host reaches this
-    /// machine.
+    /// `ssh` or the host fails, or the upstream cannot listen on the address at which the host
+    /// reaches this machine.
     pub(crate) fn connect(elsewhere: &Elsewhere, launcher: &Launcher) -> Result<Self, DriverError> {
         let name = elsewhere.host.clone();
         let (link, greeting) = Link::open(&name, launcher, &[SUBCOMMAND])?;
@@ -50,15 +50,11 @@ impl RemoteHost {
             serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
         let here = elsewhere.upstream_address.unwrap_or(hello.here);
         // The upstream will listen on this address.
-        TcpListener::bind((here, 0)).map_err(|error| DriverError::Remote {
-            culprit: Culprit::Environment,
-            message: format!(
-                "the upstream cannot listen at {here}, where {name} would reach it: {error}"
-            ),
-            remedy: format!(
-                "name an address of this machine that {name} reaches: --upstream-address ADDRESS"
-            ),
-            is_missing: false,
+        TcpListener::bind((here, 0)).map_err(|error| {
+            RemoteError::environment(
+                format!("the upstream cannot listen at {here}, where {name} would reach it: {error}"),
+                format!("name an address of this machine that {name} reaches: --upstream-address ADDRESS"),
+            )
         })?;
         Ok(Self {
             name,
@@ -75,7 +71,7 @@ impl RemoteHost {
         &self.name
     }
 
-    /// Finds the gateway of a setup there.
+    /// Finds the gateway of a setup on the host.
     pub(crate) fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
         let mut gateway: FoundGateway = self.ask(&Ask::Find {
             folder: Box::new(folder),
@@ -85,7 +81,7 @@ impl RemoteHost {
         Ok(gateway)
     }
 
-    /// Reports whether gateways can be held to a size there.
+    /// Reports whether gateways on the host can be held to these limits.
     pub(crate) fn can_hold(&self, limits: Limits) -> Result<bool, DriverError> {
         self.ask(&Ask::CanHold { limits })
     }
@@ -99,8 +95,8 @@ impl RemoteHost {
         self.ask_unless(ask, || false)
     }
 
-    /// Sends a request and waits for its response. If the response is no longer needed, it cancels
-    /// once, and the response arrives soon.
+    /// Sends a request and waits for its response. If `is_unwanted` returns true in the meantime,
+    /// the request is cancelled once, and the response then arrives soon.
     pub(super) fn ask_unless<T: DeserializeOwned>(
         &self,
         ask: &Ask,
@@ -125,20 +121,15 @@ impl RemoteHost {
         serde_json::from_value(response).map_err(failed)
     }
 
-    /// Checks that a gateway that responds there can also be reached from here.
+    /// Checks that this machine can connect to a gateway that responds on the host.
     pub(super) fn must_be_reached(&self, address: SocketAddr) -> Result<(), DriverError> {
-        let reached = TcpStream::connect_timeout(&address, REACH_TIMEOUT);
-        reached.map(drop).map_err(|error| DriverError::Remote {
-            culprit: Culprit::Environment,
-            message: format!(
-                "the gateway responds on {} at {address}, but cannot be reached from here: {error}",
-                self.name
-            ),
-            remedy: format!(
-                "in the firewall of {}, allow connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range",
-                self.name
-            ),
-            is_missing: false,
-        })
+        let name = &self.name;
+        TcpStream::connect_timeout(&address, REACH_TIMEOUT).map_err(|error| {
+            RemoteError::environment(
+                format!("the gateway responds on {name} at {address}, but cannot be reached from this machine: {error}"),
+                format!("in the firewall of {name}, allow connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range"),
+            )
+        })?;
+        Ok(())
     }
 }

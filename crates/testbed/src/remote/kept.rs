@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The largest part of a file that is sent, in bytes: its end, because a log ends with the error.
+/// The number of bytes of a file that are sent. They are the last ones, because a log ends with the
+/// error.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
-/// The maximum number of files, which is more than a folder renders. Further files that a gateway
-/// creates may be omitted.
+/// The maximum number of files. A folder renders fewer; files that a gateway creates may be
+/// omitted.
 const FILES_MAX: usize = 1_000;
 
 /// Files by their path below the folder, and their texts.
@@ -47,8 +48,8 @@ fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Writes the texts into a folder, and none outside it. Only this user may read them, because they
-/// contain keys.
+/// Writes the texts into a folder, and skips those with a path outside it. Only this user may read
+/// the files, because they contain keys.
 pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let is_below = |place: &Path| {
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_arrive_where_they_were_and_nowhere_else() {
+    fn texts_are_written_to_the_same_paths_and_none_outside_the_folder() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::create_dir(from.path().join("apis")).unwrap();
         fs::write(from.path().join("apis/a.json"), "{}").unwrap();
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_log_the_end_is_taken() {
+    fn the_end_of_a_long_log_is_taken() {
         let folder = tempfile::tempdir().unwrap();
         let text = "x".repeat(FILE_BYTES_MAX) + "end";
         fs::write(folder.path().join("long.log"), &text).unwrap();

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 
 use super::complaint;
 use super::script::{READY, SEND, script};
-use crate::error::DriverError;
+use crate::error::{DriverError, RemoteError};
 use crate::process::Launcher;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
-/// The interval of empty lines, which show the host that this side is alive.
+/// The interval of empty lines, which show the host that this end is alive.
 pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 
 /// The time that the host's shell and the program may take to report that they are ready.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time that the host may take to end its processes.
+/// The time that the host may take to end the processes.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
@@ -38,7 +38,8 @@ const OPTIONS: [&str; 7] = [
     "RequestTTY=no",
 ];
 
-/// A running gatebench on the host. Dropping it ends the connection and all its processes there.
+/// A running gatebench on the host. Dropping it ends the connection and all processes of this
+/// gatebench.
 #[derive(Debug)]
 pub(super) struct Link {
     host: String,
@@ -49,27 +50,26 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects, sends the program of `launcher` if the host lacks it, runs it there with these
-    /// arguments, and returns its first text after [`READY`].
+    /// Connects, sends the program of `launcher` if the host lacks it, and runs it there with these
+    /// arguments. Returns the rest of the program's first line that begins with [`READY`].
     pub(super) fn open(
         host: &str,
         launcher: &Launcher,
         words: &[&str],
     ) -> Result<(Self, String), DriverError> {
-        let unreadable = || {
-            let place = launcher.program.display();
-            DriverError::io(format!("reading {place}"))
+        let read = || -> io::Result<_> {
+            let program = File::open(&launcher.program)?;
+            let length_bytes = program.metadata()?.len();
+            Ok((sha256_of_file(&launcher.program)?, length_bytes, program))
         };
-        let sha256 = sha256_of_file(&launcher.program).map_err(unreadable())?;
-        let mut program = File::open(&launcher.program).map_err(unreadable())?;
-        let length_bytes = program.metadata().map_err(unreadable())?.len();
+        let (sha256, length_bytes, mut program) =
+            read().map_err(DriverError::at("read", &launcher.program))?;
         let mut link = Self::connect(host, &script(&sha256, length_bytes, words))?;
-        let deadline = Instant::now() + GREETING_TIMEOUT;
-        let mut greeting = link.greeting(deadline)?;
+        let mut greeting = link.greeting()?;
         if greeting == SEND {
             // If `ssh` ends early, it prints the reason.
             let _ = link.send(&mut program);
-            greeting = link.greeting(Instant::now() + GREETING_TIMEOUT)?;
+            greeting = link.greeting()?;
         }
         if let Some(stdin) = &link.stdin {
             keep_alive(Arc::downgrade(stdin));
@@ -92,13 +92,11 @@ impl Link {
             .process_group(0)
             .spawn()
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => DriverError::Remote {
-                    culprit: gatebench_model::Culprit::Environment,
-                    message: "there is no program `ssh` on PATH".into(),
-                    remedy: "install it; on Debian: apt-get install openssh-client".into(),
-                    is_missing: false,
-                },
-                _ => DriverError::io("starting ssh")(error),
+                io::ErrorKind::NotFound => DriverError::Remote(RemoteError::environment(
+                    "there is no program `ssh` on PATH",
+                    "install it; on Debian: apt-get install openssh-client",
+                )),
+                _ => DriverError::io("start ssh")(error),
             })?;
         let stdin = ssh.stdin.take().map(Mutex::new).map(Arc::new);
         let (sender, lines) = mpsc::channel();
@@ -129,20 +127,17 @@ impl Link {
         })
     }
 
-    /// Returns the program's next line, without its prefix.
-    fn greeting(&mut self, deadline: Instant) -> Result<String, DriverError> {
+    /// Returns the program's next line that begins with [`READY`], without this prefix.
+    fn greeting(&mut self) -> Result<String, DriverError> {
+        let deadline = Instant::now() + GREETING_TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left) {
-                Ok(line) => {
-                    if let Some(greeting) = line.strip_prefix(READY) {
-                        return Ok(greeting.to_owned());
-                    }
-                }
-                Err(_) => {
-                    let what = format!("gatebench cannot be run on {}", self.host);
-                    return Err(self.over(&what));
-                }
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                let what = format!("gatebench cannot be run on {}", self.host);
+                return Err(self.over(&what).into());
+            };
+            if let Some(greeting) = line.strip_prefix(READY) {
+                return Ok(greeting.to_owned());
             }
         }
     }
@@ -178,26 +173,17 @@ impl Link {
     }
 
     fn broken(&mut self) -> DriverError {
-        let what = format!("the connection to {} broke", self.host);
-        match self.over(&what) {
-            DriverError::Remote {
-                culprit, message, ..
-            } => DriverError::Remote {
-                culprit,
-                message,
-                remedy: format!(
-                    "check that {} and the network to it are up; its processes end by themselves, and \
-                     `gatebench run --resume DIR` measures the missing trials",
-                    self.host
-                ),
-                is_missing: false,
-            },
-            other => other,
-        }
+        let error = self.over(&format!("the connection to {} broke", self.host));
+        let remedy = format!(
+            "check that {} and the network to it are up; its processes end by themselves, and \
+             `gatebench run --resume DIR` measures the missing trials",
+            self.host
+        );
+        DriverError::Remote(RemoteError { remedy, ..error })
     }
 
-    /// Ends the connection and returns the error messages.
-    fn over(&mut self, what: &str) -> DriverError {
+    /// Ends the connection and returns an error with the error messages of `ssh`.
+    fn over(&mut self, what: &str) -> RemoteError {
         self.hang_up(Duration::from_secs(1));
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
         complaint::of(&self.host, what, &stderr.unwrap_or_default())

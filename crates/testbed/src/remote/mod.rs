@@ -3,14 +3,14 @@
 //! ```text
 //! gatebench ──stdin, stdout of one ssh──> gatebench there ──> supervisor ──> gateway
 //! ```
-//! gatebench also runs on the host, and handles the gateway as it would here: it finds, renders,
-//! starts and supervises it, samples its processes and ends it. One connection carries everything:
-//! the program itself if the host lacks it, and then lines in both directions, one request after
-//! the other. If the connection, `ssh` or gatebench fails, standard input on the host ends, and the
-//! program then ends all its processes there.
+//! gatebench also runs on the host, where it finds, renders, starts and supervises the gateway,
+//! samples its processes and ends it, as it would on this machine. One connection carries
+//! everything: the program itself if the host lacks it, and then lines in both directions, one
+//! request after the other. If the connection, `ssh` or gatebench fails, standard input on the host
+//! ends, and the program there ends all its processes.
 //!
-//! Load generator and upstream stay here, and only clocks of this machine are compared; of the
-//! host's clock, only differences are used.
+//! The load generator and the upstream stay on this machine, so all times are read from its clock.
+//! Only differences of times of the host's clock are used.
 
 mod complaint;
 mod end;

@@ -3,12 +3,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use gatebench_model::{Blame, Culprit, Limits, Scenario, Setup};
+use gatebench_model::{Limits, Scenario, Setup};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::kept::Texts;
-use crate::error::DriverError;
+use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway, Started};
 use crate::system::exit::Ended;
 
@@ -18,11 +18,11 @@ pub(super) const CANCEL: &str = "cancel";
 /// The first message of the remote end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
-    /// The origin of the connection as seen there: this machine.
+    /// The address from which the connection came, as seen by the host.
     pub(super) here: IpAddr,
-    /// The address that the connection reached.
+    /// The address of the host that the connection reached.
     pub(super) there: IpAddr,
-    /// Cores available there.
+    /// The cores available on the host.
     pub(super) cores: Vec<usize>,
 }
 
@@ -39,24 +39,24 @@ pub(super) enum Ask {
     Reach { address: SocketAddr },
     /// Starts a gateway. The response is [`Tried`].
     Start(Box<Start>),
-    /// The response is its exit status, an `Option` of [`crate::Exit`].
+    /// The response is the gateway's exit status, an `Option` of [`crate::Exit`].
     Exit,
-    /// The response is the end of its standard error, a text.
+    /// The response is the end of the gateway's standard error, a text.
     Stderr,
-    /// Runs an action of its folder. The response is empty.
+    /// Runs an action of the gateway's folder. The response is empty.
     Act { action: String },
-    /// The response is a [`crate::probe::Sample`] by the sampler with this number, which is created
+    /// The response is a [`crate::probe::Sample`] of the sampler with this number, which is created
     /// if necessary.
     Sample { sampler: u32 },
-    /// The response is its threads and files by this sampler, [`crate::probe::Outside`].
+    /// The response is the [`crate::probe::Outside`] of this sampler.
     Outside { sampler: u32 },
-    /// The response is its proportional set size, an `Option` of bytes.
+    /// The response is the proportional set size in bytes, an `Option`.
     Pss { sampler: u32 },
     /// Ends the gateway. The response is [`Stopped`].
     Stop,
 }
 
-/// The inputs for starting a gateway there.
+/// The inputs for starting a gateway on the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {
     pub(super) gateway: FoundGateway,
@@ -71,7 +71,7 @@ pub(super) struct Start {
     pub(super) connections: u32,
 }
 
-/// The result of a start and, if it failed, the files.
+/// The result of a start and, if it failed, the files of the working folder.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Tried {
     pub(super) started: Result<Started, RemoteError>,
@@ -81,57 +81,27 @@ pub(super) struct Tried {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Stopped {
     pub(super) ended: Ended,
-    /// The files of its working folder.
+    /// The files of the working folder.
     pub(super) kept: Texts,
 }
 
-/// A response, or an error.
+/// The result of a request.
 pub(super) type Response = Result<Json, RemoteError>;
 
-/// An error in a form that can be sent.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct RemoteError {
-    pub(super) culprit: Culprit,
-    pub(super) message: String,
-    pub(super) remedy: String,
-    pub(super) is_missing: bool,
-}
-
 impl RemoteError {
-    pub(super) fn environment(message: String, remedy: &str) -> Self {
-        Self {
-            culprit: Culprit::Environment,
-            message,
-            remedy: remedy.into(),
-            is_missing: false,
-        }
-    }
-
-    /// Converts it into an error on this machine.
+    /// Converts an error from a host into an error on this machine.
     pub(super) fn on(self, host: &str) -> DriverError {
-        DriverError::Remote {
-            culprit: self.culprit,
+        DriverError::Remote(Self {
             message: format!("on {host}: {}", self.message),
             remedy: format!("on {host}: {}", self.remedy),
-            is_missing: self.is_missing,
-        }
-    }
-}
-
-impl From<DriverError> for RemoteError {
-    fn from(error: DriverError) -> Self {
-        Self {
-            culprit: error.culprit(),
-            message: error.to_string(),
-            remedy: error.remedy(),
-            is_missing: error.is_missing(),
-        }
+            ..self
+        })
     }
 }
 
 impl From<serde_json::Error> for RemoteError {
     fn from(error: serde_json::Error) -> Self {
-        let message = format!("a message of the other end cannot be read: {error}");
+        let message = format!("cannot read a message of the other end: {error}");
         Self::environment(message, "remove ~/.cache/gatebench there and try again")
     }
 }

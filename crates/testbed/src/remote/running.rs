@@ -18,13 +18,13 @@ use crate::system::exit::{Ended, Exit};
 pub(crate) struct RemoteGateway {
     host: Arc<RemoteHost>,
     pub(crate) started: Started,
-    /// The trial's folder for it on this machine.
+    /// The trial's folder for the gateway on this machine.
     work: PathBuf,
     has_stopped: bool,
 }
 
 impl RemoteGateway {
-    /// Renders, checks and starts it there, in front of the first target.
+    /// Renders, checks and starts the gateway on the host, in front of the first target.
     pub(crate) fn start(
         host: &Arc<RemoteHost>,
         start: &GatewayStart<'_>,
@@ -43,7 +43,8 @@ impl RemoteGateway {
         };
         let is_unwanted = || interrupt.is_raised();
         let tried: Tried = host.ask_unless(&Ask::Start(Box::new(request)), is_unwanted)?;
-        keep(start.work, &tried.kept);
+        // A failure to keep logs and rendered files does not end the trial, here or below.
+        let _ = kept::put(start.work, &tried.kept);
         let started = tried.started.map_err(|error| error.on(host.name()))?;
         let gateway = Self {
             host: Arc::clone(host),
@@ -74,7 +75,7 @@ impl RemoteGateway {
     pub(crate) fn stop(&mut self) -> Result<Ended, DriverError> {
         self.has_stopped = true;
         let stopped: Stopped = self.host.ask(&Ask::Stop)?;
-        keep(&self.work, &stopped.kept);
+        let _ = kept::put(&self.work, &stopped.kept);
         Ok(stopped.ended)
     }
 
@@ -96,25 +97,15 @@ impl Drop for RemoteGateway {
     }
 }
 
-/// Keeps rendered files and logs. A failure to keep them does not end the trial.
-fn keep(work: &Path, texts: &Texts) {
-    let _ = kept::put(work, texts);
-}
-
 /// Returns the trial's certificate and key, if it has them.
 fn certificate(work: &Path) -> Texts {
-    let text = |name: &str| {
-        let text = fs::read_to_string(work.join(name)).ok()?;
-        Some((name.into(), text))
-    };
-    [CERTIFICATE_FILE, KEY_FILE]
-        .into_iter()
-        .filter_map(text)
-        .collect()
+    let text = |name: &str| Some((name.into(), fs::read_to_string(work.join(name)).ok()?));
+    let names = [CERTIFICATE_FILE, KEY_FILE].into_iter();
+    names.filter_map(text).collect()
 }
 
-/// Samples the processes there. Times are those of that host's clock, so only their differences are
-/// meaningful here.
+/// Samples the processes on the host. Times are read from the host's clock, so only their
+/// differences are meaningful.
 #[derive(Debug)]
 pub(crate) struct RemoteSampler {
     host: Arc<RemoteHost>,
@@ -123,13 +114,11 @@ pub(crate) struct RemoteSampler {
 }
 
 impl RemoteSampler {
-    /// Samples the processes. If the connection is lost, it returns the last sample; the trial then
+    /// Samples the processes. Returns the last sample if the connection is lost; the trial then
     /// ends.
     pub(crate) fn sample(&mut self) -> Sample {
         let sampler = self.number;
-        if let Ok(sample) = self.host.ask(&Ask::Sample { sampler }) {
-            self.last = sample;
-        }
+        self.last = self.host.ask(&Ask::Sample { sampler }).unwrap_or(self.last);
         self.last
     }
 

@@ -1,5 +1,5 @@
-//! The commands for the host's shell, which receives the program if it is missing and then executes
-//! it.
+//! The commands for the host's shell, which receives the program if the host lacks it, and then
+//! executes it.
 
 /// The prefix of the program's lines, because shells also print greetings.
 pub(super) const READY: &str = "gatebench-remote: ";
@@ -7,8 +7,8 @@ pub(super) const READY: &str = "gatebench-remote: ";
 pub(super) const SEND: &str = "send";
 
 /// The command for `ssh`. The program is stored in the user's cache under its digest, so it is sent
-/// only once. It is renamed into place, so a partial program never runs. The command is one line
-/// without single quotes, because the user's shell, whichever it is, must pass it to `sh`.
+/// only once. It is renamed into place, so a partial program never runs. The steps are one line
+/// without single quotes, because any user's shell must pass them unchanged to `sh`.
 pub(super) fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
     let steps = [
@@ -51,14 +51,14 @@ mod tests {
             .spawn()
             .unwrap();
         let mut stdin = shell.stdin.take().unwrap();
-        // If the host already has the program, it does not read it.
+        // The write fails if the host already has the program and does not read it.
         let _ = stdin.write_all(sent.as_bytes());
         drop(stdin);
         shell.wait_with_output().unwrap()
     }
 
     #[test]
-    fn a_program_is_taken_once_and_run() {
+    fn a_program_is_received_once_and_executed() {
         let cache = tempfile::tempdir().unwrap();
         let program = "#!/bin/sh\necho \"ran $*\"\n";
         let first = run(cache.path(), program, program);
@@ -82,7 +82,7 @@ mod tests {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // The shell ends before it has read the whole program.
+        // The write fails because the shell ends before it has read the whole program.
         let _ = shell.stdin.take().unwrap().write_all(&vec![b'x'; 1 << 20]);
         let output = shell.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_program_is_not_kept() {
+    fn a_partial_program_is_not_kept() {
         let cache = tempfile::tempdir().unwrap();
         let half = run(cache.path(), "#!/bin/sh\necho whole\n", "#!/bin/sh\n");
         assert!(!half.status.success());

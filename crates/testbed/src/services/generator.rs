@@ -1,49 +1,16 @@
-//! An external load generator: a program that ends by itself and runs under a supervisor.
+//! External load generators.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::error::DriverError;
-use crate::process::{Launcher, Plain, Supervised};
 use crate::system::command;
 
-/// The limit of its open descriptors, if the machine's hard limit is not lower.
-const NOFILE: u64 = 1_048_576;
+/// The limit of a load generator's open descriptors, unless the machine's hard limit is lower.
+pub(crate) const GENERATOR_NOFILE: u64 = 1_048_576;
 
-/// The inputs for starting a load generator.
-#[derive(Clone, Debug)]
-pub struct GeneratorStart<'a> {
-    /// Its name, for logs and errors.
-    pub name: &'a str,
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-    /// Environment variables in addition to this process's own.
-    pub environment: &'a BTreeMap<String, String>,
-    /// Its working folder with its logs, which is created if it does not exist.
-    pub work: &'a Path,
-    /// The cores that it runs on [default: all].
-    pub cores: &'a [usize],
-}
-
-impl GeneratorStart<'_> {
-    pub(crate) fn start(self, launcher: &Launcher) -> Result<Supervised, DriverError> {
-        Plain {
-            name: self.name,
-            command: self.command,
-            environment: self.environment,
-            work: self.work,
-            cores: self.cores,
-            nofile: NOFILE,
-            launcher,
-        }
-        .start()
-    }
-}
-
-/// Runs a short command of a load generator, and returns its success and its whole output.
+/// Runs a short command of a load generator. Returns whether the command succeeded, and its output.
 ///
 /// # Errors
 /// The command cannot be started, or does not end within `timeout`.
@@ -53,6 +20,6 @@ pub fn ask_generator(
     timeout: Duration,
 ) -> Result<(bool, String), DriverError> {
     let finished = command::run(Command::new(program).args(arguments), timeout)
-        .map_err(DriverError::io(format!("asking {}", program.display())))?;
+        .map_err(DriverError::at("run", program))?;
     Ok((finished.status.success(), finished.output))
 }

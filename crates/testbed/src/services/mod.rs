@@ -1,6 +1,6 @@
-//! The processes of a trial next to its gateway: upstreams, a Redis, and external load generators.
+//! The processes of a trial other than its gateway: upstreams, Redis, and external load generators.
 //!
-//! This module knows neither a gateway nor the meaning of a load generator's arguments and output.
+//! This module knows neither gateways nor the meaning of a load generator's arguments and output.
 
 mod generator;
 mod redis;
@@ -8,11 +8,13 @@ mod upstream;
 
 use std::net::SocketAddr;
 
-pub use generator::{GeneratorStart, ask_generator};
+pub(crate) use generator::GENERATOR_NOFILE;
+pub use generator::ask_generator;
 pub use redis::FoundRedis;
-pub(crate) use redis::RedisStart;
+pub(crate) use redis::start_redis;
 pub use upstream::UpstreamStart;
 
+pub use crate::process::PlainStart as GeneratorStart;
 use crate::process::Supervised;
 
 /// A listening upstream or Redis. Dropping it stops the process.

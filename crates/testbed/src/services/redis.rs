@@ -11,8 +11,9 @@ use super::Service;
 use crate::error::DriverError;
 use crate::gateway::{PORT_ATTEMPTS, reserve_port};
 use crate::install::InstallStep;
-use crate::process::{Launcher, Plain};
+use crate::process::{Launcher, NOFILE, PlainStart};
 use crate::system::command::{self, wait_until};
+use crate::system::installed::path_folders;
 
 const PROGRAM: &str = "redis-server";
 
@@ -22,20 +23,17 @@ const PACKAGE: &str = "redis-server";
 /// The folders of Debian's package and of `make install`, which are searched after PATH.
 const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 
-/// The line that it writes when it accepts connections.
+/// A part of the line that it writes when it accepts connections.
 const READY: &str = "Ready to accept connections";
 
-/// The line that it writes if another process listens on its port.
+/// A part of the line that it writes if another process listens on its port.
 const TAKEN: &str = "Address already in use";
 
-/// The timeout of its start. It reads nothing from disk, so this is plenty.
+/// The timeout of its start. It reads nothing from disk, so this is ample.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time that it may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The limit of its open descriptors, if the machine's hard limit is not lower.
-const NOFILE: u64 = 65_536;
 
 /// Its options in addition to its port: keep everything in memory only, and stay in the foreground.
 const SETTINGS: [(&str, &str); 5] = [
@@ -45,15 +43,6 @@ const SETTINGS: [(&str, &str); 5] = [
     ("--daemonize", "no"),
     ("--dir", "."),
 ];
-
-/// The inputs for starting Redis.
-pub(crate) struct RedisStart<'a> {
-    /// Its working folder with its log, which is created if it does not exist.
-    pub work: &'a Path,
-    /// The cores that it runs on [default: all].
-    pub cores: &'a [usize],
-    pub launcher: &'a Launcher,
-}
 
 /// A Redis that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,23 +64,15 @@ impl FoundRedis {
         let output = command::run(&mut ask, VERSION_TIMEOUT).map(|it| it.output);
         let output = output.unwrap_or_else(|error| error.to_string());
         // `Redis server v=7.0.15 sha=...`
-        let version = output
-            .split_whitespace()
-            .find_map(|it| it.strip_prefix("v="));
-        match version {
-            Some(version) => Ok(Self {
-                version: version.to_owned(),
-                path,
-            }),
-            None => Err(DriverError::Redis {
-                message: format!(
-                    "{} did not print its version: {}",
-                    path.display(),
-                    output.trim()
-                ),
-                stderr: String::new(),
-            }),
-        }
+        let mut words = output.split_whitespace();
+        let version = words.find_map(|it| it.strip_prefix("v=")).ok_or_else(|| {
+            let (path, output) = (path.display(), output.trim());
+            not_found(format!("{path} did not print its version: {output}"))
+        })?;
+        Ok(Self {
+            version: version.to_owned(),
+            path,
+        })
     }
 
     /// Describes its installation.
@@ -100,66 +81,72 @@ impl FoundRedis {
     }
 }
 
-fn program() -> Result<PathBuf, DriverError> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(FOLDERS.map(PathBuf::from));
-    let mut programs = folders.map(|folder| folder.join(PROGRAM));
-    programs
-        .find(|program| program.is_file())
-        .ok_or_else(|| DriverError::Redis {
-            message: format!("{PROGRAM} was not found"),
-            stderr: String::new(),
-        })
+fn not_found(message: String) -> DriverError {
+    let stderr = String::new();
+    DriverError::Redis { message, stderr }
 }
 
-impl RedisStart<'_> {
-    /// Starts it on a free port and waits until it accepts connections. After an error no process
-    /// is left.
-    pub(crate) fn start(&self) -> Result<Service, DriverError> {
-        let program = program()?;
-        let mut tried = Vec::new();
-        while tried.len() < PORT_ATTEMPTS {
-            let port = reserve_port(Ipv4Addr::LOCALHOST.into())?;
-            let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            match self.attempt(&program, addr)? {
-                Some(process) => return Ok(process),
-                None => tried.push(port),
-            }
-        }
-        Err(DriverError::PortTaken { ports: tried })
-    }
+fn program() -> Result<PathBuf, DriverError> {
+    let folders = path_folders().into_iter().chain(FOLDERS.map(PathBuf::from));
+    let mut programs = folders.map(|folder| folder.join(PROGRAM));
+    let program = programs.find(|program| program.is_file());
+    program.ok_or_else(|| not_found(format!("{PROGRAM} was not found")))
+}
 
-    /// Starts it on one port; none if another process uses the port.
-    fn attempt(&self, program: &Path, addr: SocketAddr) -> Result<Option<Service>, DriverError> {
-        let mut words: Vec<OsString> = vec![program.into()];
-        words.extend(["--port".into(), addr.port().to_string().into()]);
-        for (name, value) in SETTINGS {
-            words.extend([name.into(), value.into()]);
-        }
-        let plain = Plain {
+/// Starts Redis on a free port and waits until it accepts connections. `work` is its working folder
+/// with its log. After an error no process is left.
+pub(crate) fn start_redis(
+    work: &Path,
+    cores: &[usize],
+    launcher: &Launcher,
+) -> Result<Service, DriverError> {
+    let program = program()?;
+    let mut tried = Vec::new();
+    while tried.len() < PORT_ATTEMPTS {
+        let port = reserve_port(Ipv4Addr::LOCALHOST.into())?;
+        let mut command: Vec<OsString> = vec![program.clone().into()];
+        command.extend(["--port".into(), port.to_string().into()]);
+        command.extend(
+            SETTINGS
+                .into_iter()
+                .flat_map(|(name, value)| [name.into(), value.into()]),
+        );
+        let start = PlainStart {
             name: "redis",
-            command: words,
+            command,
             environment: &BTreeMap::new(),
-            work: self.work,
-            cores: self.cores,
-            nofile: NOFILE,
-            launcher: self.launcher,
+            work,
+            cores,
         };
-        let mut process = plain.start()?;
-        let heard = wait_until(Instant::now() + READY_TIMEOUT, || {
-            // The exit is checked before the read, so that the last output is not missed.
-            let exit = process.exit_status();
-            let said = fs::read_to_string(&process.stdout).unwrap_or_default();
-            let is_ready = said.contains(READY).then_some(Ok(()));
-            is_ready.or_else(|| exit.map(|exit| Err((exit, said.contains(TAKEN)))))
-        });
-        let message = match heard {
-            Some(Ok(())) => return Ok(Some(Service { process, addr })),
-            Some(Err((_, true))) => return Ok(None),
-            Some(Err((exit, false))) => format!("it ended ({exit})"),
-            None => format!("it was not ready within {READY_TIMEOUT:?}"),
-        };
-        let stderr = process.output_tail();
-        Err(DriverError::Redis { message, stderr })
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        match attempt(start, addr, launcher)? {
+            Some(service) => return Ok(service),
+            None => tried.push(port),
+        }
     }
+    Err(DriverError::PortTaken { ports: tried })
+}
+
+/// Starts Redis on one port; none if another process uses the port.
+fn attempt(
+    start: PlainStart<'_>,
+    addr: SocketAddr,
+    launcher: &Launcher,
+) -> Result<Option<Service>, DriverError> {
+    let mut process = start.start(NOFILE, launcher)?;
+    let result = wait_until(Instant::now() + READY_TIMEOUT, || {
+        // The exit is checked before the read, so that the last output is not missed.
+        let exit = process.exit_status();
+        let stdout = fs::read_to_string(&process.stdout).unwrap_or_default();
+        let is_ready = stdout.contains(READY).then_some(Ok(()));
+        is_ready.or_else(|| exit.map(|exit| Err((exit, stdout.contains(TAKEN)))))
+    });
+    let message = match result {
+        Some(Ok(())) => return Ok(Some(Service { process, addr })),
+        Some(Err((_, true))) => return Ok(None),
+        Some(Err((exit, false))) => format!("it ended ({exit})"),
+        None => format!("it was not ready within {READY_TIMEOUT:?}"),
+    };
+    let stderr = process.output_tail();
+    Err(DriverError::Redis { message, stderr })
 }

@@ -13,14 +13,11 @@ use serde::Deserialize;
 
 use super::Service;
 use crate::error::DriverError;
-use crate::process::{Launcher, Plain};
+use crate::process::{Launcher, NOFILE, PlainStart};
 use crate::system::command::wait_until;
 
 /// The time that it may take to start; it only binds a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The limit of its open descriptors, if the machine's hard limit is not lower.
-const NOFILE: u64 = 65_536;
 
 /// The inputs for starting an upstream, except its address.
 #[derive(Clone, Debug)]
@@ -28,9 +25,9 @@ pub struct UpstreamStart {
     /// The command, to which `--listen ADDRESS:PORT` is added. When it listens, it prints one line,
     /// `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
-    /// Its working folder with its logs, which is created if it does not exist.
+    /// Its working folder for its logs, which is created if it does not exist.
     pub work: PathBuf,
-    /// The cores that it runs on.
+    /// The cores on which it runs.
     pub cores: Vec<usize>,
     /// The supervising program.
     pub launcher: Launcher,
@@ -70,39 +67,30 @@ impl UpstreamStart {
     pub fn start(&self, listen: SocketAddr) -> Result<Service, DriverError> {
         let mut command = self.command.clone();
         command.extend(["--listen".into(), listen.to_string().into()]);
-        let mut process = Plain {
+        let start = PlainStart {
             name: "upstream",
             command,
             environment: &BTreeMap::new(),
             work: &self.work,
             cores: &self.cores,
-            nofile: NOFILE,
-            launcher: &self.launcher,
-        }
-        .start()?;
-        let heard = wait_until(Instant::now() + LISTEN_TIMEOUT, || {
+        };
+        let mut process = start.start(NOFILE, &self.launcher)?;
+        let result = wait_until(Instant::now() + LISTEN_TIMEOUT, || {
             // The exit is checked before the read, so that the last output is not missed.
             let exit = process.exit_status();
-            first_line(&process.stdout)
-                .map(Ok)
-                .or_else(|| exit.map(Err))
+            let line = first_line(&process.stdout).map(Ok);
+            line.or_else(|| exit.map(Err))
         });
-        let addr = match heard {
-            Some(Ok(line)) => serde_json::from_str::<Announcement>(&line)
-                .map(|announcement| announcement.listening)
-                .map_err(|_| format!("it printed '{line}' instead of its address")),
-            Some(Err(exit)) => Err(format!("it ended ({exit})")),
-            None => Err(format!(
-                "it did not print its address within {LISTEN_TIMEOUT:?}"
-            )),
+        let message = match result {
+            Some(Ok(line)) => match serde_json::from_str(&line) {
+                Ok(Announcement { listening: addr }) => return Ok(Service { process, addr }),
+                Err(_) => format!("it printed '{line}' instead of its address"),
+            },
+            Some(Err(exit)) => format!("it ended ({exit})"),
+            None => format!("it did not print its address within {LISTEN_TIMEOUT:?}"),
         };
-        match addr {
-            Ok(addr) => Ok(Service { process, addr }),
-            Err(message) => Err(DriverError::Upstream {
-                message,
-                stderr: process.stderr_tail(),
-            }),
-        }
+        let stderr = process.stderr_tail();
+        Err(DriverError::Upstream { message, stderr })
     }
 }
 

@@ -14,23 +14,23 @@ use rustix::process::{
 
 use super::processes;
 
-/// The largest output that is kept, enough for an error message.
-pub(crate) const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
+/// The number of bytes of an output that are kept, enough for an error message.
+pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
-/// The interval at which the exit is checked and output is read.
+/// The interval at which the exit is checked and the output is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How long descendants of a command may write after the command has ended.
+/// The time that descendants of a command may write after the command has ended.
 const AFTERMATH: Duration = Duration::from_millis(500);
 
-/// How long outputs may stay open after all processes that hold them were killed.
+/// The time that outputs may stay open after all processes that hold them were killed.
 const KILLED_WITHIN: Duration = Duration::from_millis(300);
 
 /// The capacity of a pipe.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The number of pieces that are read at a time, so that reading ends even if the command never
-/// stops writing.
+/// The number of pieces that are read at a time. The limit makes each read end even if the command
+/// never stops writing.
 const PIECES_MAX: usize = 16;
 
 /// The result of a short command.
@@ -40,9 +40,9 @@ pub(crate) struct Finished {
     pub output: String,
 }
 
-/// Runs a command to its end. After `timeout` it is killed, and the error is
-/// [`io::ErrorKind::TimedOut`]. In either case its process group is ended, and so are other
-/// processes that hold its output open.
+/// Runs a command to its end. After `timeout` the command is killed, and the error is
+/// [`io::ErrorKind::TimedOut`]. In either case, all processes of its group and all processes that
+/// hold its output open are killed.
 pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finished> {
     let mut group = Group::start(command)?;
     let deadline = Instant::now() + timeout;
@@ -61,11 +61,11 @@ pub(crate) fn no_end(timeout: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("no end after {timeout:?}"))
 }
 
-/// A command in a separate process group. Dropping it ends the group.
+/// A command in a separate process group. Dropping it kills the group.
 struct Group {
     child: Child,
     outputs: [Output; 2],
-    /// True after the end of the group.
+    /// The exit status, after the group was killed.
     status: Option<ExitStatus>,
 }
 
@@ -77,13 +77,14 @@ impl Group {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        let pipes = [
+        let outputs = [
             child.stdout.take().map(OwnedFd::from),
             child.stderr.take().map(OwnedFd::from),
         ];
+        let kept = Vec::new;
         let group = Self {
             child,
-            outputs: pipes.map(Output::of),
+            outputs: outputs.map(|pipe| Output { pipe, kept: kept() }),
             status: None,
         };
         let mut pipes = group.outputs.iter().filter_map(|it| it.pipe.as_ref());
@@ -91,8 +92,8 @@ impl Group {
         Ok(group)
     }
 
-    /// Reports whether the command has ended. No other process gets its number, or that of its
-    /// group, until it is waited for.
+    /// Reports whether the command has ended. Its ID and that of its group are not reused until
+    /// `end` waits for it.
     fn has_ended(&mut self) -> io::Result<Option<()>> {
         self.falls_silent();
         let child = WaitId::Pid(Pid::from_child(&self.child));
@@ -100,7 +101,8 @@ impl Group {
         Ok(waitid(child, options)?.map(drop))
     }
 
-    /// Reads the output, and reports whether it has ended, so that no process can write any more.
+    /// Reads the outputs, and reports whether both have ended, so that no process can write any
+    /// more.
     fn falls_silent(&mut self) -> Option<()> {
         self.outputs.iter_mut().for_each(Output::read);
         let is_silent = self.outputs.iter().all(|it| it.pipe.is_none());
@@ -132,7 +134,7 @@ impl Drop for Group {
     }
 }
 
-/// One of the two outputs, which is read as it arrives, so that the writer does not block.
+/// One of the two outputs. It is read as it arrives, so that the writer does not block.
 struct Output {
     /// None once the output has ended.
     pipe: Option<OwnedFd>,
@@ -140,13 +142,6 @@ struct Output {
 }
 
 impl Output {
-    fn of(pipe: Option<OwnedFd>) -> Self {
-        Self {
-            pipe,
-            kept: Vec::new(),
-        }
-    }
-
     fn read(&mut self) {
         let mut piece = vec![0; PIECE_BYTES];
         for _ in 0..PIECES_MAX {
@@ -156,7 +151,7 @@ impl Output {
             match rustix::io::read(pipe, &mut piece[..]) {
                 Ok(0) => self.pipe = None,
                 Ok(count) => {
-                    let room = (OUTPUT_BYTES_MAX as usize).saturating_sub(self.kept.len());
+                    let room = OUTPUT_BYTES_MAX.saturating_sub(self.kept.len());
                     self.kept.extend_from_slice(&piece[..count.min(room)]);
                 }
                 Err(Errno::INTR) => {}
@@ -183,12 +178,12 @@ impl Output {
     }
 }
 
-/// Calls `ask` repeatedly until it returns a result or the deadline has passed.
-pub(crate) fn wait_until<T>(deadline: Instant, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+/// Calls `check` repeatedly until it returns a result or the deadline has passed.
+pub(crate) fn wait_until<T>(deadline: Instant, mut check: impl FnMut() -> Option<T>) -> Option<T> {
     loop {
-        let response = ask();
-        if response.is_some() || Instant::now() >= deadline {
-            return response;
+        let result = check();
+        if result.is_some() || Instant::now() >= deadline {
+            return result;
         }
         thread::sleep(POLL_INTERVAL);
     }
@@ -196,18 +191,10 @@ pub(crate) fn wait_until<T>(deadline: Instant, mut ask: impl FnMut() -> Option<T
 
 /// Formats a command for a shell.
 pub(crate) fn display(words: &[String]) -> String {
-    let plain = |word: &str| {
-        !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c))
-    };
-    let quoted = words.iter().map(|word| {
-        if plain(word) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
+    let quoted = words.iter().map(|word| match word.as_str() {
+        plain if !plain.is_empty() && plain.chars().all(is_plain) => word.clone(),
+        word => format!("'{}'", word.replace('\'', r"'\''")),
     });
     quoted.collect::<Vec<_>>().join(" ")
 }
@@ -231,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_does_not_end_is_ended() {
+    fn a_command_that_does_not_end_is_killed() {
         let error = run(
             Command::new("sh").args(["-c", "sleep 60 & wait"]),
             Duration::from_millis(50),
@@ -241,8 +228,8 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
-    /// Runs a script that writes a process ID into the file given as its first argument. Returns
-    /// the result, and whether that process has ended.
+    /// Runs a script that writes a process ID into the file that `$0` names. Returns the output,
+    /// and whether that process has ended.
     fn left_by(script: &str) -> (String, bool) {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("pid");
@@ -252,7 +239,7 @@ mod tests {
         let finished = run(&mut command, Duration::from_secs(60)).unwrap();
         assert!(
             begun.elapsed() < Duration::from_secs(20),
-            "it waited for the child"
+            "the call waited for the child"
         );
         let pid = std::fs::read_to_string(file).unwrap();
         let pid: u32 = pid.trim().parse().unwrap();
@@ -262,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_holds_the_output_open_is_ended() {
+    fn a_child_that_holds_the_output_open_is_killed() {
         let left = left_by("sleep 100 & echo $! >\"$0\"; echo 1.2");
         assert_eq!(left, ("1.2\n".into(), true));
     }
 
     #[test]
-    fn a_child_in_a_session_of_its_own_is_ended_as_well() {
+    fn a_child_in_a_separate_session_is_killed_as_well() {
         let left = left_by(
             "setsid sh -c 'echo $$ >\"$0\"; exec sleep 100' \"$0\" & \
              while [ ! -s \"$0\" ]; do sleep 0.01; done; echo 1.2",
@@ -277,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_endless_output_the_beginning_is_kept_and_the_command_is_ended() {
+    fn a_command_with_endless_output_is_killed_and_the_beginning_is_kept() {
         let begun = Instant::now();
         let error = run(&mut Command::new("yes"), Duration::from_millis(100)).err();
         assert_eq!(error.unwrap().kind(), io::ErrorKind::TimedOut);
@@ -286,11 +273,11 @@ mod tests {
             Command::new("sh").args(["-c", "yes | head -c 1000000"]),
             Duration::from_secs(20),
         );
-        assert_eq!(head.unwrap().output.len() as u64, OUTPUT_BYTES_MAX);
+        assert_eq!(head.unwrap().output.len(), OUTPUT_BYTES_MAX);
     }
 
     #[test]
-    fn a_command_is_shown_so_that_it_can_be_pasted() {
+    fn a_displayed_command_can_be_pasted() {
         assert_eq!(
             display(&["sh".into(), "-c".into(), "echo 'a'".into()]),
             r"sh -c 'echo '\''a'\'''"

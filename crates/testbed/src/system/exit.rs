@@ -18,16 +18,13 @@ impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => {
-                let name = Signal::from_named_raw(*signal)
-                    .map(|name| format!("{name:?}").replace("Signal::", ""));
-                write!(
-                    f,
-                    "signal {}",
-                    name.as_deref()
-                        .map_or(signal.to_string(), |name| name.trim_matches('"').into())
-                )
-            }
+            Self::Signal(number) => match Signal::from_named_raw(*number) {
+                Some(signal) => {
+                    let name = format!("{signal:?}").replace("Signal::", "");
+                    write!(f, "signal {}", name.trim_matches('"'))
+                }
+                None => write!(f, "signal {number}"),
+            },
         }
     }
 }
@@ -35,10 +32,10 @@ impl fmt::Display for Exit {
 /// How a supervised program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// It was asked to stop, and stopped.
+    /// It stopped on request.
     Stopped,
-    /// It was asked to stop, but did not in time, and was killed.
+    /// It did not stop in time on request, and was killed.
     Killed,
-    /// It had ended before it was asked to stop.
+    /// It had ended before the request to stop.
     Crashed(Exit),
 }

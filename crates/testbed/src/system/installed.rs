@@ -1,7 +1,12 @@
-//! The folders of `gatebench install`.
+//! The folders of installed programs.
 
 use std::env;
 use std::path::PathBuf;
+
+/// The folders on PATH.
+pub(crate) fn path_folders() -> Vec<PathBuf> {
+    env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
+}
 
 /// The folder of everything that gatebench installs: `gatebench` in XDG_DATA_HOME [default:
 /// `~/.local/share`].

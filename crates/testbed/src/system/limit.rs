@@ -85,9 +85,9 @@ pub struct Limit {
     pub amount: Amount,
     /// True if it is set by the interface of version 2.
     pub unified: bool,
-    /// The group below which the limited one is created.
+    /// The group below which the limited group is created.
     home: PathBuf,
-    /// The group of the supervisor, to which it returns.
+    /// The group to which the supervisor returns.
     own: PathBuf,
 }
 
@@ -107,9 +107,9 @@ pub enum LimitError {
 }
 
 impl Limit {
-    /// Finds groups for several limits of one process tree. In version 2, a process is in one group
-    /// only, so all limits are set in the same group. `groups` returns this program's groups for a
-    /// controller, innermost first.
+    /// Finds groups for several limits of one process tree. In version 2, a process is in only one
+    /// group, so all limits are set in the same group. `groups` returns the groups of this program
+    /// for a controller, innermost first.
     ///
     /// # Errors
     /// The system's error for the innermost group.
@@ -123,13 +123,12 @@ impl Limit {
             let usable = |group: &Group| {
                 first.is_none_or(|first| !group.unified || group.folder == first.home)
             };
-            let limit = Self::find(*amount, &groups(amount.controller()), usable)?;
-            found.push(limit);
+            found.push(Self::find(*amount, &groups(amount.controller()), usable)?);
         }
         Ok(found)
     }
 
-    /// Finds a group in which the limit can be set, by creating and removing a limited group. In
+    /// Finds a group below which the limit can be set, by creating and removing a limited group. In
     /// version 2, a group with processes cannot have groups below it, so the groups above are tried
     /// next.
     fn find(
@@ -138,26 +137,19 @@ impl Limit {
         usable: impl Fn(&Group) -> bool,
     ) -> Result<Self, LimitError> {
         let mut first = None;
-        let own = |unified| {
-            let own = groups.iter().find(|own| own.unified == unified);
-            own.map(|own| own.folder.clone())
-        };
         for group in groups.iter().filter(|group| usable(group)) {
+            let own = groups.iter().find(|own| own.unified == group.unified);
             let limit = Self {
                 amount,
                 unified: group.unified,
                 home: group.folder.clone(),
-                own: own(group.unified).unwrap_or_else(|| group.folder.clone()),
+                own: own.unwrap_or(group).folder.clone(),
             };
-            match limit.attempt() {
-                Ok(()) => return Ok(limit),
-                Err(error) => {
-                    first.get_or_insert_with(|| LimitError::Group {
-                        folder: group.folder.clone(),
-                        error,
-                    });
-                }
-            }
+            let Err(error) = limit.attempt() else {
+                return Ok(limit);
+            };
+            let folder = limit.home;
+            first.get_or_insert(LimitError::Group { folder, error });
         }
         Err(first.unwrap_or(LimitError::NotMounted(amount.controller())))
     }
@@ -179,12 +171,11 @@ impl Limit {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        let set = self.set(&folder);
-        if set.is_err() {
+        self.set(&folder).inspect_err(|_| {
             // The group is still empty.
             let _ = fs::remove_dir(&folder);
-        }
-        set.map(|()| folder)
+        })?;
+        Ok(folder)
     }
 
     /// In version 2, a controller has files only below groups that enable it.
@@ -210,7 +201,8 @@ impl Limit {
     }
 }
 
-/// Files of control groups cannot be created, so opening a missing one fails in either mode.
+/// Files of control groups cannot be created, so writing to a missing file fails with one of these
+/// errors.
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -234,10 +226,10 @@ pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes empty groups.
+/// Removes all empty groups of these. Reports whether none of them is left.
 pub(crate) fn remove(folders: &[PathBuf]) -> bool {
-    let gone = |folder: &PathBuf| fs::remove_dir(folder).is_ok() || !folder.exists();
-    folders.iter().filter(|folder| !gone(folder)).count() == 0
+    let left = |folder: &&PathBuf| fs::remove_dir(folder).is_err() && folder.exists();
+    folders.iter().filter(left).count() == 0
 }
 
 /// The groups of a supervisor. Dropping them removes them; all their processes must have ended
@@ -261,7 +253,7 @@ impl<'a> LimitedGroups<'a> {
             made.map_err(|error| {
                 let (controller, home) = (limit.amount.controller(), limit.home.display());
                 io::Error::other(format!(
-                    "no control group with a {controller} limit can be made in {home}: {error}"
+                    "cannot create a control group with a {controller} limit in {home}: {error}"
                 ))
             })?;
         }
@@ -286,8 +278,8 @@ impl Drop for LimitedGroups<'_> {
     }
 }
 
-/// 0 stands for the writing process itself.
 fn move_to(group: &Path) -> io::Result<()> {
+    // 0 stands for this process.
     fs::write(group.join(PROCS), "0")
         .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
 }
@@ -323,22 +315,17 @@ mod tests {
                 .map(|(file, value)| format!("{file}={value}"))
                 .collect::<Vec<_>>()
         };
-        let half = Amount::CpuMillis(500);
+        let (half, memory) = (Amount::CpuMillis(500), Amount::MemoryBytes(7));
         assert_eq!(files(half, true), ["cpu.max=50000 100000"]);
-        assert_eq!(
-            files(half, false),
-            ["cpu.cfs_period_us=100000", "cpu.cfs_quota_us=50000"]
-        );
-        assert_eq!(
-            files(Amount::MemoryBytes(7), true),
-            ["memory.max=7", "memory.swap.max=0"]
-        );
+        let version_1 = ["cpu.cfs_period_us=100000", "cpu.cfs_quota_us=50000"];
+        assert_eq!(files(half, false), version_1);
+        assert_eq!(files(memory, true), ["memory.max=7", "memory.swap.max=0"]);
         assert_eq!(quota_us(16_000), 1_600_000);
     }
 
-    /// Plain files in place of the kernel's show what is written to each file in version 2.
+    /// Ordinary files in place of the kernel's show what is written to each file in version 2.
     #[test]
-    fn the_controller_is_handed_down_before_its_limit_is_set() {
+    fn the_controller_is_enabled_before_its_limit_is_set() {
         let at = tempfile::tempdir().unwrap();
         let control = at.path().join("cgroup.subtree_control");
         fs::write(&control, "memory pids\n").unwrap();
@@ -359,7 +346,7 @@ mod tests {
         assert_eq!(set, "150000 100000");
     }
 
-    /// Plain folders in place of the kernel's are removed in the same way.
+    /// Ordinary folders in place of the kernel's groups are removed in the same way.
     #[test]
     fn only_groups_of_a_supervisor_that_is_known_to_be_gone_are_removed() {
         let at = tempfile::tempdir().unwrap();

@@ -1,8 +1,7 @@
-//! Services of the machine itself: short commands, files for one user, control groups, sockets, the
-//! folder of installed programs, and the processes that `/proc` lists.
+//! Services of the operating system: short commands, private files, control groups, sockets, the
+//! folders of installed programs, and the processes that `/proc` lists.
 //!
-//! This module does not know what is started or why: no gateway, no container engine, no
-//! supervisor.
+//! This module knows no gateway, no container engine and no supervisor.
 
 pub(crate) mod command;
 pub(crate) mod digest;

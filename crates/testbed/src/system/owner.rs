@@ -33,7 +33,7 @@ impl Owner {
         Self::of(std::process::id())
     }
 
-    /// A process of this PID namespace. It may have ended if its parent has not collected it yet.
+    /// A process of this PID namespace. It may have ended if its parent has not waited for it yet.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let started_ticks = processes::started_ticks(pid)
             .ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat contains no start time")))?;
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_gone_once_it_has_ended_and_not_before() {
+    fn a_process_is_gone_after_its_end_and_not_before() {
         let own = Owner::this().unwrap();
         assert_eq!(Owner::parse(&own.to_string()), Some(own.clone()));
         assert!(!own.is_gone());
@@ -111,7 +111,7 @@ mod tests {
             started_ticks: own.started_ticks + 1,
             ..own.clone()
         };
-        assert!(later.is_gone(), "its number has another process now");
+        assert!(later.is_gone(), "its ID now belongs to another process");
         let mut child = Command::new("true").spawn().unwrap();
         let owner = Owner::of(child.id()).unwrap();
         child.wait().unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn of_another_boot_or_namespace_nothing_is_known() {
+    fn nothing_is_known_about_another_boot_or_namespace() {
         let own = Owner::this().unwrap();
         let (namespace, boot) = own.space.split_once('-').unwrap();
         for space in [

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// Connects to a Unix socket. Its path may be longer than the 107 bytes of an address, because the
-/// folder is addressed by its descriptor.
+/// address contains the descriptor of its folder instead.
 pub(crate) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::ErrorKind::NotFound.into());

@@ -24,5 +24,5 @@ pub(super) fn put(identity: &Identity, work: &Path) -> Result<(), DriverError> {
     fs::create_dir_all(work)
         .and_then(|()| fs::write(work.join(CERTIFICATE_FILE), &identity.chain.bytes))
         .and_then(|()| write_private(&work.join(KEY_FILE), &identity.key.bytes))
-        .map_err(DriverError::io(format!("writing to {}", work.display())))
+        .map_err(DriverError::at("write to", work))
 }

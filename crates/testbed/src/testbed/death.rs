@@ -1,4 +1,4 @@
-//! Describes the deaths of parts that were not stopped.
+//! Errors about parts that ended without being stopped.
 
 use gatebench_model::Culprit;
 
@@ -17,7 +17,7 @@ pub(super) fn of_gateway(label: &str, exit: Exit, stderr: &str) -> DriverError {
     let culprit = Culprit::Gateway(label.into());
     let remedy = match exit {
         Exit::Code(0) => {
-            "let `start` keep the program in the foreground, with an option such as -D or `daemon off`"
+            "keep the program in the foreground: add an option such as -D or `daemon off` to `start`"
         }
         Exit::Code(_) => "read its logs in the trial's folder",
         Exit::Signal(_) => {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_death_names_its_signal_and_its_last_words() {
+    fn a_death_is_reported_with_its_signal_and_the_end_of_stderr() {
         let died = of_gateway("nginx", Exit::Signal(9), "boom");
         assert_eq!(
             died.to_string(),

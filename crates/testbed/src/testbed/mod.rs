@@ -1,7 +1,7 @@
 //! The machines on which the parts of trials run, and the start of these parts.
 //!
-//! [`Testbed::start`] is the only entry point. It knows the order of the parts and the machine of
-//! each; it must not know loads, plans or records.
+//! [`Testbed::start`] is the only entry point. It determines the order of the parts and the machine
+//! of each; it must not know loads, plans or records.
 
 mod certificate;
 mod death;
@@ -27,14 +27,14 @@ use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart, Ports};
 use crate::interrupt::{Interrupt, Urgency};
 use crate::process::{Launcher, Supervised};
 use crate::remote::{RemoteGateway, RemoteHost};
-use crate::services::GeneratorStart;
+use crate::services::{GENERATOR_NOFILE, GeneratorStart};
 use crate::wire::Wire;
 use parts::HERE;
 use placed::PlacedGateway;
 use upstreams::Upstreams;
 
-/// The machines on which the parts of trials run: this machine and, for gateways, possibly another
-/// host. Dropping the last copy ends the connection to the host.
+/// The machines on which the parts of trials run: this machine and, optionally for gateways,
+/// another host. Dropping the last copy ends the connection to the host.
 #[derive(Clone, Debug)]
 pub struct Testbed {
     launcher: Launcher,
@@ -70,7 +70,7 @@ impl Testbed {
         }
     }
 
-    /// Reports whether gateways can be held to a size.
+    /// Reports whether gateways can be held to these limits.
     ///
     /// # Errors
     /// The connection to the host is lost.
@@ -173,6 +173,6 @@ impl Testbed {
     /// # Errors
     /// Its folder cannot be created, or the supervisor cannot be started.
     pub fn start_generator(&self, start: GeneratorStart<'_>) -> Result<Supervised, DriverError> {
-        start.start(&self.launcher)
+        start.start(GENERATOR_NOFILE, &self.launcher)
     }
 }

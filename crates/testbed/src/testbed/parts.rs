@@ -25,13 +25,13 @@ pub struct TrialParts<'a> {
     pub variant: &'a Variant,
     /// The gateway of the variant; none for the direct variant and an attached gateway.
     pub gateway: Option<&'a FoundGateway>,
-    /// The trial's folder, which has a folder for the files and logs of each part.
+    /// The trial's folder, with a subfolder for the files and logs of each part.
     pub folder: &'a Path,
     /// The cores of the parts.
     pub placement: &'a Placement,
     /// The largest number of connections that a load opens.
     pub connections: u32,
-    /// Decides when the gateway is ready, instead of its folder.
+    /// The request that decides when the gateway is ready [default: that of its folder].
     pub opening: Option<Opening<'a>>,
 }
 

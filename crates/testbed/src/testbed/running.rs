@@ -16,7 +16,7 @@ use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::{Sampler, Scope};
 use crate::wire::Wire;
 
-/// The name of standard output in a gateway's folder.
+/// The name that stands for standard output in `gateway.yaml`.
 const STDOUT: &str = "stdout";
 
 /// The running parts of a trial. Dropping them ends the gateway first, then the upstreams and
@@ -45,7 +45,7 @@ impl Running {
     pub(super) fn direct(upstreams: Upstreams) -> Self {
         Self {
             front: Front::Upstream,
-            // There is only one target, and it is running.
+            // Without a gateway there is exactly one target, and it is running.
             target: upstreams.up().remove(0),
             upstreams,
         }
@@ -145,14 +145,11 @@ impl Running {
 
     /// Returns the death of a part, or the loss of the connection to the gateway's host.
     pub fn death(&mut self) -> Option<DriverError> {
-        self.front
-            .death()
-            .or_else(|| self.upstreams.redis_has_ended().then(death::of_redis))
-            .or_else(|| {
-                self.upstreams
-                    .death()
-                    .map(|(exit, stderr)| death::of_upstream(exit, &stderr))
-            })
+        let upstreams = &mut self.upstreams;
+        let front = self.front.death();
+        front
+            .or_else(|| upstreams.redis_has_ended().then(death::of_redis))
+            .or_else(|| upstreams.death())
     }
 
     /// Kills the first target of the upstream.
@@ -168,7 +165,7 @@ impl Running {
         self.upstreams.start_first_again()
     }
 
-    /// Ends everything, the gateway first; meanwhile, an urgent interrupt kills it. Returns how the
+    /// Ends everything, the gateway first; an urgent interrupt kills the gateway. Returns how the
     /// gateway ended, if gatebench started one.
     pub fn stop(self, interrupt: &Interrupt) -> Option<Shutdown> {
         interrupt.cuts_short(Urgency::Now, || {

@@ -1,4 +1,4 @@
-//! Samples of a gateway's processes, wherever they run.
+//! Samples of a gateway's processes, on this machine or another host.
 
 use crate::probe::{Outside, Sample, Sampler};
 use crate::remote::RemoteSampler;
@@ -30,7 +30,7 @@ impl GatewaySampler {
         }
     }
 
-    /// Returns its usage so far, and its current resources.
+    /// Returns the resources that the gateway has used so far, and those that it holds now.
     pub fn sample(&mut self) -> Sample {
         match &mut self.0 {
             Place::Here(sampler) => sampler.sample(),
@@ -38,7 +38,8 @@ impl GatewaySampler {
         }
     }
 
-    /// Reads figures for which the kernel walks every page. This is too slow during a measurement.
+    /// Returns the proportional set size. The kernel walks every page for it, so do not call this
+    /// during a measurement.
     pub fn pss_bytes(&self) -> Option<u64> {
         match &self.0 {
             Place::Here(sampler) => sampler.pss_bytes(),
@@ -46,7 +47,7 @@ impl GatewaySampler {
         }
     }
 
-    /// Observes threads and files. This is too slow during a measurement.
+    /// Observes threads and files. Do not call this during a measurement, because it is slow.
     pub fn outside(&self) -> Outside {
         match &self.0 {
             Place::Here(sampler) => sampler.outside(),

@@ -19,7 +19,7 @@ pub(super) struct StartedGateway {
     pub(super) gateway: PlacedGateway,
     pub(super) stop: Stop,
     pub(super) stderr_log: PathBuf,
-    /// None if its folder names no file, and on another host.
+    /// None if its folder names no access log, or if it runs on another host.
     pub(super) access_log: Option<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ pub struct Shutdown {
     pub words: String,
     /// Warnings for the reader.
     pub warning: Option<String>,
-    /// The error, if it had ended before the stop.
+    /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,
     /// The lines of its access log, if its path is known.
     pub access_log_lines: Option<u64>,
@@ -50,7 +50,7 @@ impl StartedGateway {
             Ok(Ended::Killed) => {
                 warning = Some(format!(
                     "the gateway did not end on SIG{signal} within {:?} and was killed; \
-                     if it needs longer, raise stop.timeout in its gateway.yaml",
+                     if it needs more time, raise stop.timeout in its gateway.yaml",
                     timeout.0
                 ));
                 format!("killed after {took_ms} ms")
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_counted_and_what_is_not_there_has_none() {
+    fn lines_are_counted_and_a_missing_file_has_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.log");
         assert_eq!(lines(&path).unwrap(), 0);

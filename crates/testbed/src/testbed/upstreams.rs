@@ -6,13 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use gatebench_model::{Scenario, UpstreamKind};
 use gatebench_net::tls::{Identity, Pem};
 
-use super::certificate;
 use super::parts::{HERE, TrialParts};
+use super::{certificate, death};
 use crate::error::DriverError;
 use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
 use crate::process::{Launcher, Supervised};
-use crate::services::{RedisStart, Service, UpstreamStart};
-use crate::system::exit::Exit;
+use crate::services::{Service, UpstreamStart, start_redis};
 use crate::wire::Wire;
 
 /// A target of the scenario's own upstream, or a further upstream.
@@ -22,12 +21,12 @@ struct Target {
     name: Option<String>,
     start: UpstreamStart,
     address: SocketAddr,
-    /// None during its deliberate failure.
+    /// None while it is deliberately down.
     process: Option<Supervised>,
 }
 
-/// The running upstreams. Dropping them ends them. They hold no data to keep, so their exit does
-/// not matter.
+/// The running upstreams. Dropping them ends them. Their exit status does not matter, because they
+/// have no data to save.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     all: Vec<Target>,
@@ -36,8 +35,9 @@ pub(super) struct Upstreams {
 }
 
 impl Upstreams {
-    /// Starts the targets of the scenario's own upstream and, for a gateway, the further upstreams
-    /// and Redis. Without a gateway, there is a single target, which uses the gateway's protocol.
+    /// Starts the targets of the scenario's own upstream and, if there is a gateway, the further
+    /// upstreams and Redis. Without a gateway there is a single target, which uses the protocol
+    /// that the gateway would use.
     pub(super) fn start(
         trial: &TrialParts<'_>,
         listen: IpAddr,
@@ -74,12 +74,8 @@ impl Upstreams {
         };
         start(None, scenario.upstream, "upstream", listen)?;
         for number in 2..=targets {
-            start(
-                None,
-                scenario.upstream,
-                &format!("upstream-{number}"),
-                listen,
-            )?;
+            let folder = format!("upstream-{number}");
+            start(None, scenario.upstream, &folder, listen)?;
         }
         if is_direct {
             return Ok(upstreams);
@@ -88,13 +84,7 @@ impl Upstreams {
             start(Some(name), *kind, &format!("upstream-{name}"), HERE)?;
         }
         if scenario.needs_redis() {
-            let work = &trial.folder.join("redis");
-            let redis = RedisStart {
-                work,
-                cores,
-                launcher,
-            };
-            upstreams.redis = Some(redis.start()?);
+            upstreams.redis = Some(start_redis(&trial.folder.join("redis"), cores, launcher)?);
         }
         Ok(upstreams)
     }
@@ -152,12 +142,12 @@ impl Upstreams {
         Ok(())
     }
 
-    /// Returns the exit status of a target that died, with the end of its standard error.
-    pub(super) fn death(&mut self) -> Option<(Exit, String)> {
-        self.all.iter_mut().find_map(|target| {
-            let process = target.process.as_mut()?;
+    /// Returns the death of a target.
+    pub(super) fn death(&mut self) -> Option<DriverError> {
+        let mut running = self.all.iter_mut().filter_map(|it| it.process.as_mut());
+        running.find_map(|process| {
             let exit = process.exit_status()?;
-            Some((exit, process.stderr_tail()))
+            Some(death::of_upstream(exit, &process.stderr_tail()))
         })
     }
 

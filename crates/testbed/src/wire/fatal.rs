@@ -1,6 +1,6 @@
-//! Lines on standard error in which a program reports that it will not serve.
+//! Lines on standard error in which a program reports that it will not serve requests.
 
-/// Parts of such lines: OpenResty and nginx, Kong, Rust, Go, the JVM, the C library.
+/// Parts of these lines, as OpenResty, nginx, Kong, Rust, Go, the JVM and the C library print them.
 const MARKS: [&str; 8] = [
     "[emerg]",
     "worker initialization error",
@@ -12,10 +12,9 @@ const MARKS: [&str; 8] = [
     "Segmentation fault",
 ];
 
-/// The first fatal line. A program may write one and still serve, so the line only explains a
-/// request without a response.
+/// The first fatal line. A program may write one and still serve requests, so the line only
+/// explains why a request has no response.
 pub(crate) fn fatal_line(log: &str) -> Option<&str> {
-    log.lines()
-        .find(|line| MARKS.iter().any(|mark| line.contains(mark)))
-        .map(str::trim)
+    let is_fatal = |line: &&str| MARKS.iter().any(|mark| line.contains(mark));
+    log.lines().find(is_fatal).map(str::trim)
 }

@@ -83,7 +83,7 @@ impl Wire {
         self.connect_offering("http/1.1", timeout, read_slice)
     }
 
-    /// Reports whether the server chooses HTTP/2 if a client offers nothing else (RFC 7301).
+    /// Reports whether the server chooses HTTP/2 for a client that offers nothing else (RFC 7301).
     ///
     /// # Errors
     /// Like [`Self::connect`].
@@ -114,7 +114,7 @@ pub struct Line {
 #[derive(Debug)]
 struct Secured {
     session: Box<Session>,
-    /// Decrypted bytes that have not been read yet.
+    /// Decrypted bytes that were not read yet.
     plain: Vec<u8>,
 }
 
@@ -192,8 +192,7 @@ impl Read for Line {
                 return Ok(0);
             }
         }
-        let count = tls.plain.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&tls.plain[..count]);
+        let count = (&tls.plain[..]).read(buffer)?;
         tls.plain.drain(..count);
         Ok(count)
     }
@@ -205,9 +204,8 @@ impl Write for Line {
             return self.stream.write(bytes);
         };
         let mut out = Vec::new();
-        tls.session
-            .send(bytes, &mut out)
-            .map_err(io::Error::other)?;
+        let sent = tls.session.send(bytes, &mut out);
+        sent.map_err(io::Error::other)?;
         self.stream.write_all(&out)?;
         Ok(bytes.len())
     }

@@ -53,8 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// Sends a request to a server that responds with these bytes and then stays silent until the
-    /// test ends.
+    /// Sends a request to a server that responds with these bytes and then sends nothing more.
     fn asked(bytes: &'static [u8], timeout: Duration) -> io::Result<u16> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_head_is_waited_for_until_the_timeout() {
+    fn an_incomplete_head_causes_a_timeout() {
         let error = asked(b"HTTP/1.1 200 OK\r\n", Duration::from_millis(50)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }

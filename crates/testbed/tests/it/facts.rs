@@ -117,7 +117,7 @@ fn must_fit(facts: &jsonschema::Validator, found: &Json, of: &Scenario) {
 }
 
 #[test]
-fn kong_gets_what_it_accepts() {
+fn kong_gets_files_that_it_accepts() {
     let facts = facts(KONG);
     each_rendered(&folder("kong"), |scenario, files| {
         let found: Json = serde_json::from_str(&files["kong.json"]).unwrap();
@@ -136,7 +136,7 @@ fn kong_gets_what_it_accepts() {
 }
 
 #[test]
-fn apisix_gets_what_it_accepts() {
+fn apisix_gets_files_that_it_accepts() {
     let facts = facts(APISIX);
     each_rendered(&folder("apisix"), |scenario, files| {
         let text = files["apisix.yaml"].trim_end();
@@ -147,7 +147,7 @@ fn apisix_gets_what_it_accepts() {
 }
 
 #[test]
-fn krakend_gets_what_it_accepts() {
+fn krakend_gets_files_that_it_accepts() {
     let facts = facts(KRAKEND);
     each_rendered(&folder("krakend"), |scenario, files| {
         let found = serde_json::from_str(&files["krakend.json"]).unwrap();
@@ -156,7 +156,7 @@ fn krakend_gets_what_it_accepts() {
 }
 
 #[test]
-fn tyk_gets_what_it_accepts() {
+fn tyk_gets_files_that_it_accepts() {
     let facts = facts(TYK);
     each_rendered(&folder("tyk"), |scenario, files| {
         let apis = files["apis.jsonl"].lines();

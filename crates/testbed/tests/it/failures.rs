@@ -193,7 +193,7 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
 }
 
 #[test]
-fn a_gateway_that_accepts_and_never_responses_hangs() {
+fn a_gateway_that_accepts_and_never_responds_hangs() {
     let temporary = tempfile::tempdir().unwrap();
     let script = "exec python3 -c 'import socket, sys, time\n\
                   s = socket.create_server((\"127.0.0.1\", int(sys.argv[1])))\ntime.sleep(600)' \"$1\"";
@@ -205,7 +205,7 @@ fn a_gateway_that_accepts_and_never_responses_hangs() {
 }
 
 #[test]
-fn a_gateway_that_responses_503_is_not_ready() {
+fn a_gateway_that_responds_503_is_not_ready() {
     let temporary = tempfile::tempdir().unwrap();
     let error = fails(
         temporary.path(),
@@ -252,7 +252,7 @@ fn a_gateway_that_is_killed_just_before_its_stop_has_crashed() {
 }
 
 #[test]
-fn a_killed_supervisor_takes_the_gateway_with_it() {
+fn a_killed_supervisor_ends_the_gateway() {
     let work = tempfile::tempdir().unwrap();
     let mut gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
     let processes = below(gateway.process.supervisor_pid());
@@ -307,7 +307,7 @@ fn a_template_error_names_file_and_line() {
 }
 
 #[test]
-fn an_unsupported_policy_is_said_before_anything_starts() {
+fn an_unsupported_policy_is_reported_before_the_start() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = script_folder(&temporary.path().join("mine"), "exit 0", "");
     let keyed = scenario(

@@ -136,7 +136,7 @@ fn a_mistake_in_a_folder_has_its_line() {
 }
 
 #[test]
-fn a_folder_or_template_that_is_not_there_is_said_to_be_missing() {
+fn a_missing_folder_or_template_is_reported() {
     let error = Catalogue::default().resolve("./nope").unwrap_err();
     assert_eq!(error.to_string(), "there is no folder ./nope");
     let mine = tempfile::tempdir().unwrap();
@@ -273,7 +273,7 @@ fn envoys_listener_has_the_filters_of_later_routes_from_the_start() {
 }
 
 #[test]
-fn a_file_is_made_for_each_settings_of_a_policy() {
+fn a_file_is_rendered_for_each_setting_of_a_policy() {
     let route = |name: &str, sheet: &str| {
         format!(
             "- {{name: {name}, path: /{name}, policies: [{{response_xslt: {{stylesheet: \"<{sheet}/>\"}}}}]}}\n"
@@ -320,7 +320,7 @@ fn with_module(path: &str, test: &str) -> Folder {
 }
 
 #[test]
-fn a_variant_takes_what_it_does_not_state_from_its_base() {
+fn a_variant_inherits_unstated_keys_from_its_base() {
     let (at, folder) = variant("features: {rate_limit: unused, jwt: native}\nproven_with: ['9']\n");
     let (mine, nginx) = (folder.unwrap(), crate::common::folder("nginx"));
     assert_eq!(mine.spec.start, nginx.spec.start);
@@ -351,7 +351,7 @@ fn a_variant_takes_what_it_does_not_state_from_its_base() {
 }
 
 #[test]
-fn a_base_that_is_not_there_is_named() {
+fn a_missing_base_is_named() {
     for (word, message) in [
         ("nginks", "there is no gateway folder `nginks` to extend"),
         ("nginx-lua", "`nginx-lua` extends another folder itself"),
@@ -401,7 +401,7 @@ fn paths_follow_from_the_prefix_of_the_program() {
 }
 
 #[test]
-fn a_policy_whose_module_is_not_there_is_not_supported() {
+fn a_policy_whose_module_is_missing_is_not_supported() {
     let nginx = with_module("/no/such/module.so", "[]");
     let scenario: Scenario =
         gatebench_config::read("../../scenarios/policy/response-xslt.yaml".as_ref()).unwrap();
@@ -413,7 +413,7 @@ fn a_policy_whose_module_is_not_there_is_not_supported() {
 }
 
 #[test]
-fn an_extra_that_is_there_and_fails_its_test_is_not_supported() {
+fn an_extra_that_fails_its_test_is_not_supported() {
     let scenario: Scenario =
         gatebench_config::read("../../scenarios/policy/response-xslt.yaml".as_ref()).unwrap();
     let lacking_after = |test: &str| {

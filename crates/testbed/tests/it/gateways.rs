@@ -313,7 +313,7 @@ const ALICES_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIi
 const BOBS_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IiLCJleHAiOjQxMDI0NDQ4MDB9.vNwx6_btX-2ty2YQRsR-gccr7VRoUpqbXF-MT2v__qU";
 
 #[test]
-fn callers_with_tokens_are_counted_apart() {
+fn callers_with_tokens_are_counted_separately() {
     let scenario = scenario(
         "scenario: counted\ntitle: counted\nupstream: httpbin\nconsumers: [{name: alice}, {name: bob}]\nroutes:\n\
          - name: all\n  path: /\n  policies:\n\

@@ -162,8 +162,8 @@ fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> 
 }
 
 #[test]
-#[ignore = "asks Maven for Gravitee's schemas; make test-full"]
-fn gravitees_policies_and_endpoints_are_configured_as_its_schemas_say() {
+#[ignore = "downloads Gravitee's schemas; make test-full"]
+fn gravitees_policies_and_endpoints_match_its_schemas() {
     let temporary = tempfile::tempdir().unwrap();
     let mut schemas = BTreeMap::new();
     for (policy, artifact, file) in GRAVITEE {
@@ -181,7 +181,7 @@ fn gravitees_policies_and_endpoints_are_configured_as_its_schemas_say() {
     assert!(parts.len() > 100, "{}", parts.len());
     for (policy, configuration) in parts {
         let schema = schemas.get(policy.as_str());
-        let schema = schema.unwrap_or_else(|| panic!("no schema of {policy} is asked for"));
+        let schema = schema.unwrap_or_else(|| panic!("no schema of {policy} is requested"));
         let mistakes: Vec<String> = schema
             .iter_errors(&configuration)
             .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))

@@ -27,13 +27,13 @@ fn exit_code(mut child: Child) -> Option<i32> {
 }
 
 #[test]
-fn the_commands_own_exit_is_passed_on() {
+fn the_exit_of_the_command_is_passed_on() {
     assert_eq!(exit_code(supervise("exit 7", &[])), Some(7));
     assert_eq!(exit_code(supervise("kill -9 $$", &[])), Some(137));
 }
 
 #[test]
-fn a_program_that_is_not_there_is_reported() {
+fn a_missing_program_is_reported() {
     let output = Command::new(launcher().program)
         .args(["--", "/no/such"])
         .output()
@@ -56,7 +56,7 @@ fn cores_and_descriptors_are_inherited() {
 }
 
 #[test]
-fn orphans_in_sessions_of_their_own_are_ended_too() {
+fn orphans_in_other_sessions_are_ended_too() {
     let temporary = tempfile::tempdir().unwrap();
     let note = temporary.path().join("pid");
     let script = format!(
@@ -124,7 +124,7 @@ fn an_upstream_prints_its_address() {
 }
 
 #[test]
-fn an_upstream_that_ends_is_the_culprit() {
+fn an_upstream_that_ends_is_reported() {
     let (_work, started) = upstream("echo 'no port' >&2; exit 1");
     let error = started.err().unwrap();
     assert_eq!(error.culprit(), gatebench_model::Culprit::Upstream);

@@ -41,7 +41,7 @@ fn the_requested_version_is_found_among_several() {
 }
 
 #[test]
-fn a_version_that_the_folder_was_not_proven_with_is_reported() {
+fn a_version_that_was_not_tested_with_the_folder_is_reported() {
     let nginx = folder("nginx");
     assert_eq!(nginx.unproven("1.22.1"), None);
     assert_eq!(nginx.unproven("1.22.1-9+deb12u1"), None);
@@ -61,7 +61,7 @@ fn a_version_that_the_folder_was_not_proven_with_is_reported() {
 }
 
 #[test]
-fn a_version_that_is_not_there_is_reported_with_those_that_are() {
+fn a_missing_version_is_reported_with_those_that_exist() {
     let at = tempfile::tempdir().unwrap();
     let program = prefix(at.path(), "1.24.0");
     let folder = among(std::slice::from_ref(&program));
@@ -84,7 +84,7 @@ fn a_version_that_is_not_there_is_reported_with_those_that_are() {
 }
 
 #[test]
-fn a_place_is_a_program_or_the_prefix_it_is_installed_in() {
+fn a_place_is_a_program_or_its_prefix() {
     let at = tempfile::tempdir().unwrap();
     let program = prefix(at.path(), "1.27.4");
     let place = at.path().join("1.27.4");

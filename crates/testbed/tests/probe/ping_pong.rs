@@ -57,7 +57,7 @@ fn other_processes_hide_the_mode() {
 }
 
 #[test]
-fn without_softirq_nothing_is_known() {
+fn without_softirq_the_mode_is_unknown() {
     let too_few = [(195, 200, 0, 0), (180, 200, 20, 0)];
     assert_eq!(judged(&too_few), SoftirqPayer::Unknown);
     assert_eq!(judged(&[]), SoftirqPayer::Unknown);

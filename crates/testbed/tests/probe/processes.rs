@@ -64,7 +64,7 @@ fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {
 }
 
 #[test]
-fn work_is_seen_as_cpu_time_and_rest_is_not() {
+fn work_counts_as_cpu_time_and_sleep_does_not() {
     let mut shell = Shell::start();
     let mut sampler = Sampler::new(shell.pid(), Scope::Tree);
     shell.tell("true");
@@ -129,7 +129,7 @@ fn scopes_divide_a_tree() {
 }
 
 #[test]
-fn a_process_that_is_gone_has_nothing() {
+fn an_ended_process_has_no_figures() {
     let mut child = Command::new("true").spawn().unwrap();
     let mut sampler = Sampler::new(child.id(), Scope::Tree);
     child.wait().unwrap();

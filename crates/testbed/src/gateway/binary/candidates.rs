@@ -11,16 +11,14 @@ use crate::system::installed;
 /// Folders that a user's PATH often lacks, although Debian installs daemons there.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// The folders of programs below a prefix, and below a folder into which a package was unpacked.
+/// The folders of programs below a prefix, or below a folder with an unpacked package.
 const IN_PREFIX: [&str; 6] = ["bin", "sbin", "", "usr/local/bin", "usr/bin", "usr/sbin"];
 
 /// Returns the existing programs with one of the folder's names, the preferred ones first.
 pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path)
-        .chain(EXTRA_FOLDERS.iter().map(PathBuf::from))
-        .chain(installed::bin_folder())
-        .collect();
+    let mut folders = installed::path_folders();
+    folders.extend(EXTRA_FOLDERS.map(PathBuf::from));
+    folders.extend(installed::bin_folder());
     let names = folder.spec.binary.names.iter();
     programs(names.flat_map(|name| match name.as_str() {
         OWN_NAME => vec![launcher.program.clone()],
@@ -42,17 +40,15 @@ pub(super) fn installed_versions(folder: &Folder) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .collect();
     homes.sort();
-    let carried = folder.spec.install.pypi.as_ref();
-    homes
-        .iter()
-        .flat_map(|home| {
-            let carried = carried.map(|package| home.join(&package.program));
-            programs(carried).into_iter().chain(below(folder, home))
-        })
-        .collect()
+    let package = folder.spec.install.pypi.as_ref();
+    let in_home = |home: &PathBuf| {
+        let packaged = package.map(|package| home.join(&package.program));
+        programs(packaged).into_iter().chain(below(folder, home))
+    };
+    homes.iter().flat_map(in_home).collect()
 }
 
-/// The programs below a prefix, or the program itself.
+/// Returns the programs below a prefix, or the program with this path.
 pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     let names = || {
         let names = folder.spec.binary.names.iter();
@@ -67,14 +63,9 @@ pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
 /// Returns the executable candidates without duplicates, with links followed.
 fn programs(candidates: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    for candidate in candidates {
-        if let Some(path) = is_executable(&candidate)
-            .then(|| candidate.canonicalize().ok())
-            .flatten()
-            .filter(|path| !found.contains(path))
-        {
-            found.push(path);
-        }
+    for candidate in candidates.into_iter().filter(|path| is_executable(path)) {
+        let path = candidate.canonicalize().ok();
+        found.extend(path.filter(|path| !found.contains(path)));
     }
     found
 }

@@ -1,5 +1,5 @@
-//! Extras: parts of a gateway that features need in addition to its program. They are searched for
-//! where the program is: on this machine, on the remote host, or in the image.
+//! Extras: parts of a gateway that features need in addition to its program. An extra must be where
+//! the program is: on this machine, on the remote host, or in the image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,7 +16,7 @@ use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// Stands for this machine; no image has an empty name.
+/// The place that stands for this machine; no image has an empty name.
 const HERE: &str = "";
 
 /// The timeout of a test, which only loads libraries.
@@ -46,21 +46,9 @@ pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> BTreeMap<Strin
     found(folder, HERE, gateway, has, run).unwrap_or_default()
 }
 
-/// The extras of a folder that are in this image: `has` looks for a file in it, and `run` runs a
-/// command there and returns its success and output. Relative paths are never found, because an
-/// image has no data folder of gatebench.
-pub(super) fn in_image(
-    folder: &Folder,
-    image: &str,
-    program: &Path,
-    has: impl Fn(&str) -> io::Result<bool>,
-    run: impl Fn(&[String]) -> io::Result<(bool, String)>,
-) -> io::Result<BTreeMap<String, FoundExtra>> {
-    let has = |path: &str| Ok(Path::new(path).is_absolute() && has(path)?);
-    found(folder, image, program, has, run)
-}
-
-fn found(
+/// The extras of a folder in a place, which is [`HERE`] or an image. `has` looks for a file there;
+/// `run` runs a command there and returns whether it succeeded, and its output.
+pub(super) fn found(
     folder: &Folder,
     place: &str,
     program: &Path,
@@ -76,11 +64,11 @@ fn found(
     Ok(found)
 }
 
-/// The tests that succeeded, by place and command. A program is looked up for each of its variants,
-/// and again when a gateway is prepared.
+/// The tests that succeeded, by place and command. They are remembered because a program is looked
+/// up for each variant, and again when a gateway is prepared.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the test of an extra, unless it already succeeded in this process. A test that failed runs
+/// Runs the test of an extra, unless it already succeeded in this process. A failed test runs
 /// again, because `gatebench install` may have repaired the extra in the meantime.
 fn tested(
     extra: &Extra,
@@ -108,13 +96,8 @@ fn tested(
     match words.map_err(io::Error::other).and_then(run) {
         Ok((true, _)) => FoundExtra::Usable,
         Ok((false, output)) => {
-            let mut lines = output
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty());
-            let last = lines
-                .next_back()
-                .unwrap_or("its test failed and printed nothing");
+            let last = output.trim_end().lines().next_back().map(str::trim);
+            let last = last.unwrap_or("its test failed and printed nothing");
             FoundExtra::Unusable(last.to_owned())
         }
         Err(error) => FoundExtra::Unusable(format!("its test could not be run: {error}")),
@@ -127,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Looks an extra up three times, and returns the number of times that its test ran.
+    /// Looks up an extra three times, and returns the number of times that its test ran.
     fn runs(name: &str, place: &str, outcome: bool) -> u32 {
         let extra = Extra {
             path: "/".into(),

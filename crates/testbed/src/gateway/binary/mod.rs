@@ -28,7 +28,7 @@ use crate::process::Launcher;
 use crate::system::command;
 use crate::system::digest::sha256_of_file;
 
-/// The timeout of printing the version. A runtime that has to warm up may take seconds.
+/// The timeout for printing the version. A runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A program that was found.
@@ -40,7 +40,7 @@ pub struct FoundBinary {
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// The extras of its folder that are where the program is.
+    /// The extras of its folder that were found where the program is.
     pub extras: BTreeMap<String, FoundExtra>,
     /// The image that contains it; none if it is a file of this machine.
     pub image: Option<FoundImage>,
@@ -49,8 +49,8 @@ pub struct FoundBinary {
 }
 
 impl FoundBinary {
-    /// Returns the reason why an extra of the folder cannot be used here, including how to install
-    /// it if it is missing; none if it can be used.
+    /// Returns the reason why an extra of the folder cannot be used, with the command that installs
+    /// a missing one; none if the extra can be used.
     pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
         match self.extras.get(name) {
             Some(FoundExtra::Usable) => None,
@@ -61,19 +61,21 @@ impl FoundBinary {
 
     /// Describes where the program is.
     pub fn place(&self) -> String {
-        let path = self.path.display();
-        let image = self.image.as_ref();
-        let image = image.map_or(String::new(), |image| format!(" of {}", image.name));
-        let host = self.host.as_ref();
-        let host = host.map_or(String::new(), |host| format!(" on {host}"));
-        format!("{path}{image}{host}")
+        let mut place = self.path.display().to_string();
+        if let Some(image) = &self.image {
+            place += &format!(" of {}", image.name);
+        }
+        if let Some(host) = &self.host {
+            place += &format!(" on {host}");
+        }
+        place
     }
 }
 
 impl Folder {
     /// Checks that the gateway supports everything that a scenario needs, and that the required
-    /// extras are where its program is. The effect of a user's configuration is not known in
-    /// advance; the parity check proves it.
+    /// extras are where its program is. A folder with a user's configuration always passes, because
+    /// only the parity check can prove what the configuration does.
     ///
     /// # Errors
     /// The policies and extras that it lacks.
@@ -105,18 +107,11 @@ impl Folder {
         match (wanted, &self.spec.container) {
             (Some(image), _) if image.contains(':') => image::find(self, Some(image)),
             (None, Some(container)) => match local(self, None, launcher) {
-                Err(DriverError::BinaryMissing {
-                    gateway,
-                    names,
-                    install,
-                }) if !container::has_engine() => Err(DriverError::BinaryMissing {
-                    gateway,
-                    names,
-                    install: format!(
-                        "{install}; or start docker or podman, which has its image {}",
-                        container.image
-                    ),
-                }),
+                Err(DriverError::BinaryMissing { names, .. }) if !container::has_engine() => {
+                    let remedy = "; or start docker or podman, which has its image ";
+                    let install = self.install_hint() + remedy + &container.image;
+                    Err(missing(self, names, install))
+                }
                 Err(DriverError::BinaryMissing { .. }) => image::find(self, None),
                 found => found,
             },
@@ -132,11 +127,10 @@ fn local(
 ) -> Result<FoundBinary, DriverError> {
     let binary = &folder.spec.binary;
     let found = match wanted {
-        None => first(
-            folder,
-            candidates::on_path(folder, launcher),
-            binary.names.clone(),
-        ),
+        None => {
+            let programs = candidates::on_path(folder, launcher);
+            first(folder, programs, binary.names.clone())
+        }
         Some(place) if place.contains('/') => {
             let programs = candidates::below(folder, Path::new(place));
             first(folder, programs, vec![place.to_owned()])
@@ -148,27 +142,18 @@ fn local(
         let files = needs.map(|file| of_program(file, path).unwrap_or_else(|_| file.clone()));
         let absent: Vec<String> = files.filter(|file| !Path::new(file).exists()).collect();
         if !absent.is_empty() {
-            return Err(missing(folder, absent));
+            return Err(missing(folder, absent, folder.install_hint()));
         }
     }
     let (path, version) = found?;
-    if !version::is_between(&version, &binary.version_min, &binary.version_below) {
-        return Err(DriverError::WrongVersion {
-            gateway: folder.spec.gateway.clone(),
-            binary: path,
-            version,
-            wanted: version::range(&binary.version_min, &binary.version_below),
-            remedy: format!(
-                "{}; a program of another version must come after it on PATH or be removed from PATH",
-                folder.install_hint()
-            ),
-        });
-    }
-    let sha256 =
-        sha256_of_file(&path).map_err(DriverError::io(format!("reading {}", path.display())))?;
+    let remedy = format!(
+        "{}; a program of another version must come after it on PATH or be removed from PATH",
+        folder.install_hint()
+    );
+    must_fit(folder, &path, &version, remedy)?;
     Ok(FoundBinary {
         version,
-        sha256,
+        sha256: sha256_of_file(&path).map_err(DriverError::at("read", &path))?,
         extras: extras::on_this_machine(folder, &path),
         path,
         image: None,
@@ -176,12 +161,44 @@ fn local(
     })
 }
 
-fn missing(folder: &Folder, names: Vec<String>) -> DriverError {
+fn missing(folder: &Folder, names: Vec<String>, install: String) -> DriverError {
     DriverError::BinaryMissing {
         gateway: folder.spec.gateway.clone(),
         names,
-        install: folder.install_hint(),
+        install,
     }
+}
+
+fn no_version(folder: &Folder, binary: &Path, message: String) -> DriverError {
+    DriverError::NoVersion {
+        gateway: folder.spec.gateway.clone(),
+        binary: binary.to_owned(),
+        message,
+    }
+}
+
+/// Checks that the folder was written for this version of its program.
+fn must_fit(
+    folder: &Folder,
+    binary: &Path,
+    version: &str,
+    remedy: String,
+) -> Result<(), DriverError> {
+    let Binary {
+        version_min: min,
+        version_below: below,
+        ..
+    } = &folder.spec.binary;
+    if version::is_between(version, min, below) {
+        return Ok(());
+    }
+    Err(DriverError::WrongVersion {
+        gateway: folder.spec.gateway.clone(),
+        binary: binary.to_owned(),
+        version: version.to_owned(),
+        wanted: version::range(min, below),
+        remedy,
+    })
 }
 
 /// Returns the first of the programs, with its version.
@@ -191,18 +208,14 @@ fn first(
     names: Vec<String>,
 ) -> Result<(PathBuf, String), DriverError> {
     let path = programs.into_iter().next();
-    let path = path.ok_or_else(|| missing(folder, names))?;
-    match ask_version(&path, &folder.spec.binary) {
+    let path = path.ok_or_else(|| missing(folder, names, folder.install_hint()))?;
+    match version_of(&path, &folder.spec.binary) {
         Ok(version) => Ok((path, version)),
-        Err(message) => Err(DriverError::NoVersion {
-            gateway: folder.spec.gateway.clone(),
-            binary: path,
-            message,
-        }),
+        Err(message) => Err(no_version(folder, &path, message)),
     }
 }
 
-/// Returns the first of all installed programs that has a version.
+/// Returns the first of all installed programs whose version begins with `wanted`.
 fn of_version(
     folder: &Folder,
     wanted: &str,
@@ -212,7 +225,7 @@ fn of_version(
     let mut programs = candidates::on_path(folder, launcher);
     programs.extend(candidates::installed_versions(folder));
     for path in programs {
-        match ask_version(&path, &folder.spec.binary) {
+        match version_of(&path, &folder.spec.binary) {
             Ok(version) if version::begins_with(&version, wanted) => return Ok((path, version)),
             Ok(version) => others.push(format!("{} is {version}", path.display())),
             Err(_) => others.push(format!("{} does not print its version", path.display())),
@@ -225,12 +238,12 @@ fn of_version(
     })
 }
 
-fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
+/// Runs a program to print its version.
+fn version_of(path: &Path, binary: &Binary) -> Result<String, String> {
     let mut command = Command::new(path);
-    command.args(&binary.version_args);
-    set_environment(&mut command, path, binary).map_err(|error| error.to_string())?;
-    let finished =
-        command::run(&mut command, VERSION_TIMEOUT).map_err(|error| error.to_string())?;
+    let finished = set_environment(command.args(&binary.version_args), path, binary)
+        .and_then(|()| command::run(&mut command, VERSION_TIMEOUT));
+    let finished = finished.map_err(|error| error.to_string())?;
     version_in(&finished.output, binary)
 }
 
@@ -255,16 +268,13 @@ fn of_program(template: &str, program: &Path) -> Result<String, minijinja::Error
 fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     let pattern =
         Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
-    let version = pattern
-        .captures(printed)
-        .and_then(|captures| captures.get(1));
-    version
-        .map(|version| version.as_str().to_owned())
-        .ok_or_else(|| {
-            format!(
-                "'{}' does not match its output: {}",
-                binary.version_pattern,
-                printed.trim()
-            )
-        })
+    let captures = pattern.captures(printed);
+    let version = captures.and_then(|captures| captures.get(1));
+    version.map(|it| it.as_str().to_owned()).ok_or_else(|| {
+        format!(
+            "'{}' does not match its output: {}",
+            binary.version_pattern,
+            printed.trim()
+        )
+    })
 }

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Reports whether a version is at least `min` and below `below`, as far as these are given. The
-/// suffix after the numbers is ignored, such as `-1+deb12u4` in `2.6.12-1+deb12u4`.
+/// Reports whether a version is at least `min` and below `below`, if these are given. A suffix
+/// after the numbers is ignored, such as `-1+deb12u4` in `2.6.12-1+deb12u4`.
 pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
     let at_least = |bound: &String| compare(version, bound) != Ordering::Less;
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
@@ -27,24 +27,18 @@ pub(super) fn range(min: &Option<String>, below: &Option<String>) -> String {
 }
 
 fn compare(left: &str, right: &str) -> Ordering {
-    let (left, right) = (numbers(left), numbers(right));
+    let (mut left, mut right) = (numbers(left), numbers(right));
     let longer = left.len().max(right.len());
-    let at = |numbers: &[u64], index: usize| numbers.get(index).copied().unwrap_or(0);
-    (0..longer)
-        .map(|index| at(&left, index).cmp(&at(&right, index)))
-        .find(|order| order.is_ne())
-        .unwrap_or(Ordering::Equal)
+    left.resize(longer, 0);
+    right.resize(longer, 0);
+    left.cmp(&right)
 }
 
 fn numbers(version: &str) -> Vec<u64> {
     let plain = version.trim_start_matches('v');
-    let end = plain
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(plain.len());
-    plain[..end]
-        .split('.')
-        .map_while(|part| part.parse().ok())
-        .collect()
+    let mut numbers = plain.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let parts = numbers.next().unwrap_or_default().split('.');
+    parts.map_while(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -60,14 +54,14 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_meant_by_its_beginning() {
+    fn a_version_is_found_by_its_beginning() {
         assert!(begins_with("1.22.1", "1.22") && begins_with("v3.7", "3.7"));
         assert!(begins_with("2.6.12-1+deb12u4", "2.6.12"));
         assert!(!begins_with("1.221", "1.22") && !begins_with("1.2", "1.22"));
     }
 
     #[test]
-    fn a_range_has_its_first_and_not_its_last() {
+    fn a_range_includes_its_minimum_but_not_its_upper_bound() {
         let (min, below) = (Some("3.0".to_owned()), Some("4".to_owned()));
         assert!(is_between("3.0", &min, &below) && is_between("3.99.1", &min, &below));
         assert!(!is_between("2.11.2", &min, &below) && !is_between("4.0.0", &min, &below));

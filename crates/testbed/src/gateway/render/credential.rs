@@ -26,19 +26,16 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
 
 /// `{{ password | htpasswd_sha }}`: `{SHA}` and its SHA-1, as in files of htpasswd.
 fn htpasswd_sha(password: &str) -> String {
-    format!(
-        "{{SHA}}{}",
-        STANDARD.encode(Sha1::digest(password.as_bytes()))
-    )
+    format!("{{SHA}}{}", STANDARD.encode(Sha1::digest(password)))
 }
 
 /// `{{ password | bcrypt }}`: its bcrypt hash. The salt is derived from the password, so the same
-/// input always renders the same files; these passwords protect nothing.
+/// input always renders the same files. This is safe because these passwords protect nothing.
 fn bcrypt(password: &str) -> Result<String, Error> {
-    let digest = Sha256::digest(password.as_bytes());
+    let digest = Sha256::digest(password);
     let mut salt = [0; SALT_BYTES];
     salt.copy_from_slice(&digest[..SALT_BYTES]);
-    let hash = bcrypt::hash_with_salt(password.as_bytes(), BCRYPT_COST, salt)
+    let hash = bcrypt::hash_with_salt(password, BCRYPT_COST, salt)
         .map_err(|error| wrong(format!("bcrypt refuses a password: {error}")))?;
     Ok(hash.to_string())
 }
@@ -47,34 +44,27 @@ fn bcrypt(password: &str) -> Result<String, Error> {
 fn jwks(policy: &Value) -> Result<Value, Error> {
     let policy = serde_json::to_value(policy)
         .and_then(serde_json::from_value::<JwtPolicy>)
-        .map_err(|error| wrong(format!("jwks is for the settings of jwt: {error}")))?;
+        .map_err(|error| wrong(format!("jwks requires the settings of jwt: {error}")))?;
     let mut keys = policy.keys.iter().map(jwk).collect::<Result<Vec<_>, _>>()?;
     let written = policy.jwks.as_ref().and_then(|set| set.get("keys"));
-    keys.extend(
-        written
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-            .cloned(),
-    );
+    let written = written.and_then(Json::as_array).into_iter().flatten();
+    keys.extend(written.cloned());
     Ok(Value::from(Serde(json!({ "keys": keys }))))
 }
 
 fn jwk(key: &JwtKey) -> Result<Json, Error> {
     let (mut jwk, id) = match key {
         JwtKey::Hs256(key) => {
-            let bytes = URL_SAFE_NO_PAD.encode(&key.secret);
-            (json!({ "kty": "oct", "alg": "HS256", "k": bytes }), &key.id)
+            let k = URL_SAFE_NO_PAD.encode(&key.secret);
+            (json!({ "kty": "oct", "alg": "HS256", "k": k }), &key.id)
         }
         JwtKey::Rs256(key) => {
-            let RsaNumbers { n, e } = key
-                .numbers()
-                .map_err(|_| wrong("a public key is not an RSA key in PEM".into()))?;
-            let (n, e) = (URL_SAFE_NO_PAD.encode(n), URL_SAFE_NO_PAD.encode(e));
-            (
-                json!({ "kty": "RSA", "alg": "RS256", "n": n, "e": e }),
-                &key.id,
-            )
+            let numbers = key.numbers();
+            let RsaNumbers { n, e } =
+                numbers.map_err(|_| wrong("a public key is not an RSA key in PEM".into()))?;
+            let [n, e] = [n, e].map(|number| URL_SAFE_NO_PAD.encode(number));
+            let jwk = json!({ "kty": "RSA", "alg": "RS256", "n": n, "e": e });
+            (jwk, &key.id)
         }
     };
     if let Some(id) = id {

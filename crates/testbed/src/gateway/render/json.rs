@@ -1,11 +1,10 @@
-//! JSON in templates, in which every item of a list or an object may end with a comma, even the
-//! last.
+//! JSON in templates. Every item of a list or an object may end with a comma, even the last one.
 
 use minijinja::{Error, ErrorKind};
 use serde::de::IgnoredAny;
 
-/// `{% filter json %}…{% endfilter %}`: the same text without the commas before closing brackets,
-/// which a loop cannot avoid easily. It must then be JSON.
+/// `{% filter json %}…{% endfilter %}`: the same text without commas before closing brackets, which
+/// a loop cannot easily avoid. The result must be JSON.
 pub(crate) fn json(text: &str) -> Result<String, Error> {
     let text = without_last_commas(text);
     serde_json::from_str::<IgnoredAny>(&text).map_err(|error| {
@@ -20,7 +19,7 @@ pub(crate) fn json(text: &str) -> Result<String, Error> {
 fn without_last_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);
-    // The position of a comma after which only spaces follow.
+    // The position of the last comma, if only spaces have followed it.
     let mut comma = None;
     for c in text.chars() {
         if in_string {
@@ -53,15 +52,13 @@ mod tests {
 
     #[test]
     fn a_comma_before_a_closing_bracket_is_left_out() {
-        assert_eq!(json(r#"[1, 2, ]"#).unwrap(), "[1, 2 ]");
-        assert_eq!(
-            json("{\"a\": [{}, {},\n],\n}\n").unwrap(),
-            "{\"a\": [{}, {}\n]\n}\n"
-        );
-        assert_eq!(
-            json(r#"["a,]", "b\",}", ",",]"#).unwrap(),
-            r#"["a,]", "b\",}", ","]"#
-        );
+        for (text, expected) in [
+            (r#"[1, 2, ]"#, "[1, 2 ]"),
+            ("{\"a\": [{}, {},\n],\n}\n", "{\"a\": [{}, {}\n]\n}\n"),
+            (r#"["a,]", "b\",}", ",",]"#, r#"["a,]", "b\",}", ","]"#),
+        ] {
+            assert_eq!(json(text).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -31,8 +31,8 @@ impl Misses {
     }
 }
 
-/// A map of the input. It has few names, so a linear search is enough. Its values are created once
-/// and not copied by a lookup, because templates look up lists of thousands of items in loops of
+/// A map of the input. It has few names, so a linear search is enough. Its values are converted
+/// once and not at each lookup, because templates look up lists of thousands of items in loops of
 /// thousands of iterations.
 #[derive(Debug)]
 struct Level {
@@ -66,18 +66,17 @@ impl Object for Level {
 /// Converts JSON to a template value.
 pub(crate) fn value(json: Json, misses: &Misses) -> Value {
     match json {
-        Json::Object(map) => Value::from_object(Level {
-            entries: map
-                .into_iter()
-                .map(|(name, json)| (name, value(json, misses)))
-                .collect(),
-            misses: misses.clone(),
-        }),
-        Json::Array(items) => items
-            .into_iter()
-            .map(|item| value(item, misses))
-            .collect::<Vec<Value>>()
-            .into(),
+        Json::Object(map) => {
+            let entries = map.into_iter().map(|(name, it)| (name, value(it, misses)));
+            Value::from_object(Level {
+                entries: entries.collect(),
+                misses: misses.clone(),
+            })
+        }
+        Json::Array(items) => {
+            let items = items.into_iter().map(|item| value(item, misses));
+            Value::from_iter(items)
+        }
         scalar => Value::from(Serde(scalar)),
     }
 }

@@ -1,6 +1,6 @@
-//! Filters that quote a user's string for a gateway's configuration. A key or a mock body may
-//! contain quotes, dollar signs and newlines, which would change the configuration if they were not
-//! quoted.
+//! Filters for templates. Most of them quote a user's string for a gateway's configuration: a key
+//! or a mock body may contain quotes, dollar signs and newlines, which would otherwise change the
+//! configuration.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -29,14 +29,12 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
 /// `{{ text | nginx_literal }}`: an nginx token in places where nginx expands no variables, such as
 /// the left side of a `map`.
 fn nginx_literal(text: &str) -> Result<String, Error> {
-    let escape = |c: char| match c {
-        '"' => Some(r#"\""#.into()),
-        '\\' => Some(r"\\".into()),
+    quoted(text, |c| match c {
+        '"' | '\\' => Some(format!("\\{c}")),
         '\r' => Some(r"\r".into()),
         '\n' | '\t' => Some(c.into()),
         c => printable(c),
-    };
-    quoted(text, escape)
+    })
 }
 
 /// `{{ text | nginx_string }}`: an nginx token in places where nginx expands variables, such as the
@@ -64,15 +62,12 @@ fn haproxy_argument(text: &str) -> Result<String, Error> {
     haproxy_string(&format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// `{{ text | lua_string }}`: a Lua string. Bytes that are neither letters nor digits are written
-/// as numbers, which every version of Lua reads.
+/// `{{ text | lua_string }}`: a Lua string. Bytes other than letters, digits and a few punctuation
+/// marks are written as numbers, which every version of Lua reads.
 fn lua_string(text: &str) -> String {
-    let byte = |byte: u8| {
-        if byte.is_ascii_alphanumeric() || b" -_./:=".contains(&byte) {
-            char::from(byte).to_string()
-        } else {
-            format!("\\{byte:03}")
-        }
+    let byte = |byte: u8| match char::from(byte) {
+        c if c.is_ascii_alphanumeric() || " -_./:=".contains(c) => c.to_string(),
+        _ => format!("\\{byte:03}"),
     };
     format!("\"{}\"", text.bytes().map(byte).collect::<String>())
 }
@@ -80,10 +75,9 @@ fn lua_string(text: &str) -> String {
 /// `{{ text | apache_string }}`: a word of an Apache httpd directive, in quotes.
 fn apache_string(text: &str) -> Result<String, Error> {
     if text.contains("${") {
-        // Apache replaces a name between the braces, and there is no escape for it.
-        return Err(wrong(format!(
-            "'{text}' contains ${{, which httpd replaces"
-        )));
+        // httpd replaces a name between the braces, and there is no escape for it.
+        let message = format!("'{text}' contains ${{, which httpd replaces");
+        return Err(wrong(message));
     }
     quoted(text, |c| match c {
         '"' | '\\' => Some(format!("\\{c}")),
@@ -92,7 +86,7 @@ fn apache_string(text: &str) -> Result<String, Error> {
 }
 
 /// `{{ text | vcl_string }}`: a VCL expression with this text as its value. Long strings in VCL end
-/// at `"}` and have no escape, so the text is concatenated from parts without `"}`.
+/// at `"}`, for which there is no escape, so the text is concatenated from parts without `"}`.
 fn vcl_string(text: &str) -> Result<String, Error> {
     if text.contains('\0') {
         return Err(wrong("U+0000 cannot be part of a configuration".into()));
@@ -107,14 +101,13 @@ fn regex_literal(text: &str) -> String {
     regex_lite::escape(text)
 }
 
-/// `{{ text | regex_bytes }}`: like `regex_literal`, but all bytes that are neither letters nor
-/// digits are written as numbers, for places in which neither quotes nor spaces can be escaped.
+/// `{{ text | regex_bytes }}`: like `regex_literal`, but all bytes other than letters, digits, `/`,
+/// `-` and `_` are written as numbers, for places in which neither quotes nor spaces can be
+/// escaped.
 fn regex_bytes(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        byte if byte.is_ascii_alphanumeric() || b"/-_".contains(&byte) => {
-            char::from(byte).to_string()
-        }
-        byte => format!("\\x{byte:02x}"),
+    let byte = |byte: u8| match char::from(byte) {
+        c if c.is_ascii_alphanumeric() || "/-_".contains(c) => c.to_string(),
+        _ => format!("\\x{byte:02x}"),
     };
     text.bytes().map(byte).collect()
 }
@@ -122,15 +115,8 @@ fn regex_bytes(text: &str) -> String {
 /// `{{ name | word }}`: lower case, with `_` for everything but letters and digits; `X-Api-Key`
 /// becomes `x_api_key`, as in nginx's `$http_x_api_key`.
 fn word(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '_'
-            }
-        })
-        .collect()
+    text.to_ascii_lowercase()
+        .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 /// `{{ listener | endpoint }}`, `{{ target | endpoint }}`: `127.0.0.1:80`, `[::1]:80`.
@@ -146,22 +132,23 @@ fn endpoint(value: &Value) -> Result<String, Error> {
 /// `{{ policy.rate_limit.window | seconds }}`: a duration as a number of seconds; `15m` becomes
 /// 900.
 fn seconds(text: &str) -> Result<f64, Error> {
-    let span: Result<HumanDuration, _> = text.parse();
-    let span = span.map_err(|error| wrong(error.to_string()))?;
-    Ok(span.as_secs_f64())
+    let duration: Result<HumanDuration, _> = text.parse();
+    match duration {
+        Ok(duration) => Ok(duration.as_secs_f64()),
+        Err(error) => Err(wrong(error.to_string())),
+    }
 }
 
-/// `{{ routes | settings_of("api_key") }}`: the distinct settings of this policy over all routes,
-/// for gateways that declare settings once and refer to them from routes.
+/// `{{ routes | settings_of("api_key") }}`: the distinct settings of this policy in all routes, for
+/// gateways that declare settings once and refer to them in routes.
 pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Error> {
     let mut found: Vec<Value> = Vec::new();
     for route in routes.try_iter()? {
         for policy in route.get_attr("policies")?.try_iter()? {
             let settings = policy.get_attr(kind)?;
             if settings.kind() == ValueKind::Undefined {
-                return Err(wrong(format!(
-                    "there is no policy '{kind}' in this contract"
-                )));
+                let message = format!("there is no policy '{kind}' in this contract");
+                return Err(wrong(message));
             }
             if !settings.is_none() && !found.contains(&settings) {
                 found.push(settings);
@@ -172,7 +159,7 @@ pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Erro
 }
 
 /// `{{ consumers | each_key }}`: every key as a map of `key` and its `client`. Templates should not
-/// build this list themselves, because they copy a list for each item that they append.
+/// build this list themselves, because a template copies a list to append an item.
 fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {
     let mut found = Vec::new();
     for consumer in consumers.try_iter()? {
@@ -187,13 +174,9 @@ fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {
 fn quoted(text: &str, escape: impl Fn(char) -> Option<String>) -> Result<String, Error> {
     let mut out = String::from("\"");
     for c in text.chars() {
-        let escaped = escape(c).ok_or_else(|| {
-            wrong(format!(
-                "U+{:04X} cannot be part of a configuration",
-                u32::from(c)
-            ))
-        })?;
-        out.push_str(&escaped);
+        let code = u32::from(c);
+        let unfit = || wrong(format!("U+{code:04X} cannot be part of a configuration"));
+        out.push_str(&escape(c).ok_or_else(unfit)?);
     }
     out.push('"');
     Ok(out)
@@ -225,49 +208,45 @@ mod tests {
 
     #[test]
     fn haproxy_strings_stay_on_their_line() {
-        assert_eq!(
-            haproxy_string("a\n  http-request deny").unwrap(),
-            r#""a\n  http-request deny""#
-        );
-        assert_eq!(
-            haproxy_string(r#"$HOME "x" #\"#).unwrap(),
-            r#""\$HOME \"x\" #\\""#
-        );
+        let injected = haproxy_string("a\n  http-request deny").unwrap();
+        assert_eq!(injected, r#""a\n  http-request deny""#);
+        let special = haproxy_string(r#"$HOME "x" #\"#).unwrap();
+        assert_eq!(special, r#""\$HOME \"x\" #\\""#);
     }
 
     #[test]
-    fn arguments_of_haproxy_keep_their_commas() {
+    fn arguments_of_haproxy_may_contain_commas() {
         let quoted = haproxy_argument("a, b) $c").unwrap();
         assert_eq!(quoted, r#""'a, b) \$c'""#);
         assert_eq!(haproxy_argument("it's").unwrap(), r#""'it'\\''s'""#);
     }
 
     #[test]
-    fn lua_strings_hold_only_plain_bytes() {
+    fn lua_strings_contain_only_plain_bytes() {
         assert_eq!(lua_string("a\"\\]]\n"), r#""a\034\092\093\093\010""#);
         assert_eq!(lua_string("é1"), r#""\195\1691""#);
     }
 
     #[test]
-    fn words_of_httpd_are_not_replaced() {
+    fn httpd_replaces_nothing_in_words() {
         assert_eq!(apache_string(r#"a "b" \"#).unwrap(), r#""a \"b\" \\""#);
         assert!(apache_string("${HOME}").is_err() && apache_string("a\nb").is_err());
     }
 
     #[test]
-    fn strings_of_vcl_end_at_their_end() {
+    fn vcl_strings_do_not_end_early() {
         assert_eq!(vcl_string("a\nb").unwrap(), "{\"a\nb\"}");
         assert_eq!(vcl_string("x\"}y").unwrap(), "{\"x\"\"} + {\"}y\"}");
     }
 
     #[test]
-    fn expressions_of_bytes_hold_neither_quotes_nor_blanks() {
+    fn expressions_of_bytes_contain_neither_quotes_nor_spaces() {
         assert_eq!(regex_bytes("/a-b"), "/a-b");
         assert_eq!(regex_bytes("k 1\"é"), r"k\x201\x22\xc3\xa9");
     }
 
     #[test]
-    fn endpoints_know_both_families() {
+    fn endpoints_have_addresses_of_both_families() {
         let at = |address: &str| endpoint(&minijinja::context! { address, port => 80 });
         assert_eq!(at("127.0.0.1").unwrap(), "127.0.0.1:80");
         assert_eq!(at("::1").unwrap(), "[::1]:80");
@@ -284,27 +263,21 @@ mod tests {
     }
 
     #[test]
-    fn each_key_comes_with_whose_it_is() {
+    fn each_key_has_its_client() {
         let both = [
             context! { name => "a", keys => ["k1", "k2"] },
             context! { name => "b", keys => ["k3"] },
         ];
-        let rendered: Vec<String> = each_key(&Value::from(Vec::from(both)))
-            .unwrap()
+        let keys = each_key(&Value::from(Vec::from(both))).unwrap();
+        let attributes = |it: &Value| ["client", "key"].map(|name| it.get_attr(name).unwrap());
+        let rendered = keys
             .iter()
-            .map(|it| {
-                format!(
-                    "{} {}",
-                    it.get_attr("client").unwrap(),
-                    it.get_attr("key").unwrap()
-                )
-            })
-            .collect();
-        assert_eq!(rendered, ["a k1", "a k2", "b k3"]);
+            .map(|it| attributes(it).map(|it| it.to_string()).join(" "));
+        assert!(rendered.eq(["a k1", "a k2", "b k3"]));
     }
 
     #[test]
-    fn words_are_as_nginx_names_headers() {
+    fn words_have_the_form_of_nginx_variables() {
         assert_eq!(word("X-Api-Key"), "x_api_key");
     }
 }

@@ -2,10 +2,10 @@
 //! loopback TCP on one core.
 //!
 //! The core is always busy, with the two threads, with softirq and with other processes. Its busy
-//! time minus the CPU time of the two threads is the time of other processes, plus softirq if no
-//! process is charged for it. A round in which less time is missing than softirq took therefore
-//! proves that processes are charged. Only rounds in which other processes used little time can
-//! prove the opposite; a spinning thread measures the time of other processes.
+//! time minus the CPU time of the two threads is the missing time: the time of other processes,
+//! plus softirq if no process is charged for it. A round in which less time is missing than softirq
+//! took therefore proves that processes are charged. Only rounds in which other processes used
+//! little time can prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -32,14 +32,14 @@ const ROUND: Duration = Duration::from_millis(200);
 /// A round with fewer ticks of softirq proves nothing.
 const TICKS_MIN: u64 = 3;
 
-/// The largest missing time, as a share of softirq's time, if processes are charged.
+/// The largest missing time if processes are charged, as a share of the time in softirq.
 const MISSING_MAX: f64 = 0.5;
 
-/// The largest deviation of the missing time from softirq's time, as a share of it, if no process
-/// is charged.
+/// The largest difference between the missing time and the time in softirq if no process is
+/// charged, as a share of the time in softirq.
 const DIFFERENCE_MAX: f64 = 0.35;
 
-/// The largest time of other processes in an undisturbed round, as a share of softirq's time.
+/// The largest time of other processes in an undisturbed round, as a share of the time in softirq.
 const OTHERS_MAX: f64 = 0.25;
 
 /// The times of a core and of two threads on it in a round.
@@ -108,12 +108,12 @@ impl PingPong {
 }
 
 impl Round {
-    /// Busy time minus the CPU time of the threads, as a multiple of softirq's time.
+    /// The missing time, as a multiple of the time in softirq.
     fn missing(&self) -> f64 {
         self.busy_ns.saturating_sub(self.threads_ns) as f64 / self.interrupts_ns.max(1) as f64
     }
 
-    /// Time of other processes, as a multiple of softirq's time.
+    /// The time of other processes, as a multiple of the time in softirq.
     fn others(&self) -> f64 {
         self.others_ns as f64 / self.interrupts_ns.max(1) as f64
     }
@@ -136,13 +136,10 @@ fn round(core: usize) -> io::Result<Round> {
         [ask.join(), echo.join()]
     });
     let after = core_times(core);
-    let mut threads_ns = 0;
-    for thread in threads {
-        threads_ns += thread.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    }
+    let [asked, echoed] = threads.map(finished);
     let interrupts = |times: CoreTimes| times.softirq_ns + times.irq_ns;
     Ok(Round {
-        threads_ns,
+        threads_ns: asked? + echoed?,
         busy_ns: used(after).saturating_sub(used(before)),
         interrupts_ns: interrupts(after).saturating_sub(interrupts(before)),
         others_ns: others_ns(core)?,
@@ -153,9 +150,14 @@ fn round(core: usize) -> io::Result<Round> {
 fn others_ns(core: usize) -> io::Result<u64> {
     let before = core_times(core);
     let spun = thread::scope(|scope| scope.spawn(|| on_core(core, spin)).join());
-    let spun_ns = spun.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let spun_ns = finished(spun)?;
     let used_ns = used(core_times(core)).saturating_sub(used(before));
     Ok(used_ns.saturating_sub(spun_ns))
+}
+
+/// The result of a thread; its panic continues in this thread.
+fn finished<T>(result: thread::Result<T>) -> T {
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn spin() -> io::Result<()> {
@@ -171,7 +173,8 @@ fn used(times: CoreTimes) -> u64 {
     times.busy_ns + times.steal_ns
 }
 
-/// Sends a byte and waits for its return, until the round ends; then closes the connection.
+/// Sends a byte and waits for its return, repeatedly until the round ends; then closes the
+/// connection.
 fn ask(mut client: TcpStream, over: &AtomicBool) -> io::Result<()> {
     let mut byte = [0];
     while !over.load(Ordering::Relaxed) {
@@ -190,7 +193,7 @@ fn echo(mut server: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time that this thread uses for an operation on a core.
+/// Returns the CPU time that this thread uses for an operation on a core, in nanoseconds.
 fn on_core(core: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64> {
     let mut set = CpuSet::new();
     set.set(core);
@@ -206,15 +209,15 @@ fn least_busy() -> io::Result<usize> {
     let before = MachineSample::read();
     thread::sleep(ROUND / 4);
     let after = MachineSample::read();
-    let busy = |core: usize| {
+    let busy_ns = |core: &usize| {
         after
-            .busy_ns(&[core])
-            .saturating_sub(before.busy_ns(&[core]))
+            .busy_ns(&[*core])
+            .saturating_sub(before.busy_ns(&[*core]))
     };
     let cores = after.cores.iter().map(|times| times.core);
     let usable = cores.filter(|core| *core < CpuSet::MAX_CPU && allowed.is_set(*core));
-    let nothing = || io::Error::other("/proc/stat names no core that this process may use");
-    usable.min_by_key(|core| busy(*core)).ok_or_else(nothing)
+    let none = || io::Error::other("/proc/stat names no core that this process may use");
+    usable.min_by_key(busy_ns).ok_or_else(none)
 }
 
 fn core_times(core: usize) -> CoreTimes {

@@ -12,8 +12,8 @@ pub(super) struct Reading {
     pub(super) samples: AtomicU64,
 }
 
-/// The text of samples, separated by empty lines. If perf is killed, an incomplete sample is
-/// dropped, because half a stack would look like another stack.
+/// The text of samples, separated by empty lines. If perf was killed, the incomplete last sample is
+/// dropped, because a partial stack would look like another stack.
 pub(super) struct Samples<'a, R> {
     inner: R,
     reading: &'a Reading,
@@ -33,7 +33,7 @@ impl<'a, R: BufRead> Samples<'a, R> {
     }
 
     /// Reads the next sample, which is empty at the end.
-    fn go_on(&mut self) -> io::Result<()> {
+    fn read_sample(&mut self) -> io::Result<()> {
         self.sample.clear();
         self.passed = 0;
         loop {
@@ -55,7 +55,7 @@ impl<'a, R: BufRead> Samples<'a, R> {
 impl<R: BufRead> Read for Samples<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.passed == self.sample.len() {
-            self.go_on()?;
+            self.read_sample()?;
         }
         let mut left = &self.sample[self.passed..];
         let count = left.read(into)?;
@@ -77,7 +77,7 @@ mod tests {
             is_cut: AtomicBool::new(is_cut),
             ..Reading::default()
         };
-        // A buffer that is so small that samples are split.
+        // The buffer is small enough to split samples.
         let inner = io::BufReader::with_capacity(5, TWO.as_bytes());
         let mut text = String::new();
         Samples::of(inner, &reading)
@@ -86,13 +86,13 @@ mod tests {
         assert_eq!(
             reading.samples.into_inner(),
             1,
-            "one ends with an empty line"
+            "only the first sample ends with an empty line"
         );
         text
     }
 
     #[test]
-    fn of_a_sample_that_was_cut_off_nothing_is_passed_on() {
+    fn an_incomplete_sample_is_not_passed_on() {
         assert_eq!(passed_on(false), TWO);
         assert_eq!(passed_on(true), TWO[..TWO.rfind("gw").unwrap()]);
     }

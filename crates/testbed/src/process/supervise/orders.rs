@@ -1,4 +1,4 @@
-//! The command line of a supervisor. Writing and parsing it are in one place, so that they agree.
+//! The command line of a supervisor, written and parsed in one place so that both agree.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::system::limit::Limit;
 /// The supervisor's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Orders {
-    /// The cores to run on [default: all].
+    /// The cores of the command [default: all].
     pub cores: Vec<usize>,
-    /// The limit of open descriptors, if the hard limit is not lower.
+    /// The limit of open descriptors, unless the hard limit is lower.
     pub nofile: Option<u64>,
     /// The limits of the command.
     pub limits: Vec<Limit>,
-    /// The container of the command; none for a process of this machine.
+    /// The container of the command; none if it runs directly on this machine.
     pub container: Option<ContainerSpec>,
     /// The signal that makes the command stop.
     pub stop_signal: Signal,
@@ -41,17 +41,13 @@ const SIGNALS: [(&str, Signal); 8] = [
 
 /// Returns the signal with a name, written without `SIG`.
 pub(crate) fn signal_from_name(name: &str) -> Option<Signal> {
-    SIGNALS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, signal)| *signal)
+    let found = SIGNALS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, signal)| *signal)
 }
 
 pub(crate) fn signal_name(signal: Signal) -> &'static str {
-    SIGNALS
-        .iter()
-        .find(|(_, known)| *known == signal)
-        .map_or("TERM", |(name, _)| name)
+    let found = SIGNALS.iter().find(|(_, known)| *known == signal);
+    found.map_or("TERM", |(name, _)| name)
 }
 
 impl Orders {
@@ -73,12 +69,9 @@ impl Orders {
             let container = serde_json::to_string(container).unwrap_or_default();
             args.extend(["--container".into(), container.into()]);
         }
+        let timeout_ms = self.stop_timeout.as_millis().to_string();
         args.extend(["--stop-signal".into(), signal_name(self.stop_signal).into()]);
-        args.extend([
-            "--stop-timeout-ms".into(),
-            self.stop_timeout.as_millis().to_string().into(),
-        ]);
-        args.push("--".into());
+        args.extend(["--stop-timeout-ms".into(), timeout_ms.into(), "--".into()]);
         args.extend(self.command.iter().cloned());
         args
     }
@@ -142,7 +135,7 @@ mod tests {
     use crate::system::limit::Amount;
 
     #[test]
-    fn orders_survive_the_command_line() {
+    fn orders_are_the_same_after_the_command_line() {
         let limit =
             r#"{"amount": {"cpu_millis": 500}, "unified": true, "home": "/a b", "own": "/c"}"#;
         let limit: Limit = serde_json::from_str(limit).unwrap();
@@ -162,14 +155,13 @@ mod tests {
     #[test]
     fn a_wrong_command_line_is_refused() {
         let parse = |words: &[&str]| Orders::parse(words.iter().map(OsString::from));
-        assert_eq!(
-            parse(&["--cores", "x", "--", "true"]),
-            Err("--cores cannot be 'x'".into())
-        );
-        assert_eq!(parse(&["--nofile", "1"]), Err("no command after --".into()));
-        assert_eq!(
-            parse(&["--what", "1", "--", "true"]),
-            Err("unknown option --what".into())
-        );
+        let cases: [(&[&str], &str); 3] = [
+            (&["--cores", "x", "--", "true"], "--cores cannot be 'x'"),
+            (&["--nofile", "1"], "no command after --"),
+            (&["--what", "1", "--", "true"], "unknown option --what"),
+        ];
+        for (words, message) in cases {
+            assert_eq!(parse(words), Err(message.into()));
+        }
     }
 }

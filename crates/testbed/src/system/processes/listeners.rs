@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
-//! The kernel is asked for the listeners on one port (sock_diag(7)). If it refuses, as in a
-//! container that filters system calls, `/proc/net` is read instead, for which the kernel walks
-//! every connection of the machine.
+//! They are read for one port through sock_diag(7). If the kernel refuses that, as in a container
+//! that filters system calls, they are read from `/proc/net`, for which the kernel walks every
+//! connection of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -47,12 +47,8 @@ fn reached(client: SocketAddr, all: Vec<Listener>) -> BTreeSet<Inode> {
 /// Asks the kernel for the sockets that listen on a port.
 fn diagnosed(port: u16) -> io::Result<Vec<Listener>> {
     let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
-    let socket = socket_with(
-        AddressFamily::NETLINK,
-        kind,
-        flags,
-        Some(netlink::SOCK_DIAG),
-    )?;
+    let protocol = Some(netlink::SOCK_DIAG);
+    let socket = socket_with(AddressFamily::NETLINK, kind, flags, protocol)?;
     let mut kernel = File::from(socket);
     let mut found = Vec::new();
     let mut buffer = vec![0; MESSAGES_BYTES_MAX];
@@ -74,16 +70,14 @@ fn request(family: AddressFamily, port: u16) -> [u8; REQUEST_BYTES] {
     put(0, &(REQUEST_BYTES as u32).to_ne_bytes());
     put(4, &SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     put(6, &REQUEST_ALL.to_ne_bytes());
-    put(
-        16,
-        &[family.as_raw() as u8, ipproto::TCP.as_raw().get() as u8],
-    );
+    put(16, &[family.as_raw() as u8]);
+    put(17, &[ipproto::TCP.as_raw().get() as u8]);
     put(20, &(1_u32 << TCP_LISTEN).to_ne_bytes());
     put(24, &port.to_be_bytes());
     request
 }
 
-/// Reads messages of the kernel. Returns whether the last one was read; none on an error.
+/// Reads messages of the kernel. Returns true after the last message; none on an error.
 fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool> {
     while !messages.is_empty() {
         let length = usize::try_from(u32::from_ne_bytes(at(messages, 0)?)).ok()?;
@@ -93,9 +87,8 @@ fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool>
             NLMSG_DONE => return Some(true),
             _ => return None,
         }
-        messages = messages
-            .get(length.next_multiple_of(4)..)
-            .unwrap_or_default();
+        let next = messages.get(length.next_multiple_of(4)..);
+        messages = next.unwrap_or_default();
     }
     Some(false)
 }
@@ -118,16 +111,9 @@ fn at<const N: usize>(bytes: &[u8], from: usize) -> Option<[u8; N]> {
 /// Reads all listening sockets from `/proc/net`.
 fn listed() -> Vec<Listener> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    let tables = tables
-        .iter()
-        .filter_map(|path| fs::read_to_string(path).ok());
-    let listeners = |table: String| {
-        table
-            .lines()
-            .filter_map(listed_listener)
-            .collect::<Vec<_>>()
-    };
-    tables.flat_map(listeners).collect()
+    let tables = tables.map(|path| fs::read_to_string(path).unwrap_or_default());
+    let lines = tables.iter().flat_map(|table| table.lines());
+    lines.filter_map(listed_listener).collect()
 }
 
 /// Reads a line: `sl local_address rem_address st … inode`.
@@ -138,18 +124,15 @@ fn listed_listener(line: &str) -> Option<Listener> {
     }
     let (ip, port) = fields.get(1)?.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    Some((
-        SocketAddr::new(ip_from_hex(ip)?, port),
-        fields.get(9)?.parse().ok()?,
-    ))
+    let inode = fields.get(9)?.parse().ok()?;
+    Some((SocketAddr::new(ip_from_hex(ip)?, port), inode))
 }
 
 /// The kernel prints addresses as 32-bit words in the machine's own byte order.
 fn ip_from_hex(text: &str) -> Option<IpAddr> {
     let word = |at: usize| {
-        u32::from_str_radix(text.get(at..at + 8)?, 16)
-            .ok()
-            .map(u32::to_ne_bytes)
+        let word = u32::from_str_radix(text.get(at..at + 8)?, 16).ok()?;
+        Some(word.to_ne_bytes())
     };
     match text.len() {
         8 => Some(IpAddr::V4(Ipv4Addr::from(word(0)?))),
@@ -175,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_own_listener_is_found_and_is_ours() {
+    fn a_listener_of_this_process_is_found() {
         for address in ["127.0.0.1:0", "[::1]:0", "[::ffff:127.0.0.1]:0"] {
             let listener = TcpListener::bind(address).unwrap();
             let port = listener.local_addr().unwrap().port();
@@ -185,8 +168,8 @@ mod tests {
             assert_eq!(found.len(), 1, "{address}");
             assert_eq!(found, reached(client, listed()), "{address}");
             let ours = sockets_of(&tree(std::process::id()));
-            // A child that another test has forked may also hold it, until it executes its program.
-            assert!(ours.contains_key(found.first().unwrap()));
+            // A child that another test has forked may also hold it until it executes its program.
+            assert!(found.is_subset(&ours), "{address}");
         }
     }
 
@@ -201,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_unused_port_has_no_listener() {
-        // The port is bound, but no process listens on it, so that no other test gets it.
+        // The port is bound, so that no other test gets it, but no process listens on it.
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = rustix::net::getsockname(&socket).unwrap();
@@ -211,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_not_taken_for_an_empty_list() {
+    fn a_refusal_is_not_an_empty_list() {
         // An error of type NLMSG_ERROR with the code ENOENT.
         let mut refusal = vec![0; 36];
         refusal[..4].copy_from_slice(&36_u32.to_ne_bytes());
@@ -221,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_message_is_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_message_causes_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             read_messages(&bytes, &mut Vec::new());
         }
     }

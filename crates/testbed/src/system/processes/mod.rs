@@ -24,7 +24,7 @@ pub(crate) struct ProcessKey {
     pub started: u64,
 }
 
-/// The scheduler's account of one thread.
+/// The scheduler's figures of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadAccount {
     pub run_queue_wait_ns: u64,
@@ -39,13 +39,13 @@ pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
 }
 
 /// The start of a process, in ticks since boot; none if it has ended. A zombie has ended: its
-/// parent may collect it late, as the first process of a container often does.
+/// parent may wait for it late, as the first process of a container often does.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     let (has_ended, ticks) = stat(pid)?;
     (!has_ended).then_some(ticks)
 }
 
-/// The start of a process, even if it has ended; none after it was collected.
+/// The start of a process, even of a zombie; none after its parent has waited for it.
 pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     stat(pid).map(|(_, ticks)| ticks)
 }
@@ -55,8 +55,8 @@ fn stat(pid: u32) -> Option<(bool, u64)> {
     stat_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields 3 and 22 of `/proc/PID/stat`. The program's name may contain any character, even spaces
-/// and brackets, so fields are counted from the last closing bracket.
+/// Reads fields 3 and 22 of `/proc/PID/stat`. The program's name may contain any character, even
+/// spaces and parentheses, so fields are counted from the last closing parenthesis.
 fn stat_in(stat: &str) -> Option<(bool, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let has_ended = ["Z", "X"].contains(&fields.next()?);
@@ -127,8 +127,8 @@ pub(crate) fn rss_anon_bytes(pid: u32) -> Option<u64> {
     kibibytes(&status, "RssAnon:")
 }
 
-/// Proportional set size in bytes. Do not call this during a measurement, because the kernel walks
-/// every page.
+/// The proportional set size in bytes. Do not call this during a measurement, because the kernel
+/// walks every page.
 pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     kibibytes(&rollup, "Pss:")
@@ -138,7 +138,7 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     let path = format!("/proc/{pid}/fd");
     // Since Linux 6.2, the size of the folder is the number of descriptors. In earlier versions the
-    // size is 0, and they are counted.
+    // size is 0, and the descriptors are counted.
     match fs::metadata(&path).ok()?.len() {
         0 => u64::try_from(fs::read_dir(path).ok()?.count()).ok(),
         count => Some(count),
@@ -147,33 +147,31 @@ pub(crate) fn descriptors(pid: u32) -> Option<u64> {
 
 /// The scheduler's figures of one thread.
 pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
-    let schedstat =
-        fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).unwrap_or_default();
     let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    let switches = |name: &str| field(&status, name)?.parse().ok();
     Some(ThreadAccount {
-        run_queue_wait_ns: schedstat
-            .split_whitespace()
-            .nth(1)
-            .and_then(|wait| wait.parse().ok())
-            .unwrap_or(0),
-        switches_voluntary: field(&status, "voluntary_ctxt_switches:")?.parse().ok()?,
-        switches_involuntary: field(&status, "nonvoluntary_ctxt_switches:")?
-            .parse()
-            .ok()?,
+        run_queue_wait_ns: schedstat(pid, thread, 1).unwrap_or(0),
+        switches_voluntary: switches("voluntary_ctxt_switches:")?,
+        switches_involuntary: switches("nonvoluntary_ctxt_switches:")?,
     })
 }
 
 /// CPU time of one thread in nanoseconds, from the scheduler.
 pub(crate) fn thread_cpu_ns(pid: u32, thread: u32) -> Option<u64> {
-    let account = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
-    account.split_whitespace().next()?.parse().ok()
+    schedstat(pid, thread, 0)
+}
+
+/// A field of `/proc/PID/task/THREAD/schedstat`, in nanoseconds: 0 is the CPU time, 1 the time on
+/// the run queue.
+fn schedstat(pid: u32, thread: u32, index: usize) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+    text.split_whitespace().nth(index)?.parse().ok()
 }
 
 /// The value of a line `NAME value`.
 pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(name))
-        .map(str::trim)
+    let value = text.lines().find_map(|line| line.strip_prefix(name));
+    value.map(str::trim)
 }
 
 /// The value of a line `NAME n kB`, in bytes.
@@ -195,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_brackets_does_not_shift_the_fields() {
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
         let stat = "7 (a) b (c)) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 10";
         assert_eq!(stat_in(stat), Some((false, 4711)));
     }
@@ -210,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_has_ended_before_it_is_collected() {
+    fn a_zombie_has_ended() {
         let own = started(std::process::id());
         assert!(own.is_some_and(|ticks| ticks > 0));
         let mut child = Command::new("true").spawn().unwrap();
@@ -220,7 +218,7 @@ mod tests {
             thread::sleep(Duration::from_millis(1));
         }
         let folder = format!("/proc/{}", child.id());
-        assert!(Path::new(&folder).exists(), "it is a zombie until here");
+        assert!(Path::new(&folder).exists(), "it is still a zombie");
         assert!(
             started_ticks(child.id()) >= own,
             "it started after this process"
@@ -254,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in ".*") {
+        fn no_text_causes_a_panic(text in ".*") {
             stat_in(&text);
             is_awaited_in(&text, Signal::HUP);
             kibibytes(&text, "Pss:");

@@ -1,6 +1,6 @@
 //! The sockets and pipes that processes hold open.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,10 @@ use rustix::fs::fstat;
 
 use super::{Inode, numbers_in};
 
-/// The sockets that processes of a tree hold open.
-pub(crate) fn sockets_of(pids: &[u32]) -> BTreeMap<Inode, u32> {
-    let of_process = |&pid: &u32| {
-        let inodes = held_open(pid).filter_map(|target| socket(&target));
-        inodes.map(move |inode| (inode, pid))
-    };
-    pids.iter().flat_map(of_process).collect()
+/// The sockets that these processes hold open.
+pub(crate) fn sockets_of(pids: &[u32]) -> BTreeSet<Inode> {
+    let targets = pids.iter().flat_map(|pid| held_open(*pid));
+    targets.filter_map(|target| socket(&target)).collect()
 }
 
 /// Returns the targets of the descriptors of a process; empty if they are not readable.
@@ -31,8 +28,8 @@ fn socket(target: &Path) -> Option<Inode> {
     text.strip_suffix(']')?.parse().ok()
 }
 
-/// The processes that hold the other end of a pipe open. This program's own processes are left out,
-/// because a forked child holds all descriptors of its parent until it executes its program.
+/// The processes that hold the other end of a pipe open. Processes that run this program are left
+/// out, because a forked child holds all descriptors of its parent until it executes its program.
 pub(crate) fn holders_of_pipe(pipe: impl AsFd) -> Vec<u32> {
     let (Ok(status), Ok(own)) = (fstat(pipe), fs::read_link("/proc/self/exe")) else {
         return Vec::new();
