@@ -123,8 +123,8 @@ impl Policies {
                 Event::Head(_) | Event::Informational(_) => return Outcome::None,
             }
         }
-        if let Some((contract, check)) = chain.openapi.as_ref().zip(notes.operation)
-            && contract.judge_body(check, message.body()).is_err()
+        if let Some((operation, check)) = chain.operation(&notes)
+            && operation.judge_body(check, message.body()).is_err()
         {
             return Outcome::Answered;
         }

@@ -325,14 +325,6 @@ impl ConfigError {
         self
     }
 
-    /// Returns the mistake with its message changed by `describe`.
-    pub(crate) fn described(self, describe: impl FnOnce(&str) -> String) -> Self {
-        Self {
-            message: describe(&self.message),
-            ..self
-        }
-    }
-
     /// Returns the value, or the mistakes if there are any.
     pub(crate) fn unless<T>(mistakes: Vec<Self>, value: T) -> Result<T, Vec<Self>> {
         match mistakes.is_empty() {

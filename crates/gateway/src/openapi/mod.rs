@@ -15,7 +15,6 @@
 //! The module knows messages and their paths, but no other policies.
 
 mod document;
-mod format;
 pub(crate) mod json;
 mod media;
 mod operation;
@@ -24,16 +23,17 @@ mod paths;
 mod schema;
 mod shape;
 
+use std::fmt::Display;
+
 use gatebench_net::http1::Head;
 
 use crate::config::ConfigError;
 use crate::message::Refusal;
 use crate::path::{strip, without_parameters};
 use document::Document;
-use operation::Operation;
 use paths::Paths;
 
-pub(crate) use operation::{Check, ResponseCheck};
+pub(crate) use operation::{Check, Operation, ResponseCheck};
 
 /// A compiled document.
 #[derive(Debug)]
@@ -121,22 +121,21 @@ impl Contract {
         if self.are_requests && path.contains(';') {
             self.judge_parameters_of_path(path)?;
         }
-        let Some(found) = self.paths.find(path) else {
-            if !self.are_requests {
-                return Ok(None);
+        let found = self.paths.find(path);
+        let number = found.as_ref().and_then(|it| it.operation(head.method()));
+        let (found, number) = match (found, number) {
+            (Some(found), Some(number)) => (found, number),
+            _ if !self.are_requests => return Ok(None),
+            (None, _) => {
+                let words = "the OpenAPI document does not name the path";
+                return Err(Refusal::new(404, words));
             }
-            return Err(Refusal::new(
-                404,
-                "the OpenAPI document does not name the path",
-            ));
-        };
-        let Some(number) = found.operation(head.method()) else {
-            if !self.are_requests {
-                return Ok(None);
+            (Some(found), None) => {
+                let words = "the OpenAPI document does not name the method";
+                let mut refusal = Refusal::new(405, words);
+                refusal.allow = Some(found.allow());
+                return Err(refusal);
             }
-            let mut refusal = Refusal::new(405, "the OpenAPI document does not name the method");
-            refusal.allow = Some(found.allow());
-            return Err(refusal);
         };
         let operation = &self.operations[number];
         let mut check = Check {
@@ -165,41 +164,13 @@ impl Contract {
         Err(Refusal::new(400, words))
     }
 
-    /// Reports whether the complete body of a request is needed to check it.
-    pub(crate) fn wants_body(&self, check: Check) -> bool {
-        self.operations[check.operation].reads_body(check.media)
-    }
-
-    /// Checks a request's body against its operation.
-    pub(crate) fn judge_body(&self, check: Check, body: &[u8]) -> Result<(), Box<Refusal>> {
-        self.operations[check.operation].judge_body(check.media, body)
-    }
-
-    /// Checks the head of a response. Returns the schema of its body.
-    pub(crate) fn judge_response(
-        &self,
-        check: Check,
-        head: &Head<'_>,
-    ) -> Result<ResponseCheck, Box<Refusal>> {
-        self.operations[check.operation].judge_response(head)
-    }
-
-    /// Checks a response's body against its operation.
-    pub(crate) fn judge_response_body(
-        &self,
-        check: Check,
-        response: ResponseCheck,
-        body: &[u8],
-    ) -> Result<(), Box<Refusal>> {
-        self.operations[check.operation].judge_response_body(response, body)
+    pub(crate) fn operation(&self, check: Check) -> &Operation {
+        &self.operations[check.operation]
     }
 }
 
 /// The refusal of a response.
-fn of_response(words: impl AsRef<str>) -> Box<Refusal> {
-    let words = words.as_ref();
-    Refusal::new(
-        502,
-        format!("the upstream's response is not what its OpenAPI document allows: {words}"),
-    )
+fn of_response(words: impl Display) -> Box<Refusal> {
+    let words = format!("the upstream's response is not what its OpenAPI document allows: {words}");
+    Refusal::new(502, words)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::document::{Document, escape};
+use super::document::Document;
 
 /// The largest number of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
@@ -57,12 +57,7 @@ impl Shape {
             self.members[at].1.read(document, &place, depth - 1);
         }
         for several in ["allOf", "anyOf", "oneOf"] {
-            let count = schema
-                .get(several)
-                .and_then(Value::as_array)
-                .map_or(0, Vec::len);
-            for at in 0..count {
-                let place = format!("{pointer}/{}/{at}", escape(several));
+            for place in document.items(&format!("{pointer}/{several}")) {
                 self.read(document, &place, depth - 1);
             }
         }

@@ -85,13 +85,9 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
 
 /// A path without the text after `;` in its segments.
 pub(crate) fn without_parameters(path: &str) -> String {
-    let segments = path
-        .split('/')
-        .map(|segment| match segment.split_once(';') {
-            Some((name, _)) => name,
-            None => segment,
-        });
-    segments.collect::<Vec<_>>().join("/")
+    let segments = path.split('/');
+    let names = segments.filter_map(|segment| segment.split(';').next());
+    names.collect::<Vec<_>>().join("/")
 }
 
 /// A segment without its parameters.

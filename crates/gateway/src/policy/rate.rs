@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 
-use super::consumers::Consumers;
+use super::Consumers;
 use crate::message::Standing;
 
 /// Fractions of a nanosecond, so that the error is a few per cent at a thousand million requests in

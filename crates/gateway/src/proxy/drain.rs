@@ -11,9 +11,8 @@ use std::io;
 use gatebench_net::{ConnId, Event, Io, ListenerId};
 
 use super::client::Fate;
-use super::clients::ClientConnection;
 use super::exchange::Core;
-use super::worker::Worker;
+use super::worker::{ClientConnection, Worker};
 
 /// The time that a request may take to arrive if the client sent it before it knew of the stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;

@@ -96,7 +96,7 @@ impl<I: Io> Core<I> {
 
     /// Returns a connection to a target: an idle one if possible, otherwise a new one.
     pub(crate) fn origin_for(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
-        if let Some(id) = self.current.pools.take(target)
+        if let Some(id) = self.current.take_idle(target)
             && let Some(origin) = self.origins.get_mut(id)
         {
             origin.is_reused = true;
@@ -125,9 +125,8 @@ impl<I: Io> Core<I> {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
         };
-        let (id, target) = (origin.id, origin.target);
-        let keepalive = self.current.targets[target].keepalive;
-        if origin.is_connected && self.current.pools.put(target, id, keepalive) {
+        let id = origin.id;
+        if origin.is_connected && self.current.put_idle(origin.target, id) {
             origin.outbox.queue().clear();
             origin.client = None;
             origin.deadline.clear();
@@ -165,7 +164,7 @@ impl Exchange {
         self.begun_ns = core.now_ns;
         self.crowded_ns = 0;
         if core.log.is_on() {
-            self.log.begin(head.method(), head.target(), core.now_ns);
+            self.log.begin(head.method(), head.target());
         }
         if !Rc::ptr_eq(&self.active, &core.current.active) {
             self.active = Rc::clone(&core.current.active);
@@ -191,11 +190,8 @@ impl Exchange {
         let mut memory = std::mem::take(&mut core.path);
         self.route = None;
         let choice = match active.compiled.router.find(head.target(), &mut memory) {
-            Err(words) => {
-                self.notes.refusal = Some(Refusal::new(400, words));
-                Some(Choice::Refused)
-            }
-            Ok(Way { target, .. }) if active.compiled.responses_metrics(target.path) => {
+            Err(words) => Some(self.refused(Refusal::new(400, words))),
+            Ok(Way { target, .. }) if active.compiled.is_metrics_path(target.path) => {
                 Some(Choice::Metrics)
             }
             Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
@@ -310,7 +306,7 @@ impl Exchange {
             consumer: route_of
                 .chain
                 .consumer_field(&self.notes, &active.compiled.consumers),
-            trusted: route_of.chain.trusted(),
+            trusted: &route_of.chain.trusted,
             is_collected: collects,
             is_gzip_alone: route_of.chain.processes_responses(),
         };
@@ -354,6 +350,12 @@ impl Exchange {
         let delay_ns = self.delays.request_ns;
         let id = origin.id.into();
         origin.hold.begin(delay_ns, now_ns, id, faults);
+    }
+
+    /// Notes the text of a refusal.
+    pub(crate) fn refused(&mut self, refusal: Box<Refusal>) -> Choice {
+        self.notes.refusal = Some(refusal);
+        Choice::Refused
     }
 
     /// Queues one of the gateway's own responses.
@@ -471,10 +473,9 @@ impl Exchange {
     fn refuse_collected<I: Io>(&mut self, why: Refused, core: &mut Core<I>) {
         self.collected.clear();
         match why {
-            Refused::NotJson | Refused::NotTransformed => self.response(core, Choice::Error(400)),
-            Refused::Contract(refusal) => {
-                self.notes.refusal = Some(refusal);
-                self.response(core, Choice::Refused);
+            Refused::Refusal(refusal) => {
+                let choice = self.refused(refusal);
+                self.response(core, choice);
             }
             Refused::Fault(fault) => {
                 self.write_fault(&fault);

@@ -5,7 +5,7 @@ use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 use gatebench_net::{ConnId, Io, Outbox};
 
-use super::clients::{Clients, exchange_mut};
+use super::worker::{Clients, exchange_mut};
 use crate::client_ref::ClientRef;
 use crate::compiled::Waits;
 use crate::faults::Hold;

@@ -108,10 +108,8 @@ impl Exchange {
 impl<I: Io> Core<I> {
     /// Returns the number of the link to a limit's Redis.
     fn link(&mut self, limit: &RedisLimit) -> usize {
-        let known = self
-            .links
-            .iter()
-            .position(|link| link.server == limit.server);
+        let mut links = self.links.iter();
+        let known = links.position(|link| link.server == limit.server);
         known.unwrap_or_else(|| {
             self.links.push(Link::new(limit.server.clone()));
             self.links.len() - 1
@@ -122,7 +120,7 @@ impl<I: Io> Core<I> {
     fn count_alone(&mut self, limit: &RedisLimit, key: &[u8]) -> Verdict {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
-        if self.links[at].is_gone() {
+        if self.links[at].is_gone {
             // The next counts that are sent show whether Redis is available again; others may have
             // found it unavailable.
             if !counts.has_news() {
@@ -217,7 +215,7 @@ impl<I: Io> Worker<I> {
 
     /// Handles the loss of a link: its questions get no replies.
     fn link_broke(&mut self, at: usize) {
-        if let Some(words) = self.core.links[at].take_trouble() {
+        if let Some(words) = self.core.links[at].trouble.take() {
             (self.core.notices)(&words);
         }
         let (links, mut base) = links_of(&mut self.core);

@@ -71,17 +71,15 @@ impl<I: Io> Core<I> {
             return Err(asked);
         };
         let mut lines = self.lines.iter();
-        let at = match lines.position(|line| Arc::ptr_eq(&line.engine, &engine)) {
-            Some(at) => at,
-            None => match Line::open(&mut self.io, engine, &saxon) {
-                Ok(line) => {
-                    self.lines.push(line);
-                    self.mind_helpers();
-                    self.lines.len() - 1
-                }
-                Err(_) => return Err(asked),
-            },
-        };
+        let known = lines.position(|line| Arc::ptr_eq(&line.engine, &engine));
+        if known.is_none() {
+            let Ok(line) = Line::open(&mut self.io, engine, &saxon) else {
+                return Err(asked);
+            };
+            self.lines.push(line);
+            self.mind_helpers();
+        }
+        let at = known.unwrap_or(self.lines.len() - 1);
         self.lines[at].ask(asked, self.now_ns, &mut self.timers);
         Ok(())
     }
@@ -159,7 +157,7 @@ impl<I: Io> Worker<I> {
         if let Some(saxon) = line.saxon.upgrade() {
             saxon.lost(&line.engine);
         }
-        for mut asked in line.into_asked() {
+        for mut asked in line.asked {
             asked.losses += 1;
             if at_hand == Some(asked.order.number()) || asked.losses > LOSSES_MAX {
                 let why = asked.order.saxon().ended();

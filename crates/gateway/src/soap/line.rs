@@ -40,7 +40,8 @@ pub(crate) struct Line {
     outbox: Outbox,
     /// Bytes received but not read yet.
     input: Vec<u8>,
-    asked: VecDeque<Asked>,
+    /// The orders without a response.
+    pub(crate) asked: VecDeque<Asked>,
     deadline: Deadline,
     patience_ns: u64,
 }
@@ -122,10 +123,5 @@ impl Line {
     /// Reports whether its deadline has passed.
     pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) -> bool {
         self.deadline.expired(now_ns, self.conn.into(), timers)
-    }
-
-    /// Returns the orders without a response.
-    pub(crate) fn into_asked(self) -> VecDeque<Asked> {
-        self.asked
     }
 }

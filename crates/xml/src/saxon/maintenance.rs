@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Sender};
-use std::thread::{JoinHandle, sleep};
+use std::sync::mpsc;
+use std::thread::sleep;
 use std::time::Duration;
 
-use super::helper::{Helper, Trouble};
+use super::helper::Helper;
 use super::{Shared, locked, wire};
+use crate::process::Background;
 
 /// Pause after each start, so that messages that crash helpers do not keep a core busy with
 /// restarts.
@@ -23,8 +24,7 @@ pub(super) enum Chore {
     Forget(u64),
 }
 
-/// Starts the thread; it ends when the sender is dropped.
-pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<(Sender<Chore>, JoinHandle<()>)> {
+pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<Background<Chore>> {
     let (sender, chores) = mpsc::channel();
     let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new()
@@ -38,7 +38,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<(Sender<Chore>, Joi
                 }
             }
         })?;
-    Ok((sender, thread))
+    Ok(Background::new(sender, thread))
 }
 
 fn replace(shared: &Shared, at: usize) {
@@ -58,7 +58,7 @@ fn is_replaced(shared: &Shared, at: usize) -> bool {
     // Locked until the end, so that a thread that compiles meanwhile finds the helper in its slot.
     let used = locked(&shared.used);
     for order in used.values() {
-        if let Err(Trouble::Gone) = helper.ask(order) {
+        if helper.ask(order).is_none() {
             return false;
         }
     }

@@ -16,17 +16,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use self::engine::Folder;
-use self::helper::{Helper, Trouble};
+use self::helper::Helper;
 use self::maintenance::Chore;
 use self::slots::Slot;
 use crate::errors::Complaints;
 use crate::limits::Limits;
+use crate::process::Background;
+
+pub(crate) use self::text::json_escaped;
 
 pub use self::engine::Engine;
 pub use self::wire::{Made, Unmade, next_response};
@@ -61,9 +62,7 @@ impl Bounds {
 #[derive(Debug)]
 pub struct Saxon {
     shared: Arc<Shared>,
-    /// The tasks for the maintenance thread; dropped to end the thread.
-    chores: Option<Sender<Chore>>,
-    maintenance: Option<JoinHandle<()>>,
+    maintenance: Background<Chore>,
 }
 
 /// The state that the maintenance thread shares with the callers.
@@ -128,11 +127,10 @@ impl Saxon {
             used: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
-        let (chores, maintenance) = maintenance::start(&shared).map_err(StartError::Thread)?;
+        let maintenance = maintenance::start(&shared).map_err(StartError::Thread)?;
         Ok(Arc::new(Self {
             shared,
-            chores: Some(chores),
-            maintenance: Some(maintenance),
+            maintenance,
         }))
     }
 
@@ -181,7 +179,7 @@ impl Saxon {
     pub fn lost(&self, engine: &Engine) {
         let mut slots = self.shared.slots.iter();
         if let Some(at) = slots.position(|slot| slot.lose(engine)) {
-            self.schedule(Chore::Replace(at));
+            self.maintenance.send(Chore::Replace(at));
         }
     }
 
@@ -214,35 +212,22 @@ impl Saxon {
     fn ask(&self, slot: &Slot, number: u64, order: &[u8]) -> Option<Made> {
         let mut helper = locked(&slot.helper);
         let asked = helper.as_mut()?;
-        match asked.ask(order) {
-            Ok(made) => Some(Ok(made)),
-            Err(Trouble::Refused(why)) => Some(Err(why.into())),
-            Err(Trouble::Gone) => {
-                // If it was working on an order from a line, this order did not cause the failure.
-                let at_hand = asked.engine.at_hand();
-                let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
-                self.lost(&asked.engine);
-                *helper = None;
-                is_ours.then(|| Err(self.ended()))
-            }
+        let made = asked.ask(order);
+        if made.is_some() {
+            return made;
         }
-    }
-
-    fn schedule(&self, chore: Chore) {
-        if let Some(chores) = &self.chores {
-            // The thread has ended only if this is being dropped.
-            let _ = chores.send(chore);
-        }
+        // If it was working on an order from a line, this order did not cause the failure.
+        let at_hand = asked.engine.at_hand();
+        let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
+        self.lost(&asked.engine);
+        *helper = None;
+        is_ours.then(|| Err(self.ended()))
     }
 }
 
 impl Drop for Saxon {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        drop(self.chores.take());
-        if let Some(maintenance) = self.maintenance.take() {
-            let _ = maintenance.join();
-        }
     }
 }
 
@@ -304,7 +289,7 @@ impl Order {
 
 impl Drop for SaxonStylesheet {
     fn drop(&mut self) {
-        self.saxon.schedule(Chore::Forget(self.number));
+        self.saxon.maintenance.send(Chore::Forget(self.number));
     }
 }
 

@@ -55,24 +55,11 @@ fn unquoted(value: &str) -> Option<&str> {
     Some(value)
 }
 
-/// Checks the headers of a request.
+/// Checks the headers of a request. The mode is not [`SoapAction::No`].
 ///
 /// # Errors
 /// The mistake, and whether the request or the definition contains it.
 pub(crate) fn check(
-    mode: SoapAction,
-    headers: &Headers,
-    document: &Document,
-    api: Option<&Api>,
-) -> Result<(), (Culprit, String)> {
-    if mode == SoapAction::No {
-        return Ok(());
-    }
-    inspect(mode, headers, document, api)
-        .map_err(|(culprit, why)| (culprit, format!("Validation of 'SOAPAction' header: {why}")))
-}
-
-fn inspect(
     mode: SoapAction,
     headers: &Headers,
     document: &Document,
@@ -136,8 +123,9 @@ fn compare(
         let why = "Unable to find the 'wsdl:definitions' for WSDL 1.1 in the WSDL definition";
         return Err((Culprit::Server, why.into()));
     };
-    let Some(action) = actions.of(version, operation) else {
-        let prefix = actions.prefix(version);
+    let binding = actions.of(version);
+    let Some(action) = binding.by_operation.get(operation) else {
+        let prefix = &binding.prefix;
         return Err(of_client(format!(
             "Unable to get the value of '{prefix}:operation soapAction' attribute in the WSDL linked with '{operation}' Operation name"
         )));

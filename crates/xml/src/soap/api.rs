@@ -1,7 +1,7 @@
 //! The schemas of a body's content, tried in order.
 
 use super::fault::Culprit;
-use super::wsdl::{self, Actions, Wsdl};
+use super::wsdl::{self, Actions};
 use crate::document::{Document, Node};
 use crate::errors::Complaints;
 use crate::imports::Files;
@@ -11,7 +11,8 @@ use crate::schema::Schema;
 /// A compiled WSDL or schema.
 #[derive(Debug)]
 pub(crate) struct Api {
-    schemas: Vec<Result<Schema, Complaints>>,
+    /// One entry for each schema, in order.
+    pub schemas: Vec<Result<Schema, Complaints>>,
     /// Absent if it is not a WSDL 1.1.
     pub actions: Option<Actions>,
 }
@@ -30,17 +31,13 @@ impl Api {
             return Err(Complaints::own(0, "The document is empty"));
         };
         if wsdl::is_wsdl(root) {
-            let Wsdl { schemas, actions } = wsdl::read(document, location, files, limits)?;
-            return Ok(Self { schemas, actions });
+            return wsdl::read(document, location, files, limits);
         }
         // Any other document has no schema for a message.
-        let schemas = if wsdl::is_schema(root) {
-            vec![Schema::compile(document, files)]
-        } else {
-            Vec::new()
-        };
+        let is_schema = wsdl::is_schema(root);
+        let schema = is_schema.then(|| Schema::compile(document, files));
         Ok(Self {
-            schemas,
+            schemas: schema.into_iter().collect(),
             actions: None,
         })
     }
@@ -48,14 +45,10 @@ impl Api {
     /// The mistakes in its schemas.
     pub fn problems(&self) -> impl Iterator<Item = String> {
         let none = "There is no schema in it; write a WSDL with types, or an XSD";
-        let failed = self
-            .schemas
-            .iter()
-            .filter_map(|schema| schema.as_ref().err());
-        let is_empty = self.schemas.is_empty();
-        failed
-            .map(Complaints::to_string)
-            .chain(is_empty.then(|| none.to_owned()))
+        let none = self.schemas.is_empty().then(|| none.to_owned());
+        let schemas = self.schemas.iter();
+        let failed = schemas.filter_map(|schema| schema.as_ref().err());
+        failed.map(Complaints::to_string).chain(none)
     }
 
     /// Validates an element with the first schema that declares it.
@@ -63,21 +56,17 @@ impl Api {
     /// # Errors
     /// The mistake, and whether the message or the definition contains it.
     pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
-        let mut wrong_schema = None;
+        let mut why = "Unable to find a suitable Schema to validate the SOAP/XML".to_owned();
         for schema in &self.schemas {
             let schema = schema
                 .as_ref()
                 .map_err(|why| (Culprit::Server, format!("Invalid XSD schema. {why}")))?;
             match schema.validate_element(document, node) {
                 Ok(()) => return Ok(()),
-                Err(why) if why.is_wrong_schema() => wrong_schema = Some(why),
-                Err(why) => return Err((Culprit::Client, why.to_string())),
+                Err(wrong) if wrong.is_wrong_schema() => why = wrong.to_string(),
+                Err(wrong) => return Err((Culprit::Client, wrong.to_string())),
             }
         }
-        let why = wrong_schema.map_or_else(
-            || "Unable to find a suitable Schema to validate the SOAP/XML".to_owned(),
-            |why| why.to_string(),
-        );
         Err((Culprit::Client, why))
     }
 }

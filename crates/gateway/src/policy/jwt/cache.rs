@@ -10,7 +10,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
-use crate::policy::credential_store::equal_in_constant_time;
+use crate::policy::credentials::equal_in_constant_time;
 
 /// The largest number of tokens kept.
 const TOKENS_MAX: usize = 1024;

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gatebench_model::policy::JwtPolicy;
 
-use super::consumers::Consumers;
+use super::Consumers;
 use crate::config::ConfigError;
 pub(crate) use cache::Cache;
 use keys::Key;
