@@ -163,10 +163,9 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
         let encoding = text_of(facts.encoding)
             .filter(|encoding| encoding.eq_ignore_ascii_case("utf-8"))
             .unwrap_or_else(|| "utf-8".into());
-        let standalone = if facts.standalone != 0 {
-            " standalone=\"yes\""
-        } else {
-            ""
+        let standalone = match facts.standalone {
+            0 => "",
+            _ => " standalone=\"yes\"",
         };
         let end = if facts.indent != 0 { "?>\n" } else { "?>" };
         declaration =

@@ -81,14 +81,13 @@ impl XPath {
             let fallback = format!("The XPath expression {expression} is malformed");
             return Err(collector.complaints.or(&fallback));
         };
-        let namespaces = namespaces
-            .iter()
-            .map(|(prefix, uri)| Ok((zero_free(prefix)?, zero_free(uri)?)))
-            .collect::<Result<_, Complaints>>()?;
+        let raw = Expression(raw);
+        let namespaces = namespaces.iter();
+        let namespaces = namespaces.map(|(prefix, uri)| Ok((zero_free(prefix)?, zero_free(uri)?)));
         Ok(Self {
             idle: Pool::default(),
-            raw: Expression(raw),
-            namespaces,
+            raw,
+            namespaces: namespaces.collect::<Result<_, Complaints>>()?,
         })
     }
 

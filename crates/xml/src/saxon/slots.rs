@@ -38,13 +38,8 @@ impl Slot {
     /// Removes the engine if it is this one. Reports whether it was.
     pub fn lose(&self, gone: &Engine) -> bool {
         let mut engine = locked(&self.engine);
-        let is_it = engine
-            .as_ref()
-            .is_some_and(|engine| std::ptr::eq(&**engine, gone));
-        if is_it {
-            *engine = None;
-        }
-        is_it
+        let lost = engine.take_if(|engine| std::ptr::eq(&**engine, gone));
+        lost.is_some()
     }
 
     /// Stores a new helper.

@@ -1,9 +1,9 @@
 //! The SOAPAction of a request, compared with the WSDL.
 
-use super::api::Api;
 use super::envelope::{self, SOAP_1_1, SOAP_1_2, Version};
 use super::fault::Culprit;
 use super::options::SoapAction;
+use super::wsdl::Api;
 use crate::document::Document;
 
 /// The values in the headers of a request.

@@ -1,9 +1,9 @@
 //! All compiled definitions of a chain, or the reasons why they cannot be compiled. Failures are
 //! kept like successes, because invalid calls must not make the gateway compile again and again.
 
-use super::api::Api;
 use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};
+use super::wsdl::Api;
 use crate::errors::Complaints;
 use crate::imports::{Files, Unreadable};
 use crate::limits::Limits;

@@ -1,9 +1,10 @@
-//! WSDL: the schemas of its types, and the SOAPAction of its operations.
+//! The definition of an API, a WSDL or a schema: the schemas of a body's content, tried in order,
+//! and the SOAPAction of the operations.
 
 use std::collections::HashMap;
 
-use super::api::Api;
 use super::envelope::Version;
+use super::fault::Culprit;
 use crate::document::{Document, Node};
 use crate::errors::Complaints;
 use crate::imports::{Files, Unreadable};
@@ -16,6 +17,69 @@ const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 
 /// The largest total number of WSDLs that one WSDL may import.
 const IMPORTS_MAX: usize = 100;
+
+/// A compiled WSDL or schema.
+#[derive(Debug)]
+pub(crate) struct Api {
+    /// One entry for each schema, in order.
+    schemas: Vec<Result<Schema, Complaints>>,
+    /// Absent if it is not a WSDL 1.1.
+    pub actions: Option<Actions>,
+}
+
+impl Api {
+    /// # Errors
+    /// It is not well-formed, or lacks what makes it a WSDL.
+    pub fn compile(
+        text: &[u8],
+        location: Option<&str>,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Self, Complaints> {
+        let document = Document::parse_definition(text, limits, location)?;
+        let Some(root) = document.root() else {
+            return Err(Complaints::own(0, "The document is empty"));
+        };
+        if is_wsdl(root) {
+            return read(document, location, files, limits);
+        }
+        // Any other document has no schema for a message.
+        let is_schema = is_schema(root);
+        let schema = is_schema.then(|| Schema::compile(document, files));
+        Ok(Self {
+            schemas: schema.into_iter().collect(),
+            actions: None,
+        })
+    }
+
+    /// The mistakes in its schemas.
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        let none = "There is no schema in it; write a WSDL with types, or an XSD";
+        let none = self.schemas.is_empty().then(|| none.to_owned());
+        let schemas = self.schemas.iter();
+        let failed = schemas.filter_map(|schema| schema.as_ref().err());
+        failed.map(Complaints::to_string).chain(none)
+    }
+
+    /// Validates an element with the first schema that declares it.
+    ///
+    /// # Errors
+    /// The mistake, and whether the message or the definition contains it.
+    pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
+        let mut why = "Unable to find a suitable Schema to validate the SOAP/XML".to_owned();
+        for schema in &self.schemas {
+            let schema = schema
+                .as_ref()
+                .map_err(|why| (Culprit::Server, format!("Invalid XSD schema. {why}")))?;
+            match schema.validate_element(document, node) {
+                Ok(()) => return Ok(()),
+                Err(wrong) if wrong.is_wrong_schema() => why = wrong.to_string(),
+                Err(wrong) => return Err((Culprit::Client, wrong.to_string())),
+            }
+        }
+        Err((Culprit::Client, why))
+    }
+}
 
 /// The SOAPActions of a WSDL 1.1, by SOAP version.
 #[derive(Debug)]
@@ -89,12 +153,12 @@ impl Actions {
 }
 
 /// Reports whether the outermost element is a WSDL's.
-pub(crate) fn is_wsdl(root: Node<'_>) -> bool {
+fn is_wsdl(root: Node<'_>) -> bool {
     matches!(root.name(), "definitions" | "description")
 }
 
 /// Reports whether the outermost element is a schema's.
-pub(crate) fn is_schema(root: Node<'_>) -> bool {
+fn is_schema(root: Node<'_>) -> bool {
     root.is(SCHEMA, "schema")
 }
 
@@ -102,7 +166,7 @@ pub(crate) fn is_schema(root: Node<'_>) -> bool {
 ///
 /// # Errors
 /// It has no types, or an import is not a WSDL.
-pub(crate) fn read(
+fn read(
     document: Document,
     location: Option<&str>,
     files: &dyn Files,

@@ -237,7 +237,7 @@ fn responses(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
     let bytes: Vec<&[u8]> = orders.iter().map(Order::bytes).collect();
     let bytes = bytes.concat();
-    // In two pieces, of which the first does not end with an order.
+    // In two pieces; the first ends in the middle of an order.
     let (first, second) = bytes.split_at(bytes.len() / 3);
     line.write_all(first).unwrap();
     line.write_all(second).unwrap();
