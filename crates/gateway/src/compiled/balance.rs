@@ -1,5 +1,5 @@
 //! Chooses the target of the next request by smooth weighted round robin, as nginx does. Targets
-//! take turns in proportion to their weights, without runs.
+//! take turns in proportion to their weights, and the turns of a target are spread evenly.
 
 /// The turns of one upstream's targets, for one worker.
 #[derive(Clone, Debug)]

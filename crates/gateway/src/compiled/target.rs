@@ -112,10 +112,9 @@ pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext
 
 fn look_up(address: &str, port: u16) -> Result<SocketAddr, ConfigError> {
     let bare = address.trim_start_matches('[').trim_end_matches(']');
-    let wrong =
-        |what: String| ConfigError::new(format!("\"{address}\" {what}"), "write an IP address");
-    let mut found = (bare, port)
-        .to_socket_addrs()
-        .map_err(|error| wrong(format!("cannot be looked up: {error}")))?;
-    found.next().ok_or_else(|| wrong("has no address".into()))
+    let found = match (bare, port).to_socket_addrs() {
+        Ok(mut found) => found.next().ok_or("has no address".to_owned()),
+        Err(error) => Err(format!("cannot be looked up: {error}")),
+    };
+    found.map_err(|why| ConfigError::new(format!("\"{address}\" {why}"), "write an IP address"))
 }

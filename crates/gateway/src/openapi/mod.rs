@@ -25,6 +25,7 @@ mod shape;
 
 use std::fmt::Display;
 
+use gatebench_model::policy::OpenapiPolicy;
 use gatebench_net::http1::Head;
 
 use crate::config::ConfigError;
@@ -42,27 +43,29 @@ pub(crate) struct Contract {
     operations: Vec<Operation>,
     /// The prefix that the route removes from the path.
     prefix: Option<String>,
-    pub(crate) are_requests: bool,
+    /// Requests are checked.
+    are_requests: bool,
+    /// Responses are checked.
     pub(crate) are_responses: bool,
 }
 
 impl Contract {
-    /// Compiles a document: its text, which has several lines or begins like JSON, or its file.
-    pub(crate) fn of(text_or_path: &str) -> Result<Self, Vec<ConfigError>> {
-        let trimmed = text_or_path.trim();
-        if trimmed.starts_with('{') || trimmed.contains('\n') {
-            return Self::compile(text_or_path);
-        }
-        let text = std::fs::read_to_string(trimmed).map_err(|error| {
-            let message = format!("{trimmed} cannot be read: {error}");
-            ConfigError::new(message, "check the path")
-        })?;
-        Self::compile(&text)
-    }
-
-    /// Compiles the text of a document, in JSON or YAML.
-    pub(crate) fn compile(text: &str) -> Result<Self, Vec<ConfigError>> {
-        let document = Document::read(text)?;
+    /// Compiles the document of a policy, in JSON or YAML: its text, which has several lines or
+    /// begins like JSON, or its file. `prefix` is the one that the route removes from the path.
+    pub(crate) fn new(
+        policy: &OpenapiPolicy,
+        prefix: Option<String>,
+    ) -> Result<Self, Vec<ConfigError>> {
+        let written = policy.document.trim();
+        let document = if written.starts_with('{') || written.contains('\n') {
+            Document::read(&policy.document)?
+        } else {
+            let text = std::fs::read_to_string(written).map_err(|error| {
+                let message = format!("{written} cannot be read: {error}");
+                ConfigError::new(message, "check the path")
+            })?;
+            Document::read(&text)?
+        };
         let mut paths = Paths::default();
         let mut operations = Vec::new();
         let mut mistakes = Vec::new();
@@ -89,20 +92,11 @@ impl Contract {
         let contract = Self {
             paths,
             operations,
-            prefix: None,
-            are_requests: true,
-            are_responses: false,
+            prefix,
+            are_requests: policy.requests,
+            are_responses: policy.responses,
         };
         ConfigError::unless(mistakes, contract)
-    }
-
-    /// Applies it to the requests, the responses or both of a route that removes this prefix from
-    /// the path.
-    pub(crate) fn on(mut self, prefix: Option<String>, requests: bool, responses: bool) -> Self {
-        self.prefix = prefix;
-        self.are_requests = requests;
-        self.are_responses = responses;
-        self
     }
 
     /// The headers that are checked in requests.
@@ -111,7 +105,7 @@ impl Contract {
     }
 
     /// Checks the head of a request for that path. Returns the operation and the schema of its
-    /// body, or none for an operation that is not in the document if only responses are checked.
+    /// body; none if only responses are checked and the operation is not in the document.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
             Some(prefix) => strip(path, prefix),

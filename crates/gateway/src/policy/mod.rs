@@ -47,12 +47,10 @@ pub(crate) struct Chain {
 /// One policy that may refuse a request or respond to it.
 #[derive(Debug)]
 enum Stage {
-    ApiKey {
-        header: String,
-    },
-    ApiKeyQuery {
-        name: String,
-    },
+    /// By the header that contains the key.
+    ApiKey(String),
+    /// By the parameter of the query that contains the key.
+    ApiKeyQuery(String),
     BasicAuth(Challenge),
     Jwt(jwt::Verifier),
     RateLimit(RateLimiter),
@@ -225,11 +223,11 @@ impl Stage {
     ) -> Option<Choice> {
         let Request { head, path, now_ns } = *request;
         match self {
-            Self::ApiKey { header } => {
+            Self::ApiKey(header) => {
                 let found = only(head, header).and_then(|key| consumers.keys.find(key));
                 admit(found, Challenge::ApiKey, notes)
             }
-            Self::ApiKeyQuery { name } => {
+            Self::ApiKeyQuery(name) => {
                 let found = consumers.keys.of_parameter(head.target(), name);
                 admit(found, Challenge::ApiKey, notes)
             }

@@ -19,7 +19,7 @@ use crate::faults::Injector;
 use crate::message::{
     CONTINUE, Choice, Destination, Local, Refusal, Relay, Toward, relay, write_local, write_request,
 };
-use crate::path::{Target, Way, strip};
+use crate::path::{Target, strip};
 use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
@@ -73,7 +73,7 @@ impl<I: Io> Core<I> {
         self.now_ns = self.io.now_ns();
     }
 
-    /// Stops reading from a connection until [`Self::resume`]. A stream is read only when it asks.
+    /// Stops reading from a connection until [`Self::resume`]. A stream is read only on demand.
     pub(crate) fn pause(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.pause(client_ref.conn);
@@ -191,16 +191,13 @@ impl Exchange {
         self.route = None;
         let choice = match active.compiled.router.find(head.target(), &mut memory) {
             Err(words) => Some(self.refused(Refusal::new(400, words))),
-            Ok(Way { target, .. }) if active.compiled.is_metrics_path(target.path) => {
-                Some(Choice::Metrics)
-            }
-            Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
-            Ok(Way {
-                route: Some(route),
-                target,
-            }) => {
-                self.route = Some(route);
-                self.pass_on(route, head, target, core)
+            Ok(target) if active.compiled.is_metrics_path(target.path) => Some(Choice::Metrics),
+            Ok(target) => {
+                self.route = target.route;
+                match target.route {
+                    Some(route) => self.pass_on(route, head, target, core),
+                    None => Some(Choice::Error(404)),
+                }
             }
         };
         core.path = memory;
@@ -286,18 +283,15 @@ impl Exchange {
         self.target = core.current.next_target(&active, upstream, core.now_ns);
         self.delays = core.current.delays[route].next();
         let collects = route_of.chain.collects(head, &self.notes);
-        let origin = if collects {
-            None
-        } else {
-            Some(self.take_origin(core)?)
+        let origin = match collects {
+            true => None,
+            false => Some(self.take_origin(core)?),
         };
-        let prefix = &route_of.prefix;
         let settings = &core.current.targets[self.target];
         let to = Destination {
-            rest: if route_of.strip_path {
-                strip(target.rest, prefix)
-            } else {
-                target.rest
+            rest: match route_of.strip_path {
+                true => strip(target.rest, &route_of.prefix),
+                false => target.rest,
             },
             authority: target.authority,
             fallback_authority: &settings.authority,
@@ -322,7 +316,6 @@ impl Exchange {
             return Err(io::ErrorKind::NotFound.into());
         };
         self.request_relay = write_request(origin.outbox.queue(), head, &to);
-        origin.replay.clear();
         if origin.is_reused && may_repeat(head) {
             origin.replay.extend_from_slice(origin.outbox.queue());
         }
@@ -336,14 +329,23 @@ impl Exchange {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
         let id = core.origin_for(self.target, waits)?;
-        if let Some(origin) = core.origins.get_mut(id) {
-            origin.client = Some(self.id);
-            origin.decoder.expect(self.toward.is_head);
-            origin.replay.clear();
-            origin.is_gated = self.asking.is_some();
-        }
-        self.origin = Some(id);
+        self.attach(id, core);
         Ok(id)
+    }
+
+    /// Assigns this connection to this client.
+    pub(crate) fn attach<'c, I>(
+        &mut self,
+        id: ConnId,
+        core: &'c mut Core<I>,
+    ) -> Option<&'c mut Origin> {
+        self.origin = Some(id);
+        let origin = core.origins.get_mut(id)?;
+        origin.client = Some(self.id);
+        origin.decoder.expect(self.toward.is_head);
+        origin.replay.clear();
+        origin.is_gated = self.asking.is_some();
+        Some(origin)
     }
 
     fn hold(&self, origin: &mut Origin, now_ns: u64, faults: &mut Injector) {

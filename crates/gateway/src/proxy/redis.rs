@@ -5,6 +5,8 @@
 //! 7), and Redis ends it. While a request waits, its upstream connection is already chosen, and its
 //! bytes are queued there.
 
+use std::rc::Rc;
+
 use gatebench_model::policy::{RedisCounting, WithoutRedis};
 use gatebench_net::http1::Head;
 use gatebench_net::{ConnId, Event, Io};
@@ -15,13 +17,8 @@ use super::worker::Worker;
 use crate::message::{Choice, Standing};
 use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 
-/// The verdict of a limit on a request.
-#[derive(Clone, Copy, Debug)]
-enum Verdict {
-    Known(Standing),
-    /// Redis is unavailable.
-    Unknown(WithoutRedis),
-}
+/// The verdict of a limit on a request, or the setting that decides while Redis is unavailable.
+type Verdict = Result<Standing, WithoutRedis>;
 
 impl Exchange {
     /// Counts a request. Returns a response if the limit refuses the request; it may also be
@@ -56,7 +53,7 @@ impl Exchange {
         let at = core.link(limit);
         let (links, mut base) = links_of(core);
         if !links[at].ask(&mut base, limit, key, 1, Asker::Request(self.id, serial)) {
-            return Some(Verdict::Unknown(limit.without));
+            return Some(Err(limit.without));
         }
         self.asking = Some(serial);
         None
@@ -65,12 +62,12 @@ impl Exchange {
     /// Notes a verdict. Returns a response if it refuses the request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
-            Verdict::Known(standing) => {
+            Ok(standing) => {
                 self.notes.standing = Some(standing);
                 (!standing.is_allowed).then_some(Choice::Error(429))
             }
-            Verdict::Unknown(WithoutRedis::Allow) => None,
-            Verdict::Unknown(WithoutRedis::Refuse) => Some(Choice::Error(503)),
+            Err(WithoutRedis::Allow) => None,
+            Err(WithoutRedis::Refuse) => Some(Choice::Error(503)),
         }
     }
 
@@ -121,14 +118,13 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone {
-            // The next counts that are sent show whether Redis is available again; others may have
-            // found it unavailable.
+            // The next counts that are sent show whether Redis is available again.
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
-            return Verdict::Unknown(limit.without);
+            return Err(limit.without);
         }
-        Verdict::Known(counts.count(limit, key, self.now_ns))
+        Ok(counts.count(limit, key, self.now_ns))
     }
 
     /// Called once per round: sends Redis the counts of requests that did not wait.
@@ -136,11 +132,10 @@ impl<I: Io> Core<I> {
         if self.current.active.compiled.tellers.is_empty() {
             return;
         }
-        let active = std::rc::Rc::clone(&self.current.active);
+        let active = Rc::clone(&self.current.active);
+        let routes = &active.compiled.routes;
         let tellers = active.compiled.tellers.iter();
-        let limits =
-            tellers.filter_map(|&route| active.compiled.routes[route].chain.redis.as_ref());
-        for limit in limits {
+        for limit in tellers.filter_map(|&route| routes[route].chain.redis.as_ref()) {
             let now_ns = self.now_ns;
             let counts = &self.current.counts[limit.number];
             if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.interval_ns {
@@ -262,12 +257,12 @@ fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
 impl Client {
     fn redis_said<I: Io>(&mut self, serial: u64, said: Said, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
-        let active = std::rc::Rc::clone(&exchange.active);
+        let active = Rc::clone(&exchange.active);
         let route = exchange.route.map(|route| &active.compiled.routes[route]);
         if let Some(limit) = route.and_then(|route| route.chain.redis.as_ref()) {
             let verdict = match said {
-                Said::Count { count, left_ms } => Verdict::Known(limit.standing(count, left_ms)),
-                Said::Nothing => Verdict::Unknown(limit.without),
+                Said::Count { count, left_ms } => Ok(limit.standing(count, left_ms)),
+                Said::Nothing => Err(limit.without),
             };
             exchange.counted(serial, verdict, core);
         }

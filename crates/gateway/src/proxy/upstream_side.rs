@@ -414,14 +414,10 @@ impl Exchange {
         let Ok(id) = core.open(target, failed.waits) else {
             return false;
         };
-        let Some(origin) = core.origins.get_mut(id) else {
+        let Some(origin) = self.attach(id, core) else {
             return false;
         };
         origin.outbox.queue().extend_from_slice(bytes);
-        origin.client = failed.client;
-        origin.is_gated = self.asking.is_some();
-        origin.decoder.expect(self.toward.is_head);
-        self.origin = Some(id);
         true
     }
 }

@@ -17,7 +17,7 @@ use crate::compiled::{CompiledConfig, Current};
 use crate::faults::{Faults, Injector};
 use crate::message::Choice;
 
-/// The work of a gateway from start to stop, over all workers.
+/// The totals of all workers from start to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Responses sent to clients, including the gateway's own.

@@ -29,11 +29,10 @@ impl Mistakes {
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
             Policy::ConsumerHeader(policy) => self.consumer_header(at, &policy.header),
-            Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => self.add(
-                format!("{at}/name"),
-                "a parameter without a name",
-                "write for example \"api_key\"",
-            ),
+            Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => {
+                let remedy = "write for example \"api_key\"";
+                self.add(format!("{at}/name"), "a parameter without a name", remedy);
+            }
             Policy::RateLimit(limit) => {
                 self.rate_limit(at, limit.window, limit.per, limit.header.as_deref());
             }
@@ -110,13 +109,9 @@ impl Mistakes {
     }
 
     fn header_edits(&mut self, at: &str, edits: &HeaderEdits) {
-        let names = edits
-            .remove
-            .iter()
-            .chain(edits.set.keys())
-            .chain(edits.add.keys());
+        let names = edits.remove.iter().chain(edits.set.keys());
         let renamed = edits.rename.iter().flat_map(|(from, to)| [from, to]);
-        for name in names.chain(renamed) {
+        for name in names.chain(edits.add.keys()).chain(renamed) {
             if !is_token(name) {
                 let message = format!("\"{name}\" is not a field name");
                 self.add(at, message, "write for example \"X-Mine\"");
@@ -141,12 +136,9 @@ impl Mistakes {
         }
         let content_type = &mock.content_type;
         if content_type.is_empty() || content_type.bytes().any(|byte| byte.is_ascii_control()) {
+            let at = format!("{at}/content_type");
             let remedy = "write for example \"text/plain\"";
-            self.add(
-                format!("{at}/content_type"),
-                "this is not a content type",
-                remedy,
-            );
+            self.add(at, "this is not a content type", remedy);
         }
         if matches!(mock.status, 204 | 304) && !mock.body.is_empty() {
             let message = format!("a response with status {} has no body", mock.status);
