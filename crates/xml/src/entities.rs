@@ -91,7 +91,7 @@ impl Entities {
         let mut bytes = content.len();
         for within in references(&content) {
             bytes = bytes.saturating_add(self.expanded(within, depth + 1));
-            // No limit is that large, so further references change nothing.
+            // Every limit is exceeded, so further references change nothing.
             if bytes == usize::MAX {
                 break;
             }

@@ -82,7 +82,7 @@ pub enum Spent {
     Memory,
     /// The evaluation was nested too deeply for the thread's stack.
     Stack,
-    /// It took more processor time than allowed.
+    /// The work took more processor time than allowed.
     Time,
 }
 

@@ -20,7 +20,7 @@ pub struct Transform {
 pub struct Transformed {
     /// The text, in UTF-8.
     pub body: Vec<u8>,
-    /// The new media type, if it has changed: the `media-type` of the stylesheet, or that of HTML.
+    /// The new media type, if it has changed: the `media-type` of the stylesheet, or `text/html`.
     pub media_type: Option<String>,
     /// The encoding in the stylesheet's spelling; none if it names none.
     pub charset: Option<String>,

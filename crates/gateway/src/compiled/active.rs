@@ -143,8 +143,8 @@ impl Current {
     }
 
     /// Returns the number of the target whose turn it is. Resting targets are skipped, unless all
-    /// targets rest. A request with an older configuration takes no turn: it gets the target with
-    /// the largest weight among those that do not rest.
+    /// targets rest. A request with an older configuration takes no turn: it is sent to the target
+    /// with the largest weight among those that do not rest.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,

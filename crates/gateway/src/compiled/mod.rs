@@ -1,6 +1,6 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it. It knows connections only by their
-//! numbers, and it serves nothing.
+//! compiled) and the state that each worker keeps for it. The module knows connections only by
+//! their numbers, and serves nothing.
 
 mod active;
 mod balance;
@@ -167,7 +167,7 @@ impl CompiledConfig {
         })
     }
 
-    /// Reports whether a path is that of the metrics.
+    /// Reports whether metrics are served at a path.
     pub(crate) fn is_metrics_path(&self, path: &str) -> bool {
         let metrics = self.metrics.as_ref();
         metrics.is_some_and(|metrics| metrics.path == path)

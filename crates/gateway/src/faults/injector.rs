@@ -92,8 +92,8 @@ impl Injector {
         }
     }
 
-    /// Reports whether the request that has just arrived gets the error of another one. This error
-    /// is not repeated itself, because the errors would never end.
+    /// Reports whether the request that has just arrived gets the error of another one. A stray
+    /// error causes no further stray errors, because they would never end.
     pub(crate) fn strays(&mut self) -> bool {
         let is_owed = self.owed >= 1.0;
         if is_owed {

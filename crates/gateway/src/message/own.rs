@@ -110,7 +110,7 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
-            // The text is that of the policy that refused the request.
+            // The policy that refused the request supplies the text.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate was rejected, or TLS with the upstream failed\n",

@@ -9,7 +9,7 @@ use super::document::Document;
 /// The largest number of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
-/// The shape of values of which the schema states nothing: they stay text.
+/// The shape of values that the schema does not describe: they stay text.
 static NOTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
 
 /// The types of value that a string may represent.

@@ -3,8 +3,8 @@
 //!
 //! A strict route, the default, accepts only one spelling of a path ([`strict`]). Equivalent
 //! spellings by RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in lower case)
-//! are normalised first, so that the upstream gets the path that was matched. A verbatim route is
-//! selected by the path as written, and forwards it unchanged.
+//! are normalised first, so that the upstream gets the matched path. A verbatim route is selected
+//! by the path as written, and forwards it unchanged.
 //!
 //! The remaining danger is a path that an upstream may read as another one, such as `/admin;x=1`.
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
@@ -141,8 +141,8 @@ impl Router {
         self.paths[route] == Paths::Verbatim
     }
 
-    /// Reports whether every reading of a path belongs to its route. A path without a route is
-    /// refused elsewhere.
+    /// Checks that every reading of a path belongs to its route. A path without a route is refused
+    /// elsewhere.
     fn agree(&self, path: &str, route: Option<usize>) -> Result<(), Words> {
         let Some(route) = route else { return Ok(()) };
         let is_agreed = readings::all(path.as_bytes(), |it| self.read.find(it) == Some(route));

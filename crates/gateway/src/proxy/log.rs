@@ -6,9 +6,10 @@ use std::io::Write;
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
 
-/// The log of one worker; it has no buffer if logging is off.
+/// The log of one worker.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
+    /// None if logging is off.
     buffer: Option<Vec<u8>>,
     flushed_ns: u64,
 }

@@ -21,8 +21,8 @@ use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 type Verdict = Result<Standing, WithoutRedis>;
 
 impl Exchange {
-    /// Counts a request. Returns a response if the limit refuses the request; it may also be
-    /// refused later.
+    /// Counts a request. Returns a response if the limit refuses the request now; a synchronous
+    /// limit may also refuse it later.
     pub(crate) fn count<I: Io>(
         &mut self,
         limit: &RedisLimit,

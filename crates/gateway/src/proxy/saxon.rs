@@ -2,7 +2,7 @@
 //!
 //! A message waits in its exchange while the worker serves others. The orders of one round are sent
 //! together, and so are the responses that a helper finishes within four milliseconds. A worker
-//! with helpers does not preempt them, because they may use its core. Each of them thus processes
+//! with helpers does not preempt them, because they may use its core. Each helper thus processes
 //! many messages in a row without losing the contents of the core's caches.
 //!
 //! If a helper ends, the message that it was processing fails. Its other orders are given to
@@ -148,7 +148,7 @@ impl<I: Io> Worker<I> {
     }
 
     /// Handles a helper that has ended or no longer responds: the message that it was processing
-    /// gets an error, and the others are ordered again.
+    /// fails, and the others are ordered again.
     fn line_broke(&mut self, at: usize) {
         let line = self.core.lines.swap_remove(at);
         self.core.mind_helpers();

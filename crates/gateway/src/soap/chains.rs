@@ -52,7 +52,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) upstreams: &'a [String],
     /// The largest size in bytes of requests after decompression.
     pub(crate) request_bytes: usize,
-    /// The same for responses.
+    /// The largest size in bytes of responses after decompression.
     pub(crate) response_bytes: usize,
     /// True to look only for mistakes and compile nothing.
     pub(crate) is_check: bool,

@@ -34,7 +34,7 @@ impl Stylesheets {
         self.0.is_empty()
     }
 
-    /// Transforms a response by all of them in turn.
+    /// Transforms a response by all stylesheets in turn.
     pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), NotTransformed> {
         if self.is_empty() {
             return Ok(());

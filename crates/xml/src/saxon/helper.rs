@@ -54,12 +54,12 @@ impl Helper {
         if !matches!(helper.response(), Some(Ok(_))) {
             return Err(StartError::Package(package.to_owned()));
         }
-        // It may be working for another line when an order arrives.
+        // The process may be working for another line when an order arrives.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
 
-    /// Sets the longest wait for it to read or write.
+    /// Sets the longest time that a read or a write may wait for the process.
     fn be_patient(&self, time: Duration) -> io::Result<()> {
         self.line.set_read_timeout(Some(time))?;
         self.line.set_write_timeout(Some(time))

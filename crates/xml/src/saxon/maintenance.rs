@@ -50,12 +50,13 @@ fn replace(shared: &Shared, at: usize) {
     sleep(REST);
 }
 
-/// Puts a helper that knows all stylesheets in use into a slot.
+/// Puts a helper that has compiled all stylesheets in use into a slot.
 fn is_replaced(shared: &Shared, at: usize) -> bool {
     let Ok(mut helper) = Helper::start(&shared.package, &shared.folder, &shared.bounds) else {
         return false;
     };
-    // Locked until the end, so that a thread that compiles meanwhile finds the helper in its slot.
+    // Locked until the end, so that a thread that waits to compile then finds the helper in its
+    // slot.
     let used = locked(&shared.used);
     for order in used.values() {
         if helper.ask(order).is_none() {

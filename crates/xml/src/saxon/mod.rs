@@ -1,5 +1,5 @@
-//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes. If it crashes, loops or uses too much
-//! memory, one message fails and a new helper is started.
+//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes, the helpers. If a helper crashes, loops or
+//! uses too much memory, one message fails and a new helper is started.
 //!
 //! A caller with an event loop opens lines to the helpers and sends many orders over them without
 //! waiting: [`Saxon::engine`] returns the address, and an [`Order`] the bytes. A caller without a
@@ -167,15 +167,15 @@ impl Saxon {
         Ok(stylesheet)
     }
 
-    /// A helper for orders: that of the slot `first` unless it compiles or has ended, otherwise
-    /// another one if possible.
+    /// A helper for orders: the one in the slot `first`, or another one if that helper compiles or
+    /// has ended.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)
             .or_else(|| slots::from(&self.shared.slots, first).find_map(Slot::engine))
     }
 
-    /// Reports that a helper has ended, or does not respond in time, so that it is replaced.
+    /// Schedules the replacement of a helper that has ended or does not respond in time.
     pub fn lost(&self, engine: &Engine) {
         let mut slots = self.shared.slots.iter();
         if let Some(at) = slots.position(|slot| slot.lose(engine)) {
@@ -276,7 +276,7 @@ impl Order {
         &self.saxon
     }
 
-    /// The unique number by which [`Engine::at_hand`] knows it.
+    /// The unique number of the order, which [`Engine::at_hand`] reports.
     pub fn number(&self) -> u64 {
         self.number
     }

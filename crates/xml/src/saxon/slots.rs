@@ -11,7 +11,7 @@ use super::locked;
 pub(super) struct Slot {
     /// Locked by the thread that waits for the helper's result.
     pub helper: Mutex<Option<Helper>>,
-    /// The same helper, for callers that do not wait. Its end is noted here first.
+    /// The address of the same helper, for callers that do not wait. Its end is noted here first.
     engine: Mutex<Option<Arc<Engine>>>,
 }
 

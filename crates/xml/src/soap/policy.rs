@@ -31,8 +31,8 @@ pub struct Response<'a> {
     pub content_encoding: Option<&'a str>,
     /// The body as received.
     pub body: &'a [u8],
-    /// The client as determined by the request's chain, or by the request's Content-Type if there
-    /// was no chain.
+    /// The client as determined by the request's chain, or by the request's Content-Type if the
+    /// request had no chain.
     pub client: Client,
 }
 
@@ -116,7 +116,7 @@ impl SoapPolicy {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
 
-    /// The same on a thread with the stack that compiling needs.
+    /// Recompiles all definitions on this thread, which has the stack that compilation needs.
     pub(super) fn recompile_on_this_thread(&self) {
         let fresh = Definitions::compile_on_this_thread(&self.options, &*self.files);
         self.replace(fresh);

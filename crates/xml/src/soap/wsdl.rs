@@ -224,8 +224,7 @@ fn with_imports(
             if known.any(|known| known == Some(&*location)) {
                 continue;
             }
-            // Without some of them, messages would be checked against only a part of the
-            // definition.
+            // Without all imports, messages would be checked against only a part of the definition.
             if parts.len() > IMPORTS_MAX {
                 let message = format!("More than {IMPORTS_MAX} WSDLs are imported");
                 return Err(Complaints::own(0, message));
@@ -264,8 +263,8 @@ fn resolve(base: Option<&str>, location: &str) -> String {
     }
 }
 
-/// Compiles each schema. One may import another of the same WSDL by its namespace alone; such an
-/// import gets an invented location for the other schema.
+/// Compiles each schema. A schema may import another one of the same WSDL by its namespace alone;
+/// then the import is given an invented location.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,

@@ -67,8 +67,8 @@ fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
 }
 
 /// Reads a JSON Web Key (RFC 7517, RFC 7518 section 6). Returns `None` for a key of another kind or
-/// purpose: a published set may contain keys for other readers, and a reader skips unsuitable keys
-/// (RFC 7517 section 5).
+/// purpose, because a published set may contain keys for other readers, and a reader skips
+/// unsuitable keys (RFC 7517 section 5).
 fn from_jwk(jwk: &Value) -> Result<Option<Key>, ConfigError> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let bytes = |name: &str| {
@@ -117,8 +117,8 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
 }
 
 impl Key {
-    /// Reports whether this key signed the token. The algorithm is that of the key: the token must
-    /// only agree, so that it cannot choose a weaker one (RFC 8725 section 3.1).
+    /// Reports whether this key signed the token. The key determines the algorithm, and the token
+    /// must state the same one, so that it cannot choose a weaker one (RFC 8725 section 3.1).
     pub(crate) fn signed(&self, token: &Token<'_>) -> bool {
         if let (Some(id), Some(named)) = (&self.id, &token.header.kid)
             && id != named
