@@ -31,7 +31,7 @@ pub struct Transformed {
 pub enum CompileError {
     #[error(transparent)]
     Parameter(#[from] NulCharacter),
-    #[error("there was no thread to compile with")]
+    #[error("no thread could be started to compile it")]
     NoThread,
     /// Mistakes in it or in its imports.
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub enum TransformError {
     /// The message is not well-formed, or a stylesheet cannot be applied to it.
     #[error(transparent)]
     Refused(#[from] Complaints),
-    #[error("the stylesheet makes nothing of it")]
+    #[error("the stylesheet produces no output")]
     Empty,
     /// The work on the message reached a limit.
     #[error("{}", .spent.words(.limits))]

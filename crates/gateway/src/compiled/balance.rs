@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_follow_the_weights_without_runs() {
+    fn turns_follow_the_weights_and_are_spread_evenly() {
         let mut balance = Balance::new([5, 1, 1]);
         let turns: Vec<_> = (0..14).map(|_| balance.next()).collect();
         assert_eq!(turns, [0, 0, 1, 0, 2, 0, 0, 0, 0, 1, 0, 2, 0, 0]);

@@ -165,6 +165,6 @@ impl Contract {
 
 /// The refusal of a response.
 fn of_response(words: impl Display) -> Box<Refusal> {
-    let words = format!("the upstream's response is not what its OpenAPI document allows: {words}");
+    let words = format!("the OpenAPI document does not allow the upstream's response: {words}");
     Refusal::new(502, words)
 }

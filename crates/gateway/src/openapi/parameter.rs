@@ -38,7 +38,7 @@ enum Style {
     Json,
 }
 
-/// Two values are refused, because the upstream could use the other one.
+/// A parameter with two values is refused, because the upstream could use the other one.
 const TWICE: &str = "it appears more than once";
 
 /// A parameter of an operation.
@@ -131,7 +131,7 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter; then the one of the operation takes precedence.
+    /// Reports whether both are the same parameter. Then that of the operation takes precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
@@ -308,8 +308,8 @@ impl Parameter {
         self.shape.object(pairs.into_iter())
     }
 
-    /// Returns the object of the parameters whose names `member_of` converts to those of members;
-    /// none if there are no such parameters.
+    /// Returns the object that parameters of a query form. `member_of` converts the name of a
+    /// parameter to that of a member. None if no parameter is a member.
     fn object_of(
         &self,
         query: &str,

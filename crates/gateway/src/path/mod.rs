@@ -176,23 +176,19 @@ mod tests {
 
     #[test]
     fn targets_are_split() {
-        let parts = |target: &str| {
+        for (target, authority, path, rest) in [
+            ("/a/b?c?d", None, "/a/b", "/a/b?c?d"),
+            ("http://h:1/a?b", Some("h:1"), "/a", "/a?b"),
+            ("HTTP://h/a", Some("h"), "/a", "/a"),
+            ("http://h", Some("h"), "/", ""),
+            ("http://h?q", Some("h"), "/", "?q"),
+            ("*", None, "*", "*"),
+        ] {
             let mut memory = String::new();
             let found = strict().find(target, &mut memory).unwrap();
-            let authority = found.authority.map(str::to_owned);
-            (authority, found.path.to_owned(), found.rest.to_owned())
-        };
-        let host = |host: &str| Some(host.to_owned());
-        let text = str::to_owned;
-        assert_eq!(parts("/a/b?c?d"), (None, text("/a/b"), text("/a/b?c?d")));
-        assert_eq!(
-            parts("http://h:1/a?b"),
-            (host("h:1"), text("/a"), text("/a?b"))
-        );
-        assert_eq!(parts("HTTP://h/a"), (host("h"), text("/a"), text("/a")));
-        assert_eq!(parts("http://h"), (host("h"), text("/"), text("")));
-        assert_eq!(parts("http://h?q"), (host("h"), text("/"), text("?q")));
-        assert_eq!(parts("*"), (None, text("*"), text("*")));
+            let parts = (found.authority, found.path, found.rest);
+            assert_eq!(parts, (authority, path, rest), "{target}");
+        }
     }
 
     #[test]

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_paths_are_wrong() {
+    fn unreadable_paths_are_refused() {
         assert_eq!(readings("/a%C0%AFb"), None);
         assert_eq!(readings("/a%E0%80%AFb"), None);
         assert_eq!(readings("/x/..%FC%80%80%80%80%AFadmin"), None);

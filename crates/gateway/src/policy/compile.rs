@@ -192,14 +192,14 @@ fn request_bytes(policies: &[Policy]) -> usize {
 
 /// The mistake of a policy that a route may have only once.
 fn second(remedy: &str) -> Vec<ConfigError> {
-    ConfigError::new("the route has another such policy", remedy).into()
+    ConfigError::new("the route has another policy of this kind", remedy).into()
 }
 
 /// The challenge of basic authentication (RFC 7617 section 2.1).
 fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if !realm.bytes().all(is_plain) {
-        let message = "a realm is ASCII without quotes and backslashes";
+        let message = "the realm must be ASCII without quotes and backslashes";
         let wrong = ConfigError::new(message, "write for example \"gatebench\"");
         return Err(wrong.below("/realm").into());
     }

@@ -1,5 +1,4 @@
-//! The consumers and their secrets: API keys in headers and in parameters of the query, and basic
-//! authentication (RFC 7617).
+//! The consumers and their secrets: API keys, and passwords of basic authentication (RFC 7617).
 //!
 //! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
 //! look-up reveals nothing about the right secrets. A candidate with the same hash is then compared
@@ -64,7 +63,7 @@ impl Consumers {
     }
 }
 
-/// The secrets of one kind of all consumers.
+/// The secrets of all consumers, of one kind.
 #[derive(Debug)]
 pub(crate) struct CredentialStore {
     secret: RandomState,
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_keys_are_by_parameter() {
+    fn encoded_keys_are_found() {
         for target in [
             "/a?api%20key=alpha",
             "/a?x=y&api+key=alpha&z",

@@ -242,17 +242,19 @@ fn redirects(
     let request = policy.request.iter();
     let targets = request.flat_map(|chain| &chain.route_xpath_targets);
     for (at, target) in targets.enumerate() {
-        let number = |name: &String| upstreams.iter().position(|one| one == name);
-        let upstream = target.upstream.as_ref().map(number);
-        if upstream == Some(None) {
+        let named = target.upstream.as_ref();
+        let upstream = named.and_then(|name| upstreams.iter().position(|one| one == name));
+        if let Some(name) = named
+            && upstream.is_none()
+        {
             let place = format!("/request/route_xpath_targets/{at}/upstream");
+            let message = format!("there is no upstream \"{name}\"");
             let remedy = format!("write one of: {}", upstreams.join(", "));
-            let mistake = ConfigError::new("there is none of that name", remedy);
-            mistakes.push(mistake.below(place));
+            mistakes.push(ConfigError::new(message, remedy).below(place));
         }
         redirects.push(Redirect {
             path: target.path.clone(),
-            upstream: upstream.flatten(),
+            upstream,
         });
     }
     redirects

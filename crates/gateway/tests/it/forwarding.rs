@@ -240,7 +240,7 @@ fn responses_without_bodies_and_responses_until_close() {
 }
 
 #[test]
-fn a_client_that_waits_for_100_continue_gets_that_of_the_upstream() {
+fn a_client_that_waits_for_100_continue_gets_it_from_the_upstream() {
     for backend in backends() {
         let origin = upstream(Kind::GoBench, backend);
         let routes = json!([

@@ -96,16 +96,16 @@ pub struct Order {
 /// The reason why there are no helpers.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("there is no folder for the helpers' sockets: {0}")]
+    #[error("the folder for the helpers' sockets cannot be created: {0}")]
     Folder(io::Error),
-    #[error("there is no place for its socket: {0}")]
+    #[error("a helper's socket cannot be created: {0}")]
     Socket(io::Error),
     #[error("python3 cannot be started: {0}")]
     Python(io::Error),
     /// The package is not in this folder, or is defective.
     #[error("python3 cannot load saxonche from {}", .0.display())]
     Package(PathBuf),
-    #[error("the thread that keeps helpers cannot be started: {0}")]
+    #[error("the thread that maintains the helpers cannot be started: {0}")]
     Thread(io::Error),
 }
 
@@ -143,16 +143,11 @@ impl Saxon {
         text: &[u8],
         parameters: &[(String, String)],
     ) -> Result<SaxonStylesheet, Complaints> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let text = std::str::from_utf8(text)
             .map_err(|_| Complaints::own(0, "The stylesheet is not in UTF-8"))?;
-        let order = wire::order(
-            b'c',
-            0,
-            number,
-            text::compile_order(text, parameters).as_bytes(),
-        )?;
+        let order = text::compile_order(text, parameters);
+        let order = wire::order(b'c', 0, number, order.as_bytes())?;
         // Helpers that are started later compile it too.
         locked(&self.shared.used).insert(number, order.clone());
         let stylesheet = SaxonStylesheet {
@@ -201,10 +196,8 @@ impl Saxon {
 
     /// The result if there is no helper.
     pub fn none_ready() -> Unmade {
-        Unmade::Gone(Complaints::own(
-            0,
-            "No XSLT engine is ready; one is being started",
-        ))
+        let message = "No XSLT engine is ready; one is being started";
+        Unmade::Gone(Complaints::own(0, message))
     }
 
     /// Waits for the result of an order with that number from a slot's helper; none if the slot is
@@ -238,8 +231,7 @@ impl SaxonStylesheet {
     /// # Errors
     /// The input is not a document, or exceeds a limit.
     pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let input = text::input(input, limits)?;
         Ok(Order {
             saxon: Arc::clone(&self.saxon),
@@ -265,9 +257,8 @@ impl Order {
     pub fn apply(&self) -> Made {
         let slots = &self.saxon.shared.slots;
         let free = slots.iter().find(|slot| slot.free_engine().is_some());
-        let made = self
-            .saxon
-            .ask(free.unwrap_or(&slots[0]), self.number, &self.bytes);
+        let slot = free.unwrap_or(&slots[0]);
+        let made = self.saxon.ask(slot, self.number, &self.bytes);
         made.unwrap_or_else(|| Err(Saxon::none_ready()))
     }
 
@@ -291,6 +282,12 @@ impl Drop for SaxonStylesheet {
     fn drop(&mut self) {
         self.saxon.maintenance.send(Chore::Forget(self.number));
     }
+}
+
+/// A number from 1 on that this process uses only once.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -126,7 +126,10 @@ impl Included<'_> {
         compile: impl FnOnce(&[u8], Option<&str>) -> Result<T, Complaints>,
     ) -> Slot<T> {
         let compiled = match source.as_ref()? {
-            _ if !self.has_thread => Err(Complaints::own(0, "There was no thread to compile with")),
+            _ if !self.has_thread => {
+                let why = "No thread could be started to compile it";
+                Err(Complaints::own(0, why))
+            }
             Source::Text(text) => compile(text.as_bytes(), None),
             Source::At(location) => self
                 .files

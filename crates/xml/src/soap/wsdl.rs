@@ -54,7 +54,7 @@ impl Api {
 
     /// The mistakes in its schemas.
     pub fn problems(&self) -> impl Iterator<Item = String> {
-        let none = "There is no schema in it; write a WSDL with types, or an XSD";
+        let none = "It contains no schema; write a WSDL with types, or an XSD";
         let none = self.schemas.is_empty().then(|| none.to_owned());
         let schemas = self.schemas.iter();
         let failed = schemas.filter_map(|schema| schema.as_ref().err());

@@ -23,6 +23,10 @@ fn is_framing(name: &str) -> bool {
     FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field))
 }
 
+fn framing(name: &str) -> String {
+    format!("\"{name}\" determines the end or the recipient of the message")
+}
+
 impl Mistakes {
     /// Adds the mistakes of a policy that its compilation does not find.
     pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
@@ -31,7 +35,7 @@ impl Mistakes {
             Policy::ConsumerHeader(policy) => self.consumer_header(at, &policy.header),
             Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => {
                 let remedy = "write for example \"api_key\"";
-                self.add(format!("{at}/name"), "a parameter without a name", remedy);
+                self.add(format!("{at}/name"), "the parameter has no name", remedy);
             }
             Policy::RateLimit(limit) => {
                 self.rate_limit(at, limit.window, limit.per, limit.header.as_deref());
@@ -66,8 +70,7 @@ impl Mistakes {
     fn consumer_header(&mut self, at: &str, name: &str) {
         let at = format!("{at}/header");
         if is_framing(name) {
-            let message = format!("\"{name}\" frames the message");
-            self.add(&at, message, "write for example \"X-Consumer\"");
+            self.add(&at, framing(name), "write for example \"X-Consumer\"");
         }
         self.header(at, name);
     }
@@ -96,7 +99,7 @@ impl Mistakes {
             (RateLimitKey::Header, Some(name)) => self.header(format!("{at}/header"), name),
             (RateLimitKey::Header, None) => self.add(
                 at,
-                "`per: header` does not say which header",
+                "`per: header` does not name the header",
                 "add for example \"header\": \"X-Client\"",
             ),
             (_, Some(_)) => self.add(
@@ -116,8 +119,7 @@ impl Mistakes {
                 let message = format!("\"{name}\" is not a field name");
                 self.add(at, message, "write for example \"X-Mine\"");
             } else if is_framing(name) {
-                let message = format!("\"{name}\" frames the message");
-                self.add(at, message, "remove the edit");
+                self.add(at, framing(name), "remove the edit");
             }
         }
         for value in edits.set.values().chain(edits.add.values()) {

@@ -109,7 +109,7 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
     let zero_bits = n.first().map_or(0, |byte| byte.leading_zeros() as usize);
     let bits = n.len() * 8 - zero_bits;
     if !(2048..=8192).contains(&bits) {
-        let message = format!("an RSA key of {bits} bits");
+        let message = format!("the RSA key has {bits} bits");
         return Err(ConfigError::new(message, "write one of 2048 to 8192 bits"));
     }
     let material = Material::Rs256(RsaPublicKeyComponents { n, e });
