@@ -33,7 +33,7 @@ impl Exchange {
         let consumers = &self.active.compiled.consumers;
         let consumer = self.notes.consumer.and_then(|one| consumers.name(one));
         limit.write_key(&mut key, head, consumer);
-        let verdict = match limit.counting {
+        let verdict = match limit.policy.counting {
             RedisCounting::Synchronous => self.ask(limit, &key, core),
             RedisCounting::Asynchronous => Some(core.count_alone(limit, &key)),
         };
@@ -53,7 +53,7 @@ impl Exchange {
         let at = core.link(limit);
         let (links, mut base) = links_of(core);
         if !links[at].ask(&mut base, limit, key, 1, Asker::Request(self.id, serial)) {
-            return Some(Err(limit.without));
+            return Some(Err(limit.policy.without_redis));
         }
         self.asking = Some(serial);
         None
@@ -122,7 +122,7 @@ impl<I: Io> Core<I> {
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
-            return Err(limit.without);
+            return Err(limit.policy.without_redis);
         }
         Ok(counts.count(limit, key, self.now_ns))
     }
@@ -138,7 +138,7 @@ impl<I: Io> Core<I> {
         for limit in tellers.filter_map(|&route| routes[route].chain.redis.as_ref()) {
             let now_ns = self.now_ns;
             let counts = &self.current.counts[limit.number];
-            if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.interval_ns {
+            if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.policy.interval.as_nanos() {
                 continue;
             }
             let at = self.link(limit);
@@ -262,7 +262,7 @@ impl Client {
         if let Some(limit) = route.and_then(|route| route.chain.redis.as_ref()) {
             let verdict = match said {
                 Said::Count { count, left_ms } => Ok(limit.standing(count, left_ms)),
-                Said::Nothing => Err(limit.without),
+                Said::Nothing => Err(limit.policy.without_redis),
             };
             exchange.counted(serial, verdict, core);
         }

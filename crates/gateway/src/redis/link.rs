@@ -118,7 +118,7 @@ impl Link {
         self.asked.push_back(Question {
             asker,
             limit: limit.number,
-            due_ns: core.now_ns + limit.timeout_ns,
+            due_ns: core.now_ns + limit.policy.timeout.as_nanos(),
         });
         self.arm(core);
         self.flush(core.io);
