@@ -121,13 +121,13 @@ impl Policies {
             }
         }
         if let Some((operation, check)) = chain.operation(&notes)
-            && operation.judge_body(check, message.body()).is_err()
+            && operation.judge_body(check, &message.body).is_err()
         {
             return Outcome::Answered;
         }
         if edits && message.edit(&chain.request_json).is_err() {
             return Outcome::Answered;
         }
-        Outcome::Passed(message.body().to_vec())
+        Outcome::Passed(message.body)
     }
 }

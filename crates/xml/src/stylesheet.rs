@@ -16,7 +16,8 @@ use crate::{ffi, process};
 #[derive(Debug)]
 pub struct Stylesheet {
     raw: NonNull<ffi::Style>,
-    output: Output,
+    /// The settings for results.
+    pub output: Output,
 }
 
 /// The settings of `xsl:output`.
@@ -78,11 +79,6 @@ impl Stylesheet {
                 .complaints
                 .or("Unable to create a style sheet parser")),
         }
-    }
-
-    /// The stylesheet's settings for its results.
-    pub fn output(&self) -> &Output {
-        &self.output
     }
 
     /// Transforms a document. It needs exclusive access to the input, because `xsl:strip-space`

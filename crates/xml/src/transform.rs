@@ -74,7 +74,7 @@ impl Transform {
             Stylesheet::parse(text.as_bytes(), None, files, &Limits::DEFINITIONS)
         });
         let stylesheet = compiled.ok_or(CompileError::NoThread)??;
-        let encoding = stylesheet.output().encoding.as_deref();
+        let encoding = stylesheet.output.encoding.as_deref();
         if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("utf-8")) {
             return Err(CompileError::Encoding(encoding.to_owned()));
         }
@@ -134,7 +134,7 @@ impl Transform {
         if body.is_empty() {
             return Err(TransformError::Empty);
         }
-        let output = stylesheet.output();
+        let output = &stylesheet.output;
         let html = || result.is_html().then(|| "text/html".to_owned());
         let media_type = output.media_type.clone().or_else(html);
         Ok(Transformed {

@@ -111,7 +111,7 @@ impl Current {
         let before = Rc::clone(&self.active);
         let caches = std::mem::take(&mut self.caches);
         // A cache refers to consumers by their numbers.
-        let known = match before.compiled.consumers.names() == compiled.consumers.names() {
+        let known = match before.compiled.consumers.names == compiled.consumers.names {
             true => before.compiled.caches.as_slice(),
             false => &[],
         };

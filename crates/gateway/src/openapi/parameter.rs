@@ -143,7 +143,7 @@ impl Parameter {
 
     /// Reports whether it may have several values, which form one list.
     fn is_list(&self) -> bool {
-        self.style != Style::Json && (self.shape.is_array() || self.shape.is_object())
+        self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }
 
     /// Checks a request against it.
@@ -249,7 +249,7 @@ impl Parameter {
         let Some(last) = texts.last() else {
             return Ok(None);
         };
-        if self.shape.is_array() && self.style == Style::Form && self.explodes {
+        if self.shape.is_array && self.style == Style::Form && self.explodes {
             let texts: Result<Vec<_>, _> = texts.iter().map(|text| decoded(text, true)).collect();
             return Ok(Some(self.shape.array(texts?.iter().map(AsRef::as_ref))));
         }
@@ -287,13 +287,13 @@ impl Parameter {
             let text = plain(text)?;
             return json::read(text.as_bytes()).map_err(|error| format!("it is not JSON: {error}"));
         }
-        if !self.shape.is_array() && !self.shape.is_object() {
+        if !self.shape.is_array && !self.shape.is_object() {
             return Ok(self.shape.value(&plain(text)?));
         }
         let parts: Result<Vec<_>, _> = text.split(separator).map(plain).collect();
         let parts = parts?;
         let mut parts = parts.iter().map(AsRef::as_ref);
-        if self.shape.is_array() {
+        if self.shape.is_array {
             return Ok(self.shape.array(parts));
         }
         let mut pairs: Vec<(&str, &str)> = Vec::new();

@@ -17,7 +17,7 @@ static NOTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
 pub(super) struct Shape {
     is_number: bool,
     is_boolean: bool,
-    is_array: bool,
+    pub(super) is_array: bool,
     is_object: bool,
     /// The shape of an array's items.
     items: Option<Box<Shape>>,
@@ -64,10 +64,6 @@ impl Shape {
                 self.read(document, &place, depth - 1);
             }
         }
-    }
-
-    pub(super) fn is_array(&self) -> bool {
-        self.is_array
     }
 
     pub(super) fn is_object(&self) -> bool {

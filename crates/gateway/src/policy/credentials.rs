@@ -26,7 +26,7 @@ pub(crate) struct Consumers {
     pub(crate) credentials: CredentialStore,
     numbers: HashMap<String, u32>,
     /// The names by the number of the consumer.
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
 }
 
 impl Consumers {
@@ -52,11 +52,6 @@ impl Consumers {
         self.numbers.get(name).copied()
     }
 
-    /// All names, by number.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
     /// The name of the consumer with that number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
@@ -67,28 +62,20 @@ impl Consumers {
 #[derive(Debug)]
 pub(crate) struct CredentialStore {
     secret: RandomState,
-    /// The keys by their keyed hash; several if hashes collide.
-    by_hash: HashMap<u64, Vec<Key>>,
-}
-
-#[derive(Debug)]
-struct Key {
-    bytes: Box<[u8]>,
-    consumer: u32,
+    /// The secrets with the numbers of their consumers, by their keyed hash; several if hashes
+    /// collide.
+    by_hash: HashMap<u64, Vec<(Box<[u8]>, u32)>>,
 }
 
 impl CredentialStore {
     /// Secrets with the numbers of their consumers.
     pub(crate) fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = (K, u32)>) -> Self {
         let secret = RandomState::new();
-        let mut by_hash: HashMap<u64, Vec<Key>> = HashMap::new();
+        let mut by_hash: HashMap<u64, Vec<_>> = HashMap::new();
         for (key, consumer) in keys {
-            let bytes = key.as_ref();
-            let entry = by_hash.entry(secret.hash_one(bytes)).or_default();
-            entry.push(Key {
-                bytes: bytes.into(),
-                consumer,
-            });
+            let key = key.as_ref();
+            let entry = by_hash.entry(secret.hash_one(key)).or_default();
+            entry.push((key.into(), consumer));
         }
         Self { secret, by_hash }
     }
@@ -96,10 +83,9 @@ impl CredentialStore {
     /// The number of the consumer with that secret.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
-        candidates
-            .iter()
-            .find(|candidate| equal_in_constant_time(&candidate.bytes, key))
-            .map(|candidate| candidate.consumer)
+        let mut candidates = candidates.iter();
+        let found = candidates.find(|(secret, _)| equal_in_constant_time(secret, key));
+        found.map(|(_, consumer)| *consumer)
     }
 
     /// Returns the number of the consumer whose name and password basic authentication states.

@@ -107,7 +107,7 @@ impl RateLimiter {
                 now.name.eq_ignore_ascii_case(&then.name)
             }
             (Buckets::PerConsumer(now), Buckets::PerConsumer(then)) => {
-                let is_same = consumers.names() == theirs.names();
+                let is_same = consumers.names == theirs.names;
                 if !is_same {
                     carry_over(now, consumers, then, theirs);
                 }
@@ -230,7 +230,7 @@ fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], thei
             into.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     };
-    for (bucket, name) in now.iter().zip(consumers.names()) {
+    for (bucket, name) in now.iter().zip(&consumers.names) {
         let before = theirs
             .named(name)
             .and_then(|number| then.get(number as usize));

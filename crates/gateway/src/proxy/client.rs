@@ -450,7 +450,7 @@ impl Exchange {
 
     /// The number of bytes of the bodies that are being collected.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.collected.body().len() + self.collected_response.body().len()
+        self.collected.body.len() + self.collected_response.body.len()
     }
 
     /// Resets the state, because no request is expected now.

@@ -47,7 +47,7 @@ impl Exchange {
             return Ok(Edited::Done);
         };
         if let Some((operation, check)) = route.chain.operation(&self.notes) {
-            operation.judge_body(check, self.collected.body())?;
+            operation.judge_body(check, &self.collected.body)?;
         }
         let edited = self.collected.edit(&route.chain.request_json);
         edited.map_err(|NotJson| {
@@ -67,7 +67,7 @@ impl Exchange {
         if let Some((operation, _)) = chain.operation(&self.notes)
             && let Some(response) = self.response_check
         {
-            operation.judge_response_body(response, self.collected_response.body())?;
+            operation.judge_response_body(response, &self.collected_response.body)?;
         }
         let response = &mut self.collected_response;
         match self.response_form {

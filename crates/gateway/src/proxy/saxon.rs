@@ -31,7 +31,7 @@ impl Exchange {
         order: Order,
         core: &mut Core<I>,
     ) -> Option<(Paused, Made)> {
-        let number = order.number();
+        let number = order.number;
         let asked = Asked {
             client_ref: self.id,
             order,
@@ -66,7 +66,7 @@ impl Exchange {
 impl<I: Io> Core<I> {
     /// Passes an order to a helper; returns it if there is no helper.
     fn order(&mut self, asked: Asked) -> Result<(), Asked> {
-        let saxon = Arc::clone(asked.order.saxon());
+        let saxon = Arc::clone(&asked.order.saxon);
         let Some(engine) = saxon.engine(self.worker) else {
             return Err(asked);
         };
@@ -159,8 +159,8 @@ impl<I: Io> Worker<I> {
         }
         for mut asked in line.asked {
             asked.losses += 1;
-            if at_hand == Some(asked.order.number()) || asked.losses > LOSSES_MAX {
-                let why = asked.order.saxon().ended();
+            if at_hand == Some(asked.order.number) || asked.losses > LOSSES_MAX {
+                let why = asked.order.saxon.ended();
                 self.made(&asked, Err(why));
             } else if let Err(asked) = self.core.order(asked) {
                 self.made(&asked, Err(Saxon::none_ready()));
@@ -170,7 +170,7 @@ impl<I: Io> Worker<I> {
 
     fn made(&mut self, asked: &Asked, made: Made) {
         self.with_client(asked.client_ref, |client, core| {
-            let number = asked.order.number();
+            let number = asked.order.number;
             client.exchange.transformed(number, made, core);
             client.advance(core)
         });

@@ -136,7 +136,7 @@ impl Soap {
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
             soap_action: passage.soap_action.as_deref(),
-            body: request.body(),
+            body: &request.body,
         };
         policy.advance_request(&request, waited)
     }
@@ -169,7 +169,7 @@ impl Soap {
             status,
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
-            body: collected.body(),
+            body: &collected.body,
             client: passage.client,
         };
         policy.advance_response(&response, waited)
@@ -226,7 +226,7 @@ fn text(head: &Head<'_>, name: &str) -> Option<String> {
 /// Applies the result of a chain to a message.
 pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
     if let Some(body) = passed.body {
-        message.replace_body(body);
+        message.body = body;
     }
     if let Some(content_type) = passed.content_type {
         message.set_field("Content-Type", content_type);

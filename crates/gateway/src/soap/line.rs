@@ -69,7 +69,7 @@ impl Line {
 
     /// Queues an order; [`Self::flush`] sends it.
     pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<ClientRef>) {
-        self.outbox.queue().extend_from_slice(asked.order.bytes());
+        self.outbox.queue().extend_from_slice(&asked.order.bytes);
         self.asked.push_back(asked);
         if self.asked.len() == 1 {
             self.expect_life(now_ns, timers);

@@ -88,9 +88,12 @@ pub struct SaxonStylesheet {
 /// A transformation to be done.
 #[derive(Debug)]
 pub struct Order {
-    saxon: Arc<Saxon>,
-    number: u64,
-    bytes: Vec<u8>,
+    /// The helpers for which the order is intended.
+    pub saxon: Arc<Saxon>,
+    /// The unique number of the order, which [`Engine::at_hand`] reports.
+    pub number: u64,
+    /// The bytes to write to a line.
+    pub bytes: Vec<u8>,
 }
 
 /// The reason why there are no helpers.
@@ -260,21 +263,6 @@ impl Order {
         let slot = free.unwrap_or(&slots[0]);
         let made = self.saxon.ask(slot, self.number, &self.bytes);
         made.unwrap_or_else(|| Err(Saxon::none_ready()))
-    }
-
-    /// The helpers for which the order is intended.
-    pub fn saxon(&self) -> &Arc<Saxon> {
-        &self.saxon
-    }
-
-    /// The unique number of the order, which [`Engine::at_hand`] reports.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The bytes to write to a line.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 }
 

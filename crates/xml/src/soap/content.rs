@@ -113,7 +113,7 @@ impl<'a> Content<'a> {
             is_text_or_html,
             declaration,
             ..
-        } = stylesheet.output();
+        } = &stylesheet.output;
         if *is_text_or_html {
             let mut bytes = Vec::new();
             stylesheet.write(&result, &mut bytes, limits)?;
