@@ -62,10 +62,12 @@ impl Consumers {
 #[derive(Debug)]
 pub(crate) struct CredentialStore {
     secret: RandomState,
-    /// The secrets with the numbers of their consumers, by their keyed hash; several if hashes
-    /// collide.
-    by_hash: HashMap<u64, Vec<(Box<[u8]>, u32)>>,
+    /// The secrets by their keyed hash; several if hashes collide.
+    by_hash: HashMap<u64, Vec<Secret>>,
 }
+
+/// A secret and the number of its consumer.
+type Secret = (Box<[u8]>, u32);
 
 impl CredentialStore {
     /// Secrets with the numbers of their consumers.
