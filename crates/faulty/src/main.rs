@@ -19,10 +19,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 enum Words {
     /// Serves the reference gateway with faults, until SIGTERM or Ctrl-C
     Gateway(Serve),
-    /// Does the work that a handicap adds to a number of responses, and nothing else: its processor
-    /// time is what the handicap costs
+    /// Does the work that a handicap adds to a number of responses, and nothing else: the processor
+    /// time of this process is the cost of the handicap
     Alone {
-        /// Turns of a loop and system calls for each response
+        /// Loop iterations and system calls for each response
         #[arg(value_name = "300,0.5")]
         handicap: Handicap,
         responses: u64,
@@ -33,13 +33,13 @@ enum Words {
 struct Serve {
     /// Its configuration: YAML, or JSON
     file: PathBuf,
-    /// Adds turns of a loop and system calls to each response
+    /// Adds loop iterations and system calls to each response
     #[arg(long, value_name = "300,0.5")]
     handicap: Option<Handicap>,
-    /// Never gives back this number of bytes for this number of responses
+    /// Leaks this number of bytes for this number of responses
     #[arg(long, value_name = "1KiB/1000")]
     leak: Option<Leak>,
-    /// Shows this share of errors in the responses to other requests
+    /// Sends this share of errors in the responses to other requests as well
     #[arg(long, value_name = "1%", value_parser = share)]
     leak_errors: Option<f64>,
 }

@@ -77,7 +77,7 @@ fn without_faults_it_is_the_reference_gateway() {
 }
 
 #[test]
-fn it_goes_by_the_name_of_gatebench_and_knows_a_handicap_alone() {
+fn it_is_called_gatebench_and_runs_a_handicap_alone() {
     let version = said(&["--version"]);
     assert!(version.stdout.starts_with(b"gatebench "), "{version:?}");
     assert!(said(&["alone", "300,0.5", "1000"]).status.success());

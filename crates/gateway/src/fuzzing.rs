@@ -6,7 +6,7 @@ use crate::compiled::CompiledConfig;
 use crate::config::{ConfigErrors, GatewayConfig, Paths};
 use crate::message::Collected;
 use crate::openapi::json;
-use crate::path::{Router, Way};
+use crate::path::Router;
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 
@@ -48,8 +48,8 @@ impl Routes {
     /// forwarded; nothing if the target is refused.
     pub fn find(&self, target: &str) -> Option<(Option<usize>, String)> {
         let mut memory = String::new();
-        let way = self.0.find(target, &mut memory).ok()?;
-        Some((way.route, way.target.rest.to_owned()))
+        let found = self.0.find(target, &mut memory).ok()?;
+        Some((found.route, found.rest.to_owned()))
     }
 }
 
@@ -96,11 +96,8 @@ impl Policies {
             return Outcome::None;
         };
         let mut memory = String::new();
-        let Ok(Way {
-            route: Some(route),
-            target,
-        }) = self.compiled.router.find(head.target(), &mut memory)
-        else {
+        let target = self.compiled.router.find(head.target(), &mut memory);
+        let Some((target, route)) = target.ok().and_then(|it| Some((it, it.route?))) else {
             return Outcome::Answered;
         };
         let chain = &self.compiled.routes[route].chain;
@@ -123,14 +120,14 @@ impl Policies {
                 Event::Head(_) | Event::Informational(_) => return Outcome::None,
             }
         }
-        if let Some((contract, check)) = chain.openapi.as_ref().zip(notes.operation)
-            && contract.judge_body(check, message.body()).is_err()
+        if let Some((operation, check)) = chain.operation(&notes)
+            && operation.judge_body(check, &message.body).is_err()
         {
             return Outcome::Answered;
         }
         if edits && message.edit(&chain.request_json).is_err() {
             return Outcome::Answered;
         }
-        Outcome::Passed(message.body().to_vec())
+        Outcome::Passed(message.body)
     }
 }

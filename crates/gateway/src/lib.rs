@@ -9,7 +9,7 @@
 //! unknown length until the connection closes. `100 Continue` is passed on; other 1xx responses are
 //! not.
 //!
-//! A path has one spelling, or the gateway refuses it: the path that selects the route is the path
+//! The gateway accepts one spelling of each path, so the path that selects the route is the path
 //! that the upstream gets. A route may pass its paths on as the client wrote them. Fields that CGI
 //! and similar interfaces confuse with a field that the gateway sets or relies on (`X_Consumer` for
 //! `X-Consumer`) are removed.
@@ -110,7 +110,7 @@ pub enum GatewayError {
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The address, a core or the event loop was refused.
+    /// The system refused the address, a core or the event loop.
     #[error("gateway: {0}")]
     Workers(#[from] WorkersError),
 }
@@ -120,7 +120,7 @@ pub enum GatewayError {
 /// every worker accepts connections on them.
 ///
 /// # Errors
-/// When the configuration is wrong, or the address, a core or the event loop is refused.
+/// The configuration is wrong, or the system refuses the address, a core or the event loop.
 pub fn serve(
     config: &GatewayConfig,
     cores: &[usize],
@@ -165,8 +165,8 @@ impl Gateway {
         self
     }
 
-    /// Calls `notices` with messages for the operator, such as that a Redis is unavailable. Each
-    /// message is a sentence that names the culprit and ends with a remedy. The calling worker
+    /// Calls `notices` with messages for the operator, for example that Redis is unavailable. Each
+    /// message is a sentence that names the culprit and ends with a remedy. The worker that calls
     /// waits meanwhile.
     pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.inner.notices = Arc::new(notices);
@@ -176,7 +176,7 @@ impl Gateway {
     /// Serves as [`serve`] does.
     ///
     /// # Errors
-    /// When the address, a core or the event loop is refused.
+    /// The system refuses the address, a core or the event loop.
     pub fn serve(
         &self,
         cores: &[usize],
@@ -213,6 +213,7 @@ impl Gateway {
     /// stay the same, rate limits keep their counts and verified tokens stay verified; if they
     /// change, counting starts again.
     ///
+    /// # Errors
     /// All mistakes of the new configuration, and the settings that cannot change without a
     /// restart. The old configuration then stays in use.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {

@@ -17,7 +17,7 @@ const PENDING_BYTES_MAX: usize = 128 * 1024;
 /// Calls `on_listening` with the address once it accepts connections.
 ///
 /// # Errors
-/// When the address or the event loop is refused.
+/// The system refuses the address or the event loop.
 pub fn splice(
     listen: SocketAddr,
     target: SocketAddr,
@@ -66,13 +66,13 @@ impl Service for Splice {
 struct End {
     other: ConnId,
     outbox: Outbox,
-    /// Bytes may be sent; a connection to the target must be established first.
+    /// Bytes may be sent: the connection is established.
     is_up: bool,
     /// The peer of this side sends no more.
     has_ended: bool,
     /// The other side sends no more; this one is closed after the pending bytes.
     is_ending: bool,
-    /// It is not read, because the other side does not accept the pending bytes.
+    /// This side is not read, because the other side does not accept the pending bytes.
     is_paused: bool,
 }
 
@@ -145,8 +145,8 @@ impl<I: Io> Worker<I> {
         self.go_on(other);
     }
 
-    /// Sends the pending bytes of a side, resumes reading the other once few are left, and closes
-    /// it after the last byte.
+    /// Sends the pending bytes of a side, resumes reading the other side once few are left, and
+    /// closes this side after the last byte.
     fn go_on(&mut self, conn: ConnId) {
         let Some(end) = self.ends.get_mut(conn).filter(|end| end.is_up) else {
             return;

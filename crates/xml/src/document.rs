@@ -11,8 +11,8 @@ use crate::errors::{Collector, Complaints, text_of};
 use crate::limits::Limits;
 use crate::{ffi, precheck, process};
 
-/// An owned tree. It may be passed to another thread, but not be used by two at once, because
-/// validation and transformation store marks in it.
+/// An owned tree. It may be passed to another thread, but two threads must not use it at once,
+/// because validation and transformation store marks in it.
 #[derive(Debug)]
 pub struct Document {
     raw: NonNull<ffi::Doc>,
@@ -111,7 +111,7 @@ impl Document {
         Self::own(unsafe { ffi::shim_document_of(node.raw, url) })
     }
 
-    /// Reports whether it is HTML, which only the result of a transformation can be.
+    /// Reports whether the document is HTML. Only the result of a transformation can be HTML.
     pub fn is_html(&self) -> bool {
         // SAFETY: the document lives.
         unsafe { ffi::shim_is_html(self.raw()) != 0 }

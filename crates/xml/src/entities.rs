@@ -72,13 +72,9 @@ impl Entities {
             Kind::General => self.expanded(name, 0),
             Kind::Parameter => self.parameter_bytes.get(name).copied().unwrap_or(0),
         };
-        match self.bytes_left.checked_sub(bytes) {
-            Some(left) => {
-                self.bytes_left = left;
-                true
-            }
-            None => false,
-        }
+        let left = self.bytes_left.checked_sub(bytes);
+        self.bytes_left = left.unwrap_or(self.bytes_left);
+        left.is_some()
     }
 
     fn expanded(&mut self, name: &[u8], depth: u32) -> usize {
@@ -95,7 +91,7 @@ impl Entities {
         let mut bytes = content.len();
         for within in references(&content) {
             bytes = bytes.saturating_add(self.expanded(within, depth + 1));
-            // No limit is that large, so further references change nothing.
+            // Every limit is exceeded, so further references change nothing.
             if bytes == usize::MAX {
                 break;
             }
@@ -109,10 +105,8 @@ impl Entities {
 
 /// Names between `&` and `;`.
 fn references(content: &[u8]) -> impl Iterator<Item = &[u8]> {
-    content
-        .split(|&byte| byte == b'&')
-        .skip(1)
-        .filter_map(|rest| rest.split(|&byte| byte == b';').next())
+    let after = content.split(|&byte| byte == b'&').skip(1);
+    after.filter_map(|rest| rest.split(|&byte| byte == b';').next())
 }
 
 #[cfg(test)]

@@ -77,9 +77,8 @@ impl Complaints {
     /// Reports whether the only mistake is that the schema does not declare the element to be
     /// validated, so that another schema may.
     pub fn is_wrong_schema(&self) -> bool {
-        self.0
-            .iter()
-            .any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)
+        let mut all = self.0.iter();
+        all.any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)
     }
 
     /// Adds `fallback` if there is no message, so that every failure has a reason.
@@ -94,13 +93,8 @@ impl Complaints {
 /// All messages, joined with `. `.
 impl fmt::Display for Complaints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, complaint) in self.0.iter().enumerate() {
-            if i > 0 {
-                f.write_str(". ")?;
-            }
-            write!(f, "{complaint}")?;
-        }
-        Ok(())
+        let messages: Vec<String> = self.0.iter().map(Complaint::to_string).collect();
+        f.write_str(&messages.join(". "))
     }
 }
 

@@ -61,9 +61,7 @@ pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<
 
 /// Reads an import. The error is the limit that it exceeds; none if there is nothing to read.
 fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>> {
-    let Ok(bytes) = files.read(location) else {
-        return Err(None);
-    };
+    let bytes = files.read(location).map_err(|_| None)?;
     match refusal(location, &bytes) {
         None => Ok(bytes),
         why => Err(why),
@@ -75,9 +73,10 @@ fn refusal(location: &str, bytes: &[u8]) -> Option<Complaints> {
     let read = Document::parse_definition(bytes, &Limits::DEFINITIONS, Some(location));
     let mut why = read.err()?;
     why.0.retain(|complaint| complaint.code == REFUSED);
+    if why.0.is_empty() {
+        return None;
+    }
     let place = Complaint::own(0, format!("{location} cannot be imported"));
-    (!why.0.is_empty()).then(|| {
-        why.0.insert(0, place);
-        why
-    })
+    why.0.insert(0, place);
+    Some(why)
 }

@@ -25,9 +25,9 @@ pub struct Limits {
     /// Number of instructions of a transformation, and of steps of its or a route's XPath
     /// expressions.
     pub operations: u32,
-    /// The sum, over all rows of texts, comments and processing instructions without an element
-    /// between them, of the squared lengths of the rows, when a transformation or an expression
-    /// works on them.
+    /// The sum of the squared lengths of all rows on which a transformation or an expression works.
+    /// A row consists of texts, comments and processing instructions without an element between
+    /// them.
     pub rows: u32,
     /// Number of nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
     pub sorted: u16,

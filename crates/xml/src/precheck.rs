@@ -34,7 +34,7 @@ pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// The same for a definition, and refuses enumerations in a document type that would take the
+/// Refuses the same of definitions, and also enumerations in a document type that would take the
 /// parser equally long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
@@ -45,7 +45,8 @@ pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints
     Ok(())
 }
 
-/// The checks common to both. Returns the characters if there are enough of them to check.
+/// Checks messages and definitions alike. Returns the characters if there are enough of them to
+/// check.
 fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, Complaints> {
     if bytes.len() > limits.document_bytes {
         let message = format!(

@@ -5,6 +5,8 @@
 use std::ffi::c_longlong;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
 
 use crate::limits::Limits;
 use crate::{ffi, loader};
@@ -40,6 +42,39 @@ pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<
     })
 }
 
+/// A thread with a channel. The thread ends when this is dropped, because the channel closes.
+#[derive(Debug)]
+pub(crate) struct Background<T> {
+    sender: Option<Sender<T>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<T> Background<T> {
+    pub fn new(sender: Sender<T>, thread: JoinHandle<()>) -> Self {
+        Self {
+            sender: Some(sender),
+            thread: Some(thread),
+        }
+    }
+
+    pub fn send(&self, message: T) {
+        if let Some(sender) = &self.sender {
+            // This fails only if the thread has ended.
+            let _ = sender.send(message);
+        }
+    }
+}
+
+impl<T> Drop for Background<T> {
+    fn drop(&mut self) {
+        drop(self.sender.take());
+        if let Some(thread) = self.thread.take() {
+            // There is nothing left to do if it panicked.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// The limit that ended the work on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
@@ -47,7 +82,7 @@ pub enum Spent {
     Memory,
     /// The evaluation was nested too deeply for the thread's stack.
     Stack,
-    /// It took more processor time than allowed.
+    /// The work took more processor time than allowed.
     Time,
 }
 

@@ -16,7 +16,8 @@ use crate::{ffi, process};
 #[derive(Debug)]
 pub struct Stylesheet {
     raw: NonNull<ffi::Style>,
-    output: Output,
+    /// The settings for results.
+    pub output: Output,
 }
 
 /// The settings of `xsl:output`.
@@ -78,11 +79,6 @@ impl Stylesheet {
                 .complaints
                 .or("Unable to create a style sheet parser")),
         }
-    }
-
-    /// The stylesheet's settings for its results.
-    pub fn output(&self) -> &Output {
-        &self.output
     }
 
     /// Transforms a document. It needs exclusive access to the input, because `xsl:strip-space`
@@ -163,10 +159,9 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
         let encoding = text_of(facts.encoding)
             .filter(|encoding| encoding.eq_ignore_ascii_case("utf-8"))
             .unwrap_or_else(|| "utf-8".into());
-        let standalone = if facts.standalone != 0 {
-            " standalone=\"yes\""
-        } else {
-            ""
+        let standalone = match facts.standalone {
+            0 => "",
+            _ => " standalone=\"yes\"",
         };
         let end = if facts.indent != 0 { "?>\n" } else { "?>" };
         declaration =

@@ -20,7 +20,7 @@ pub struct Transform {
 pub struct Transformed {
     /// The text, in UTF-8.
     pub body: Vec<u8>,
-    /// The new media type, if it has changed: the `media-type` of the stylesheet, or that of HTML.
+    /// The new media type, if it has changed: the `media-type` of the stylesheet, or `text/html`.
     pub media_type: Option<String>,
     /// The encoding in the stylesheet's spelling; none if it names none.
     pub charset: Option<String>,
@@ -31,7 +31,7 @@ pub struct Transformed {
 pub enum CompileError {
     #[error(transparent)]
     Parameter(#[from] NulCharacter),
-    #[error("there was no thread to compile with")]
+    #[error("no thread could be started to compile it")]
     NoThread,
     /// Mistakes in it or in its imports.
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub enum TransformError {
     /// The message is not well-formed, or a stylesheet cannot be applied to it.
     #[error(transparent)]
     Refused(#[from] Complaints),
-    #[error("the stylesheet makes nothing of it")]
+    #[error("the stylesheet produces no output")]
     Empty,
     /// The work on the message reached a limit.
     #[error("{}", .spent.words(.limits))]
@@ -74,7 +74,7 @@ impl Transform {
             Stylesheet::parse(text.as_bytes(), None, files, &Limits::DEFINITIONS)
         });
         let stylesheet = compiled.ok_or(CompileError::NoThread)??;
-        let encoding = stylesheet.output().encoding.as_deref();
+        let encoding = stylesheet.output.encoding.as_deref();
         if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("utf-8")) {
             return Err(CompileError::Encoding(encoding.to_owned()));
         }
@@ -85,7 +85,7 @@ impl Transform {
         })
     }
 
-    /// The same for messages of up to this number of bytes.
+    /// Returns the transformation for messages of up to this number of bytes.
     #[must_use]
     pub fn for_bodies_of(self, bytes: usize) -> Self {
         Self {
@@ -110,14 +110,13 @@ impl Transform {
     pub fn apply_all(all: &[Self], message: &[u8]) -> Result<Transformed, TransformError> {
         let limits = all.first().map_or(Limits::MESSAGES, |first| first.limits);
         let budget = Budget::begin(&limits);
-        let mut made = Ok(Transformed {
+        let message = Transformed {
             body: message.to_vec(),
             media_type: None,
             charset: None,
-        });
-        for stylesheet in all {
-            made = made.and_then(|before| stylesheet.continue_from(before));
-        }
+        };
+        let mut stylesheets = all.iter();
+        let made = stylesheets.try_fold(message, |before, it| it.continue_from(before));
         match budget.end() {
             None => made,
             Some(spent) => Err(TransformError::Spent { spent, limits }),
@@ -127,30 +126,21 @@ impl Transform {
     /// Transforms the output of another stylesheet. The type and encoding of that output stay
     /// unless this stylesheet sets them too.
     fn continue_from(&self, before: Transformed) -> Result<Transformed, TransformError> {
-        let made = self.make(&before.body)?;
-        if made.body.is_empty() {
+        let (stylesheet, limits) = (&self.stylesheet, &self.limits);
+        let mut document = Document::parse(&before.body, limits)?;
+        let result = stylesheet.apply(&mut document, &self.parameters, limits)?;
+        let mut body = Vec::with_capacity(before.body.len());
+        stylesheet.write(&result, &mut body, limits)?;
+        if body.is_empty() {
             return Err(TransformError::Empty);
         }
-        Ok(Transformed {
-            media_type: made.media_type.or(before.media_type),
-            charset: made.charset.or(before.charset),
-            ..made
-        })
-    }
-
-    fn make(&self, message: &[u8]) -> Result<Transformed, Complaints> {
-        let mut document = Document::parse(message, &self.limits)?;
-        let result = self
-            .stylesheet
-            .apply(&mut document, &self.parameters, &self.limits)?;
-        let mut body = Vec::with_capacity(message.len());
-        self.stylesheet.write(&result, &mut body, &self.limits)?;
-        let output = self.stylesheet.output();
+        let output = &stylesheet.output;
         let html = || result.is_html().then(|| "text/html".to_owned());
+        let media_type = output.media_type.clone().or_else(html);
         Ok(Transformed {
             body,
-            media_type: output.media_type.clone().or_else(html),
-            charset: output.encoding.clone(),
+            media_type: media_type.or(before.media_type),
+            charset: output.encoding.clone().or(before.charset),
         })
     }
 }

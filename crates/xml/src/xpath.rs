@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_ulong};
-use std::fmt;
 use std::ptr::NonNull;
 
 use crate::document::{Document, owned};
@@ -55,23 +54,15 @@ impl Drop for Context {
 }
 
 /// The reason why an evaluation failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unevaluated {
     /// The document exceeds a limit.
+    #[error("{0}")]
     BeyondLimit(Complaints),
     /// The expression cannot be evaluated for another reason, such as an unbound prefix.
+    #[error("{0}")]
     Expression(Complaints),
 }
-
-impl fmt::Display for Unevaluated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BeyondLimit(why) | Self::Expression(why) => why.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Unevaluated {}
 
 impl XPath {
     /// Compiles an expression; `namespaces` are pairs of prefix and name.
@@ -90,14 +81,13 @@ impl XPath {
             let fallback = format!("The XPath expression {expression} is malformed");
             return Err(collector.complaints.or(&fallback));
         };
-        let namespaces = namespaces
-            .iter()
-            .map(|(prefix, uri)| Ok((zero_free(prefix)?, zero_free(uri)?)))
-            .collect::<Result<_, Complaints>>()?;
+        let raw = Expression(raw);
+        let namespaces = namespaces.iter();
+        let namespaces = namespaces.map(|(prefix, uri)| Ok((zero_free(prefix)?, zero_free(uri)?)));
         Ok(Self {
             idle: Pool::default(),
-            raw: Expression(raw),
-            namespaces,
+            raw,
+            namespaces: namespaces.collect::<Result<_, Complaints>>()?,
         })
     }
 
@@ -133,10 +123,9 @@ impl XPath {
         if evaluated <= 0 || !collector.complaints.0.is_empty() {
             let fallback = "The XPath expression cannot be evaluated";
             let why = collector.complaints.or(fallback);
-            return Err(if evaluated < 0 {
-                Unevaluated::BeyondLimit(why)
-            } else {
-                Unevaluated::Expression(why)
+            return Err(match evaluated {
+                ..0 => Unevaluated::BeyondLimit(why),
+                _ => Unevaluated::Expression(why),
             });
         }
         self.idle.give(context);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use gatebench_net::ConnId;
 
 use super::balance::Balance;
-use super::pool::Pools;
 use super::target::CompiledTarget;
 use super::{CompiledConfig, CompiledUpstream};
 use crate::faults::DelayTurns;
@@ -30,7 +29,8 @@ pub(crate) struct Current {
     pub(crate) targets: Vec<CompiledTarget>,
     /// The time until which each target is avoided.
     resting_until_ns: Vec<u64>,
-    pub(crate) pools: Pools,
+    /// The connections to each target that wait for their next request.
+    idle: Vec<Vec<ConnId>>,
     balances: Vec<Balance>,
     /// The turns of each route's delays, by route.
     pub(crate) delays: Vec<DelayTurns>,
@@ -78,7 +78,7 @@ impl Current {
             }),
             targets: Vec::new(),
             resting_until_ns: Vec::new(),
-            pools: Pools::default(),
+            idle: Vec::new(),
             balances: Vec::new(),
             delays: Vec::new(),
             caches: Vec::new(),
@@ -94,16 +94,14 @@ impl Current {
         for target in &mut self.targets {
             target.keepalive = 0;
         }
-        let target_ids = compiled
-            .targets
-            .iter()
-            .map(|target| self.target_id(target))
-            .collect();
-        self.pools.grow(self.targets.len());
+        let targets = compiled.targets.iter();
+        let target_ids = targets.map(|target| self.target_id(target)).collect();
+        self.idle.resize_with(self.targets.len(), Vec::new);
         self.resting_until_ns.resize(self.targets.len(), 0);
-        let forgotten = self.targets.iter().enumerate();
-        let forgotten = forgotten.filter(|(_, target)| target.keepalive == 0);
-        let idle = forgotten.flat_map(|(id, _)| self.pools.empty(id)).collect();
+        let conns = self.targets.iter().zip(&mut self.idle);
+        let forgotten = conns.filter(|(target, _)| target.keepalive == 0);
+        let idle = forgotten.flat_map(|(_, conns)| std::mem::take(conns));
+        let idle = idle.collect();
         let upstreams = compiled.upstreams.iter();
         self.balances = upstreams
             .map(|one| Balance::new(one.weights.iter().copied()))
@@ -112,18 +110,15 @@ impl Current {
         self.delays = routes.map(|route| DelayTurns::new(route.delay)).collect();
         let before = Rc::clone(&self.active);
         let caches = std::mem::take(&mut self.caches);
-        // A cache knows consumers by their numbers.
-        let known = match before.compiled.consumers.names() == compiled.consumers.names() {
+        // A cache refers to consumers by their numbers.
+        let known = match before.compiled.consumers.names == compiled.consumers.names {
             true => before.compiled.caches.as_slice(),
             false => &[],
         };
         self.caches = keep(caches, known, &compiled.caches).0;
         let counts = std::mem::take(&mut self.counts);
-        let (counts, limits) = keep(
-            counts,
-            &before.compiled.redis_limits,
-            &compiled.redis_limits,
-        );
+        let before = &before.compiled.redis_limits;
+        let (counts, limits) = keep(counts, before, &compiled.redis_limits);
         self.counts = counts;
         self.active = Rc::new(ActiveConfig {
             compiled,
@@ -148,8 +143,8 @@ impl Current {
     }
 
     /// Returns the number of the target whose turn it is. Resting targets are skipped, unless all
-    /// targets rest. A request with an older configuration takes no turn: it gets the target with
-    /// the largest weight among those that do not rest.
+    /// targets rest. A request with an older configuration takes no turn: it is sent to the target
+    /// with the largest weight among those that do not rest.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
@@ -178,7 +173,27 @@ impl Current {
         ids[awake.unwrap_or(first)]
     }
 
-    /// Avoids a target that could not be connected to.
+    /// Takes an idle connection to a target: the one used last. It is the least likely to be closed
+    /// by the target, and surplus connections age.
+    pub(crate) fn take_idle(&mut self, target: usize) -> Option<ConnId> {
+        self.idle[target].pop()
+    }
+
+    /// Keeps a connection; returns false if there are enough.
+    pub(crate) fn put_idle(&mut self, target: usize, conn: ConnId) -> bool {
+        let has_room = self.idle[target].len() < self.targets[target].keepalive;
+        if has_room {
+            self.idle[target].push(conn);
+        }
+        has_room
+    }
+
+    /// Removes a connection that has been closed.
+    pub(crate) fn forget_idle(&mut self, target: usize, conn: ConnId) {
+        self.idle[target].retain(|idle| *idle != conn);
+    }
+
+    /// Avoids a target for a while, because a connection to it failed.
     pub(crate) fn rest(&mut self, target: usize, now_ns: u64) {
         self.resting_until_ns[target] = now_ns + self.targets[target].rest_ns;
     }

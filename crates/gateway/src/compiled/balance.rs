@@ -1,5 +1,5 @@
 //! Chooses the target of the next request by smooth weighted round robin, as nginx does. Targets
-//! take turns in proportion to their weights, without runs.
+//! take turns in proportion to their weights, and the turns of a target are spread evenly.
 
 /// The turns of one upstream's targets, for one worker.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_follow_the_weights_without_runs() {
+    fn turns_follow_the_weights_and_are_spread_evenly() {
         let mut balance = Balance::new([5, 1, 1]);
         let turns: Vec<_> = (0..14).map(|_| balance.next()).collect();
         assert_eq!(turns, [0, 0, 1, 0, 2, 0, 0, 0, 0, 1, 0, 2, 0, 0]);

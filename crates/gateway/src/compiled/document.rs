@@ -29,7 +29,7 @@ impl Document {
     /// Checks a document, including mistakes that show only when the configuration is compiled.
     ///
     /// # Errors
-    /// The same as of [`Gateway::check`](crate::Gateway::check), each with its place.
+    /// See [`Gateway::check`](crate::Gateway::check). Each mistake has its place.
     pub fn check(file: &str, text: &str) -> Result<Self, Diagnostics> {
         Self::judged(file, text, check)
     }
@@ -56,7 +56,7 @@ impl Document {
         Ok(Self { config, sheet })
     }
 
-    /// Mistakes that showed only when the configuration was prepared, with their places.
+    /// Returns mistakes that only the preparation of the configuration shows, with their places.
     pub fn mistakes(&self, wrong: &ConfigErrors) -> Option<Diagnostics> {
         let mut sheet = self.sheet.clone();
         report(&mut sheet, wrong);
@@ -74,7 +74,7 @@ impl GatewayConfig {
     /// Reads a configuration, YAML or JSON, without keeping its file.
     ///
     /// # Errors
-    /// The same as of [`Document::read`].
+    /// See [`Document::read`].
     pub fn parse(text: &str) -> Result<Self, Diagnostics> {
         Ok(Document::read("gateway.yaml", text)?.config)
     }

@@ -1,7 +1,7 @@
 //! The gateway's counters, in the text format of Prometheus.
 //!
-//! Each worker has its own counters, so that counting is a load and a store; a reader gets the
-//! sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
+//! Each worker has its own counters, so that counting is a load and a store; the output contains
+//! the sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -101,17 +101,20 @@ impl Metrics {
              # TYPE gatebench_gateway_requests_total counter\n",
         );
         for route in &self.routes {
-            let name = label(&route.name);
-            for (at, class) in CLASSES.iter().enumerate() {
-                let count = route.sum(|place| &place.classes[at]);
-                // Writing to a string cannot fail.
-                let _ = writeln!(
-                    out,
-                    "gatebench_gateway_requests_total{{route=\"{name}\",code=\"{class}\"}} {count}"
-                );
-            }
+            let labels = format!("requests_total{{route=\"{}\"", label(&route.name));
+            by_class(&mut out, &labels, route.places.iter());
         }
-        self.by_worker(&mut out);
+        // The kernel assigns connections to workers, and a connection stays with its worker.
+        out.push_str(
+            "# HELP gatebench_gateway_worker_requests_total Responses by worker and status class.\n\
+             # TYPE gatebench_gateway_worker_requests_total counter\n",
+        );
+        let workers = self.routes.first().map_or(0, |route| route.places.len());
+        for worker in 0..workers {
+            let labels = format!("worker_requests_total{{worker=\"{worker}\"");
+            let places = self.routes.iter().map(|route| &route.places[worker]);
+            by_class(&mut out, &labels, places);
+        }
         out.push_str(
             "# HELP gatebench_gateway_request_duration_seconds Time from reading a request's head to queuing the \
              whole response.\n\
@@ -122,29 +125,22 @@ impl Metrics {
         }
         out
     }
+}
 
-    /// Writes the number of requests of each worker: the kernel assigns connections to workers, and
-    /// a connection stays with its worker.
-    fn by_worker(&self, out: &mut String) {
-        let metric = "gatebench_gateway_worker_requests_total";
-        let _ = writeln!(
-            out,
-            "# HELP {metric} Responses by worker and status class.\n# TYPE {metric} counter"
-        );
-        let workers = self.routes.first().map_or(0, |route| route.places.len());
-        for worker in 0..workers {
-            for (at, class) in CLASSES.iter().enumerate() {
-                let places = self.routes.iter().map(|route| &route.places[worker]);
-                let count: u64 = places
-                    .map(|place| place.classes[at].load(Ordering::Relaxed))
-                    .sum();
-                let _ = writeln!(
-                    out,
-                    "{metric}{{worker=\"{worker}\",code=\"{class}\"}} {count}"
-                );
-            }
-        }
+/// Writes the sums over some places, a line for each class.
+fn by_class<'p>(out: &mut String, labels: &str, places: impl Iterator<Item = &'p Place> + Clone) {
+    for (at, class) in CLASSES.iter().enumerate() {
+        let counts = places.clone().map(|place| &place.classes[at]);
+        let count = sum(counts);
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "gatebench_gateway_{labels},code=\"{class}\"}} {count}");
     }
+}
+
+fn sum<'p>(counters: impl Iterator<Item = &'p AtomicU64>) -> u64 {
+    counters
+        .map(|counter| counter.load(Ordering::Relaxed))
+        .sum()
 }
 
 /// Formats a string as the value of a label, for which exactly three escapes are defined.
@@ -154,29 +150,21 @@ fn label(text: &str) -> String {
 }
 
 impl Route {
-    fn sum(&self, counter: impl Fn(&Place) -> &AtomicU64) -> u64 {
-        let places = self.places.iter();
-        places
-            .map(|place| counter(place).load(Ordering::Relaxed))
-            .sum()
-    }
-
     fn histogram(&self, out: &mut String) {
         let metric = "gatebench_gateway_request_duration_seconds";
         let name = label(&self.name);
         let mut count = 0;
         for at in 0..=BOUNDS_NS.len() {
-            count += self.sum(|place| &place.buckets[at]);
+            count += sum(self.places.iter().map(|place| &place.buckets[at]));
             let bound = BOUNDS_NS
                 .get(at)
                 .map_or_else(|| "+Inf".to_owned(), |ns| (*ns as f64 / 1e9).to_string());
-            // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
                 "{metric}_bucket{{route=\"{name}\",le=\"{bound}\"}} {count}"
             );
         }
-        let sum_s = self.sum(|place| &place.sum_ns) as f64 / 1e9;
+        let sum_s = sum(self.places.iter().map(|place| &place.sum_ns)) as f64 / 1e9;
         let _ = writeln!(out, "{metric}_sum{{route=\"{name}\"}} {sum_s}");
         let _ = writeln!(out, "{metric}_count{{route=\"{name}\"}} {count}");
     }

@@ -1,13 +1,11 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it. It knows connections only by their
-//! numbers, and it serves nothing.
+//! compiled) and the state that each worker keeps for it. The module knows connections only by
+//! their numbers, and serves nothing.
 
 mod active;
 mod balance;
-mod check;
 mod document;
 mod metrics;
-mod pool;
 mod target;
 mod validate;
 
@@ -20,14 +18,13 @@ use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route};
 use crate::faults::{RouteDelay, delay_of};
 use crate::message::Pages;
 use crate::path::Router;
-use crate::policy::consumers::Consumers;
-use crate::policy::{Chain, Compiler};
+use crate::policy::{Chain, Compiler, Consumers};
 use crate::soap::{Refresher, refresher};
 pub(crate) use active::{ActiveConfig, Current};
-pub(crate) use check::{check, server_context};
 pub use document::Document;
 use metrics::Metrics;
 use target::CompiledTarget;
+pub(crate) use target::server_context;
 
 /// The state that all workers share. Only the buckets of rate limits change.
 #[derive(Debug)]
@@ -145,18 +142,12 @@ impl CompiledConfig {
         if let Some(before) = before {
             inherit(&mut routes, &consumers, before);
         }
+        let listen = config.listen.iter();
+        let prefixes = config.routes.iter();
+        let prefixes = prefixes.map(|route| (route.path.as_str(), route.paths));
         Ok(Self {
-            listen: config
-                .listen
-                .iter()
-                .filter_map(|address| address.parse().ok())
-                .collect(),
-            router: Router::new(
-                config
-                    .routes
-                    .iter()
-                    .map(|route| (route.path.as_str(), route.paths)),
-            ),
+            listen: listen.filter_map(|address| address.parse().ok()).collect(),
+            router: Router::new(prefixes),
             routes,
             upstreams,
             targets,
@@ -176,8 +167,8 @@ impl CompiledConfig {
         })
     }
 
-    /// Reports whether a path is that of the metrics.
-    pub(crate) fn responses_metrics(&self, path: &str) -> bool {
+    /// Reports whether metrics are served at a path.
+    pub(crate) fn is_metrics_path(&self, path: &str) -> bool {
         let metrics = self.metrics.as_ref();
         metrics.is_some_and(|metrics| metrics.path == path)
     }
@@ -198,21 +189,32 @@ impl CompiledConfig {
     /// Returns the mistakes in the definitions of policies.
     pub(crate) fn problems(&self) -> Vec<ConfigError> {
         let routes = self.routes.iter().enumerate();
-        routes
-            .flat_map(|(at, route)| problems(at, &route.chain))
-            .collect()
+        let problems = routes.flat_map(|(at, route)| problems(at, &route.chain));
+        problems.collect()
     }
 }
 
-/// Returns all mistakes that only preparation shows, including those of definitions, regardless of
-/// other mistakes in the configuration.
-fn mistakes(config: &GatewayConfig) -> Vec<ConfigError> {
+/// Checks a whole configuration, including mistakes that only preparation shows: of definitions,
+/// and of the files that TLS needs.
+///
+/// # Errors
+/// All mistakes, without duplicates.
+pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     let mut mistakes = Vec::new();
     // Only the mistakes are needed here.
     let _ = upstreams(config, &mut mistakes);
     let (_, chains) = compile(config, &mut mistakes);
     mistakes.extend(chains.iter().flat_map(|(at, chain)| problems(*at, chain)));
-    mistakes
+    let tls = config.tls.as_ref();
+    let unserved = tls.and_then(|tls| server_context(tls, config.http2).err());
+    mistakes.extend(unserved.into_iter().flat_map(|wrong| wrong.0));
+    let mut found = config.validate().err().map_or(Vec::new(), |wrong| wrong.0);
+    for mistake in mistakes {
+        if !found.contains(&mistake) {
+            found.push(mistake);
+        }
+    }
+    ConfigError::unless(found, ()).map_err(ConfigErrors)
 }
 
 /// The chains of all routes whose policies can be compiled, each with the number of its route.
@@ -249,8 +251,8 @@ fn inherit(routes: &mut [CompiledRoute], consumers: &Consumers, before: &Compile
     for route in routes {
         let then = before.routes.iter().find(|then| then.name == route.name);
         if let Some(then) = then {
-            let theirs = &before.consumers;
-            route.chain.inherit(&then.chain, consumers, theirs);
+            let chain = &mut route.chain;
+            chain.inherit(&then.chain, consumers, &before.consumers);
         }
     }
 }
@@ -284,13 +286,10 @@ fn upstreams(
     let mut upstreams = Vec::new();
     let mut targets = Vec::new();
     for (at, upstream) in config.upstreams.iter().enumerate() {
+        let weights = upstream.targets.iter().map(|target| target.weight);
         upstreams.push(CompiledUpstream {
             first_target: targets.len(),
-            weights: upstream
-                .targets
-                .iter()
-                .map(|target| target.weight)
-                .collect(),
+            weights: weights.collect(),
         });
         for found in target::ready(upstream) {
             match found {

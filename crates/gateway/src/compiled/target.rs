@@ -1,11 +1,15 @@
-//! The targets of upstreams: their resolved addresses and their prepared TLS.
+//! The targets of upstreams, with their resolved addresses; prepared TLS towards targets and
+//! clients.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use gatebench_net::tls::{ClientContext, ClientSettings, Pem, SettingsError, Verify};
+use gatebench_net::tls::{
+    ClientContext, ClientSettings, Identity, Pem, ServerContext, ServerSettings, SettingsError,
+    Verify,
+};
 
-use crate::config::{ConfigError, Upstream, UpstreamTls};
+use crate::config::{ConfigError, ConfigErrors, Tls, Upstream, UpstreamTls};
 
 /// One address of an upstream, ready for connecting.
 #[derive(Clone, Debug)]
@@ -31,12 +35,11 @@ pub(crate) struct TargetTls {
 impl CompiledTarget {
     /// Reports whether connections to one target can be used for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let names = |it: &Self| {
-            it.tls
-                .as_ref()
-                .map(|tls| (tls.settings.clone(), tls.host.clone()))
+        let is_same_tls = match (&self.tls, &other.tls) {
+            (Some(tls), Some(other)) => tls.settings == other.settings && tls.host == other.host,
+            (tls, other) => tls.is_none() && other.is_none(),
         };
-        self.address == other.address && names(self) == names(other)
+        self.address == other.address && is_same_tls
     }
 
     /// Returns a copy for another worker that shares no mutable state with this one.
@@ -89,12 +92,29 @@ fn target_tls(settings: &UpstreamTls, host: &str) -> Result<TargetTls, SettingsE
     })
 }
 
+/// Prepares TLS for clients.
+pub(crate) fn server_context(tls: &Tls, has_http2: bool) -> Result<ServerContext, ConfigErrors> {
+    let read = |path: &str| Pem::read(Path::new(path));
+    let made = || {
+        let identity = Identity {
+            chain: read(&tls.certificate)?,
+            key: read(&tls.key)?,
+        };
+        let mut settings = ServerSettings::new(identity);
+        settings.alpn = vec![b"http/1.1".to_vec()];
+        if has_http2 {
+            settings.alpn.insert(0, b"h2".to_vec());
+        }
+        ServerContext::new(&settings)
+    };
+    made().map_err(|error| ConfigErrors(vec![ConfigError::from(error).below("/tls")]))
+}
+
 fn look_up(address: &str, port: u16) -> Result<SocketAddr, ConfigError> {
     let bare = address.trim_start_matches('[').trim_end_matches(']');
-    let wrong =
-        |what: String| ConfigError::new(format!("\"{address}\" {what}"), "write an IP address");
-    let mut found = (bare, port)
-        .to_socket_addrs()
-        .map_err(|error| wrong(format!("cannot be looked up: {error}")))?;
-    found.next().ok_or_else(|| wrong("has no address".into()))
+    let found = match (bare, port).to_socket_addrs() {
+        Ok(mut found) => found.next().ok_or("has no address".to_owned()),
+        Err(error) => Err(format!("cannot be looked up: {error}")),
+    };
+    found.map_err(|why| ConfigError::new(format!("\"{address}\" {why}"), "write an IP address"))
 }

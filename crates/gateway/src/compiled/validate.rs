@@ -37,14 +37,10 @@ impl GatewayConfig {
         for (at, route) in self.routes.iter().enumerate() {
             mistakes.route(at, route, &known);
         }
-        if let Some(metrics) = &self.metrics
-            && !metrics.path.starts_with('/')
-        {
-            mistakes.add(
-                "/metrics/path",
-                "this is not a path",
-                "write for example \"/metrics\"",
-            );
+        let metrics = self.metrics.as_ref();
+        if metrics.is_some_and(|metrics| !metrics.path.starts_with('/')) {
+            let remedy = "write for example \"/metrics\"";
+            mistakes.add("/metrics/path", "this is not a path", remedy);
         }
         mistakes.timeouts(self);
         if self.connections_max == 0 {
@@ -148,11 +144,8 @@ impl Mistakes {
     fn upstream(&mut self, at: &str, upstream: &Upstream) {
         if upstream.targets.iter().all(|target| target.weight == 0) {
             let message = "no target has a weight above 0";
-            self.add(
-                format!("{at}/targets"),
-                message,
-                "give at least one target a weight above 0",
-            );
+            let remedy = "give at least one target a weight above 0";
+            self.add(format!("{at}/targets"), message, remedy);
         }
         for (index, target) in upstream.targets.iter().enumerate() {
             if target.port == 0 {
@@ -189,11 +182,8 @@ impl Mistakes {
         }
         self.upstream_of(&at, route, known);
         let own = route.timeouts.unwrap_or_default();
-        let waits = [
-            ("connect_ms", own.connect_ms),
-            ("upstream_ms", own.upstream_ms),
-        ];
-        self.waits(&format!("{at}/timeouts"), waits);
+        self.timeout(&format!("{at}/timeouts/connect_ms"), own.connect_ms);
+        self.timeout(&format!("{at}/timeouts/upstream_ms"), own.upstream_ms);
         for (index, policy) in route.policies.iter().enumerate() {
             self.policy(&format!("{at}/policies/{index}/{}", policy.kind()), policy);
         }
@@ -236,25 +226,21 @@ impl Mistakes {
 
     fn timeouts(&mut self, config: &GatewayConfig) {
         let timeouts = &config.timeouts;
-        self.waits(
-            "/timeouts",
-            [
-                ("connect_ms", Some(timeouts.connect_ms)),
-                ("upstream_ms", Some(timeouts.upstream_ms)),
-                ("client_idle_ms", Some(timeouts.client_idle_ms)),
-                ("request_head_ms", Some(timeouts.request_head_ms)),
-                ("request_body_ms", Some(timeouts.request_body_ms)),
-                ("drain_ms", Some(timeouts.drain_ms)),
-            ],
-        );
+        for (name, value) in [
+            ("connect_ms", timeouts.connect_ms),
+            ("upstream_ms", timeouts.upstream_ms),
+            ("client_idle_ms", timeouts.client_idle_ms),
+            ("request_head_ms", timeouts.request_head_ms),
+            ("request_body_ms", timeouts.request_body_ms),
+            ("drain_ms", timeouts.drain_ms),
+        ] {
+            self.timeout(&format!("/timeouts/{name}"), Some(value));
+        }
     }
 
-    fn waits<const N: usize>(&mut self, at: &str, values: [(&str, Option<u32>); N]) {
-        for (name, value) in values {
-            if value == Some(0) {
-                let message = "a timeout of 0 would always expire";
-                self.add(format!("{at}/{name}"), message, "write 1 or more");
-            }
+    fn timeout(&mut self, at: &str, value: Option<u32>) {
+        if value == Some(0) {
+            self.add(at, "a timeout of 0 would always expire", "write 1 or more");
         }
     }
 }

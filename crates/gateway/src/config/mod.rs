@@ -105,7 +105,7 @@ pub struct UpstreamTls {
     /// [default: the authorities of the machine].
     #[serde(default)]
     pub ca: Option<String>,
-    /// Takes any certificate.
+    /// Accepts any certificate.
     #[serde(default)]
     pub skip_verify: bool,
     /// The server name that the handshake requests (SNI) and that the certificate must contain
@@ -127,7 +127,7 @@ pub struct Target {
     pub weight: u32,
 }
 
-/// Someone who may call.
+/// A client that may send requests.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Consumer {
@@ -184,8 +184,8 @@ pub enum Paths {
     Verbatim,
 }
 
-/// Known delays, by timers whose last part is spent spinning: exact to a few microseconds, at the
-/// price of CPU time.
+/// Known delays. The last part of each is spent spinning, so they are exact to a few microseconds,
+/// at the price of CPU time.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -201,7 +201,7 @@ pub struct TestDelay {
     pub bimodal: Option<Bimodal>,
 }
 
-/// The other amounts.
+/// The delays of every nth request.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -316,21 +316,13 @@ impl ConfigError {
     /// A definition that another library cannot use, and its reason.
     #[cfg(feature = "soap")]
     pub(crate) fn unusable(why: String) -> Self {
-        Self::from(format!("it cannot be used: {why}"))
+        Self::from(format!("the definition cannot be used: {why}"))
     }
 
     /// Returns the mistake as seen from a larger part, which contains the smaller one at `place`.
     pub(crate) fn below(mut self, place: impl AsRef<str>) -> Self {
         self.at.insert_str(0, place.as_ref());
         self
-    }
-
-    /// Returns the mistake with its message changed by `describe`.
-    pub(crate) fn described(self, describe: impl FnOnce(&str) -> String) -> Self {
-        Self {
-            message: describe(&self.message),
-            ..self
-        }
     }
 
     /// Returns the value, or the mistakes if there are any.
@@ -380,10 +372,10 @@ impl fmt::Display for ConfigError {
 
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.len();
         write!(
             f,
-            "the gateway's configuration is wrong in {} place(s):",
-            self.0.len()
+            "the gateway's configuration is wrong in {count} place(s):"
         )?;
         for error in &self.0 {
             write!(f, "\n  {error}")?;

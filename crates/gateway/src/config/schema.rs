@@ -33,7 +33,6 @@ pub(crate) fn whole() -> Value {
         of_the_file(),
         of_upstreams_and_consumers(),
         of_routes(),
-        of_delays(),
         of_limits(),
         of_edits(),
         of_responses(),
@@ -201,21 +200,13 @@ fn of_routes() -> Meaning {
     ]
 }
 
-/// Routes have known delays only in a build with faults.
-fn of_delays() -> Meaning {
-    match cfg!(feature = "faults") {
-        true => vec![("Bimodal/every", at_least_1())],
-        false => Vec::new(),
-    }
-}
-
 fn of_limits() -> Meaning {
     let counted = json!({
         "if": {"required": ["per"], "properties": {"per": {"const": "header"}}},
         "then": {"required": ["header"], "properties": {"header": {"type": "string"}}},
         "else": {"properties": {"header": {"type": "null"}}},
     });
-    vec![
+    let mut meaning = vec![
         ("RateLimitPolicy", counted.clone()),
         ("RateLimitPolicy/window", some_time()),
         ("RedisRateLimitPolicy", counted),
@@ -231,7 +222,12 @@ fn of_limits() -> Meaning {
         ("RedisRateLimitPolicy/window", some_time()),
         ("RedisRateLimitPolicy/interval", some_time()),
         ("RedisRateLimitPolicy/timeout", some_time()),
-    ]
+    ];
+    // Routes have known delays only in a build with faults.
+    if cfg!(feature = "faults") {
+        meaning.push(("Bimodal/every", at_least_1()));
+    }
+    meaning
 }
 
 fn of_edits() -> Meaning {

@@ -1,15 +1,13 @@
 //! Known delays: the time until which a connection's output is held back.
 
-use gatebench_net::timers::Timers;
-
 use super::Delays;
 use super::injector::Injector;
 use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
 
-/// The last part of a hold is spent polling without waiting: a thread that sleeps wakes up later
-/// than the proof allows.
-pub(crate) const SPIN_NS: u64 = 150_000;
+/// The last part of a hold is spent polling without waiting, because a sleeping thread wakes up
+/// later than the proof allows.
+pub(super) const SPIN_NS: u64 = 150_000;
 
 /// The hold on one connection's output.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +26,7 @@ impl Hold {
     ) {
         if delay_ns > 0 {
             self.until_ns = Some(now_ns + delay_ns);
-            faults.holds.0.schedule(now_ns + delay_ns, id);
+            faults.holds.schedule(now_ns + delay_ns, id);
         }
     }
 
@@ -43,22 +41,6 @@ impl Hold {
             self.until_ns = None;
         }
         is_due
-    }
-}
-
-/// The holds of one worker, in the order of their ends.
-#[derive(Debug, Default)]
-pub(crate) struct Holds(Timers<ClientRef>);
-
-impl Holds {
-    /// Returns the next connection whose hold has ended by `now_ns`.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
-        self.0.pop_due(now_ns)
-    }
-
-    /// Returns the time until which the loop may sleep: shortly before the next hold ends.
-    pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
-        Some(self.0.next_ns()?.saturating_sub(SPIN_NS))
     }
 }
 

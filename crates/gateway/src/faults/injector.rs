@@ -1,8 +1,13 @@
-//! The faults of a gateway, and of each of its workers.
+//! The faults of a gateway, and of each of its workers: extra work for each response, a leak of
+//! memory, and errors that are also sent in the response to another request. They test the checks
+//! that look for such gateways.
 
-use super::flaws::{Flawed, Leak};
+use std::str::FromStr;
+
+use gatebench_net::timers::Timers;
+
 use super::handicap::{Burden, Handicap};
-use super::hold::Holds;
+use super::hold::SPIN_NS;
 use crate::client_ref::ClientRef;
 
 /// The faults of every worker; none by default. Known delays are settings of routes.
@@ -16,20 +21,55 @@ pub struct Faults {
     pub stray_errors: Option<f64>,
 }
 
+/// A leak of a known size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// The size of each leaked piece in bytes.
+    pub bytes: usize,
+    /// The number of a worker's responses per leaked piece; at least 1.
+    pub responses: u64,
+}
+
+/// A word that is not a [`Leak`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a leak: write bytes and responses, as in 1KiB/1000")]
+pub struct NotLeak;
+
+impl FromStr for Leak {
+    type Err = NotLeak;
+
+    fn from_str(word: &str) -> Result<Self, NotLeak> {
+        let parsed = word.split_once('/').and_then(|(bytes, responses)| {
+            let (number, unit) = match bytes.strip_suffix("KiB") {
+                Some(number) => (number, 1024),
+                None => (bytes.strip_suffix('B')?, 1),
+            };
+            let bytes = number.parse::<usize>().ok()?.checked_mul(unit)?;
+            let responses = responses.parse().ok().filter(|count| *count > 0)?;
+            Some(Self { bytes, responses })
+        });
+        parsed.ok_or(NotLeak)
+    }
+}
+
 /// The faults of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Injector {
+    faults: Faults,
     burden: Option<Burden>,
-    flawed: Flawed,
-    pub(super) holds: Holds,
+    responses: u64,
+    /// The number of errors still owed to later requests, including fractions.
+    owed: f64,
+    /// The holds of connections, in the order of their ends.
+    pub(super) holds: Timers<ClientRef>,
 }
 
 impl Injector {
     pub(crate) fn new(faults: Faults) -> Self {
         Self {
+            faults,
             burden: faults.handicap.map(Burden::new),
-            flawed: Flawed::new(faults),
-            holds: Holds::default(),
+            ..Self::default()
         }
     }
 
@@ -38,12 +78,28 @@ impl Injector {
         if let Some(burden) = &mut self.burden {
             burden.bear();
         }
-        self.flawed.responded(status);
+        if let Some(leak) = self.faults.leak {
+            self.responses += 1;
+            if self.responses.is_multiple_of(leak.responses.max(1)) {
+                // Initialised with ones, so that it becomes resident.
+                Box::leak(vec![1_u8; leak.bytes].into_boxed_slice());
+            }
+        }
+        if let Some(share) = self.faults.stray_errors
+            && status >= 400
+        {
+            self.owed += share;
+        }
     }
 
-    /// Reports whether the request that has just arrived gets the error of another one.
+    /// Reports whether the request that has just arrived gets the error of another one. A stray
+    /// error causes no further stray errors, because they would never end.
     pub(crate) fn strays(&mut self) -> bool {
-        self.flawed.strays()
+        let is_owed = self.owed >= 1.0;
+        if is_owed {
+            self.owed -= 1.0 + self.faults.stray_errors.unwrap_or(0.0);
+        }
+        is_owed
     }
 
     /// Returns the next connection whose hold has ended by `now_ns`.
@@ -51,8 +107,45 @@ impl Injector {
         self.holds.pop_due(now_ns)
     }
 
-    /// Returns the time until which the loop may sleep so that the next hold ends in time.
+    /// Returns the time until which the loop may sleep: shortly before the next hold ends.
     pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
-        self.holds.sleep_until_ns()
+        Some(self.holds.next_ns()?.saturating_sub(SPIN_NS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_stray_errors(share: f64) -> Injector {
+        Injector::new(Faults {
+            stray_errors: Some(share),
+            ..Faults::default()
+        })
+    }
+
+    #[test]
+    fn a_share_of_the_errors_is_repeated() {
+        let mut faulty = with_stray_errors(0.25);
+        let mut shown = 0;
+        for _ in 0..400 {
+            // One good request and one failing request in turn; a stray response is an error too.
+            for status in [200, 500] {
+                let strays = faulty.strays();
+                shown += u32::from(strays);
+                faulty.responded(if strays { 500 } else { status });
+            }
+        }
+        assert!((99..=134).contains(&shown), "{shown}");
+        let mut sound = Injector::default();
+        sound.responded(500);
+        assert!(!sound.strays());
+    }
+
+    #[test]
+    fn without_errors_nothing_strays() {
+        let mut faulty = with_stray_errors(1.0);
+        (0..100).for_each(|_| faulty.responded(200));
+        assert!(!faulty.strays());
     }
 }

@@ -1,5 +1,5 @@
-//! Deliberate faults of a gateway, with which the code that detects them is tested: extra work
-//! for each response, a leak, errors that stray into other responses, and known delays. It knows
+//! Deliberate faults of a gateway, which test the code that detects faults: extra work for each
+//! response, a leak, errors that stray into other responses, and known delays. The module knows
 //! nothing of the requests that suffer them.
 //!
 //! The product contains none of them: it is built without the feature `faults` and uses
@@ -7,8 +7,6 @@
 
 #[cfg(not(feature = "faults"))]
 mod absent;
-#[cfg(feature = "faults")]
-mod flaws;
 #[cfg(feature = "faults")]
 mod handicap;
 #[cfg(feature = "faults")]
@@ -19,15 +17,13 @@ mod injector;
 #[cfg(not(feature = "faults"))]
 pub(crate) use absent::{DelayTurns, Faults, Hold, Injector, RouteDelay, delay_of};
 #[cfg(feature = "faults")]
-pub use flaws::{Leak, NotLeak};
-#[cfg(feature = "faults")]
 pub use handicap::{Handicap, NotHandicap};
 #[cfg(feature = "faults")]
 pub(crate) use hold::{DelayTurns, Hold, RouteDelay, delay_of};
 #[cfg(feature = "faults")]
-pub use injector::Faults;
-#[cfg(feature = "faults")]
 pub(crate) use injector::Injector;
+#[cfg(feature = "faults")]
+pub use injector::{Faults, Leak, NotLeak};
 
 /// The delays of one request, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

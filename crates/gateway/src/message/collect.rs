@@ -14,7 +14,7 @@ const KEEP_BYTES: usize = 64 * 1024;
 pub(crate) struct Collected {
     /// The head without a field that states the length; empty while no message is collected.
     head: Vec<u8>,
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
     /// The edited body.
     edited: Vec<u8>,
 }
@@ -49,16 +49,6 @@ impl Collected {
             std::mem::swap(&mut self.body, &mut self.edited);
         }
         Ok(())
-    }
-
-    /// The body in its current state.
-    pub(crate) fn body(&self) -> &[u8] {
-        &self.body
-    }
-
-    /// Replaces the collected body.
-    pub(crate) fn replace_body(&mut self, body: Vec<u8>) {
-        self.body = body;
     }
 
     /// The value of a field of the head.
@@ -153,7 +143,7 @@ mod tests {
         assert_eq!(
             written(head, |it| {
                 it.set_field("Content", "b");
-                it.replace_body(b"body".to_vec());
+                it.body = b"body".to_vec();
             }),
             "HTTP/1.1 200 OK\r\ncontent-TYPE: a\r\nX: y\r\nContent: b\r\nContent-Length: 4\r\n\r\nbody"
         );

@@ -1,7 +1,7 @@
 //! The form of a body, as stated by the head of its message, and heads that contradict themselves.
 //!
-//! If a field occurs twice, a policy could use one value and the upstream the other: such a message
-//! is refused.
+//! A message in which one of these fields occurs twice is refused, because a policy could use one
+//! value and the upstream the other.
 
 use gatebench_net::http1::{Framing, Head};
 
@@ -70,7 +70,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the form of a body as it was sent. Heads that contradict themselves were refused before.
+/// Returns the form of a body as it was sent. Heads that contradict themselves are refused earlier.
 pub(crate) fn form_of(head: &Head<'_>) -> Form {
     Body::of(head).map_or(Form::Other, |body| body.form())
 }

@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
     use crate::config::Paths;
-    use crate::path::{Router, Target};
+    use crate::path::Router;
 
     fn with_head<T>(mut decoder: Decoder, bytes: &str, check: impl FnOnce(&Head<'_>) -> T) -> T {
         let mut input = bytes.as_bytes();
@@ -229,13 +229,11 @@ mod tests {
         with_head(Decoder::requests(Limits::default()), request, |head| {
             let router = Router::new([("/", Paths::Strict)].into_iter());
             let mut memory = String::new();
-            let Target {
-                authority, rest, ..
-            } = router.find(head.target(), &mut memory).unwrap().target;
+            let target = router.find(head.target(), &mut memory).unwrap();
             let trusted = ["X-Trusted".to_owned()];
             let to = Destination {
-                rest,
-                authority,
+                rest: target.rest,
+                authority: target.authority,
                 fallback_authority: "1.2.3.4:5",
                 is_last,
                 edits: &HeaderProgram::default(),

@@ -1,6 +1,7 @@
 //! Messages that pass through the gateway: the meaning of heads, heads written for the other side,
 //! edits of fields and of JSON, bodies collected until they are complete, and responses of the
-//! gateway itself. It knows neither routes nor policies: its callers decide which edits apply.
+//! gateway itself. The module knows neither routes nor policies: its callers decide which edits
+//! apply.
 
 mod collect;
 mod form;

@@ -49,7 +49,7 @@ pub(crate) struct Pages {
     pub(crate) mocks: Vec<MockPolicy>,
 }
 
-/// One of the gateway's own responses.
+/// The choice of one of the gateway's own responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
@@ -93,11 +93,11 @@ pub(crate) struct Local<'a> {
     pub(crate) content_type: &'a str,
     pub(crate) body: &'a [u8],
     /// A 401 response must state how to authenticate (RFC 9110 15.5.2).
-    challenge: Option<&'a str>,
+    pub(crate) challenge: Option<&'a str>,
     /// A 405 response must state the allowed methods (RFC 9110 15.5.6).
-    allow: Option<&'a str>,
+    pub(crate) allow: Option<&'a str>,
     /// The verdict of a rate limit on the request.
-    standing: Option<Standing>,
+    pub(crate) standing: Option<Standing>,
 }
 
 impl<'a> Local<'a> {
@@ -110,7 +110,7 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
-            // The text is that of the policy that refused the request.
+            // The policy that refused the request supplies the text.
             Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate was rejected, or TLS with the upstream failed\n",
@@ -123,7 +123,6 @@ impl<'a> Local<'a> {
             Choice::Mock(number) => {
                 let mock = &pages.mocks[number];
                 Self {
-                    status: mock.status,
                     content_type: &mock.content_type,
                     body: mock.body.as_bytes(),
                     ..Self::error(mock.status)
@@ -135,7 +134,7 @@ impl<'a> Local<'a> {
                 ..Self::error(200)
             },
         };
-        local.with_standing(standing)
+        Self { standing, ..local }
     }
 
     /// Returns the response with the text of a refusal.
@@ -146,20 +145,6 @@ impl<'a> Local<'a> {
             allow: refusal.allow.as_deref(),
             ..self
         }
-    }
-
-    /// Returns the response with this body.
-    pub(crate) fn with_body(self, content_type: &'a str, body: &'a [u8]) -> Self {
-        Self {
-            content_type,
-            body,
-            ..self
-        }
-    }
-
-    /// Returns the response with the fields of a rate limit.
-    pub(crate) fn with_standing(self, standing: Option<Standing>) -> Self {
-        Self { standing, ..self }
     }
 
     pub(crate) fn error(status: u16) -> Self {
@@ -208,10 +193,9 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
     let fields = fields.into_iter().flatten();
     let fields = fields.chain(rate.iter().flat_map(RateFields::fields));
     let has_body = !matches!(local.status, 204 | 304);
-    let length = if has_body {
-        BodyLength::Length(local.body.len() as u64)
-    } else {
-        BodyLength::None
+    let length = match has_body {
+        true => BodyLength::Length(local.body.len() as u64),
+        false => BodyLength::None,
     };
     write_response_head(out, local.status, fields, length);
     if has_body && !toward.is_head {
@@ -221,7 +205,6 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
 
 fn words(status: u16) -> &'static str {
     match status {
-        400 => "gateway: the body is not valid JSON, or repeats a member; correct the request\n",
         401 => "gateway: no valid credentials\n",
         404 => "gateway: no route matches the path\n",
         408 => "gateway: the request was not complete in time\n",
@@ -319,8 +302,6 @@ mod tests {
 
     fn hello(status: u16, body: &str) -> Local<'_> {
         Local {
-            status,
-            content_type: "text/plain",
             body: body.as_bytes(),
             ..Local::error(status)
         }

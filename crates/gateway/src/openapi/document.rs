@@ -1,10 +1,12 @@
 //! The document as a tree: its version, its references, and its schemas converted to JSON Schema.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
-use super::format;
-use super::schema::Schemas;
+use super::schema::{self, Schemas};
 use crate::config::ConfigError;
+use crate::path::query;
 
 /// The largest number of references that are followed in a row.
 const REFERENCES_MAX: usize = 32;
@@ -47,7 +49,7 @@ impl Document {
             return Err(ConfigError::new(message, remedy));
         }
         let mut of_responses = None;
-        for_each_schema(&mut root, &mut format::bound);
+        for_each_schema(&mut root, &mut schema::bound);
         if is_30 {
             for_each_schema(&mut root, &mut |schema| translate(schema));
             of_responses = apart(&mut root);
@@ -110,6 +112,13 @@ impl Document {
         pointer
     }
 
+    /// The pointers to the items of an array.
+    pub(super) fn items(&self, pointer: &str) -> impl Iterator<Item = String> {
+        let items = self.at(pointer).and_then(Value::as_array);
+        let count = items.map_or(0, Vec::len);
+        (0..count).map(move |at| format!("{pointer}/{at}"))
+    }
+
     /// The pointers below a map, by key.
     pub(super) fn entries(&self, pointer: &str) -> Vec<(String, String)> {
         let map = self.at(pointer).and_then(Value::as_object);
@@ -128,18 +137,14 @@ impl Document {
 }
 
 /// A key as a token of a JSON Pointer.
-pub(super) fn escape(key: &str) -> String {
+fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
 /// A fragment is a pointer with some bytes as `%XX` (RFC 6901 6).
 fn decoded(fragment: &str) -> String {
-    let mut buffer = vec![0; fragment.len()];
-    let fragment_without_blanks = fragment.replace('+', "%2B");
-    buffer.resize(fragment_without_blanks.len(), 0);
-    let length = crate::path::query::decode(&fragment_without_blanks, &mut buffer);
-    buffer.truncate(length.unwrap_or_default());
-    String::from_utf8(buffer).unwrap_or_default()
+    let decoded = query::decoded(fragment, false);
+    decoded.map_or(String::new(), Cow::into_owned)
 }
 
 /// Calls a function for every schema of a document, outer schemas first. Examples, defaults and

@@ -118,11 +118,11 @@ fn form(text: &str, shape: &Shape) -> Result<Value, String> {
     let single = pairs
         .iter()
         .map(|(name, text)| (&**name, &**text))
-        .filter(|(name, _)| !shape.member(name).is_array());
+        .filter(|(name, _)| !shape.member(name).is_array);
     let mut object = shape
         .object(single)
         .map_err(|words| format!("the body: {words}"))?;
-    for name in shape.members().filter(|name| shape.member(name).is_array()) {
+    for name in shape.members().filter(|name| shape.member(name).is_array) {
         let texts = pairs.iter().filter(|(other, _)| other == name);
         let mut texts = texts.map(|(_, text)| text.as_ref()).peekable();
         if texts.peek().is_some() {

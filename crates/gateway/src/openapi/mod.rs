@@ -15,7 +15,6 @@
 //! The module knows messages and their paths, but no other policies.
 
 mod document;
-mod format;
 pub(crate) mod json;
 mod media;
 mod operation;
@@ -24,16 +23,18 @@ mod paths;
 mod schema;
 mod shape;
 
+use std::fmt::Display;
+
+use gatebench_model::policy::OpenapiPolicy;
 use gatebench_net::http1::Head;
 
 use crate::config::ConfigError;
 use crate::message::Refusal;
 use crate::path::{strip, without_parameters};
 use document::Document;
-use operation::Operation;
 use paths::Paths;
 
-pub(crate) use operation::{Check, ResponseCheck};
+pub(crate) use operation::{Check, Operation, ResponseCheck};
 
 /// A compiled document.
 #[derive(Debug)]
@@ -42,27 +43,29 @@ pub(crate) struct Contract {
     operations: Vec<Operation>,
     /// The prefix that the route removes from the path.
     prefix: Option<String>,
-    pub(crate) are_requests: bool,
+    /// Requests are checked.
+    are_requests: bool,
+    /// Responses are checked.
     pub(crate) are_responses: bool,
 }
 
 impl Contract {
-    /// Compiles a document: its text, which has several lines or begins like JSON, or its file.
-    pub(crate) fn of(text_or_path: &str) -> Result<Self, Vec<ConfigError>> {
-        let trimmed = text_or_path.trim();
-        if trimmed.starts_with('{') || trimmed.contains('\n') {
-            return Self::compile(text_or_path);
-        }
-        let text = std::fs::read_to_string(trimmed).map_err(|error| {
-            let message = format!("{trimmed} cannot be read: {error}");
-            ConfigError::new(message, "check the path")
-        })?;
-        Self::compile(&text)
-    }
-
-    /// Compiles the text of a document, in JSON or YAML.
-    pub(crate) fn compile(text: &str) -> Result<Self, Vec<ConfigError>> {
-        let document = Document::read(text)?;
+    /// Compiles the document of a policy, in JSON or YAML: its text, which has several lines or
+    /// begins like JSON, or its file. `prefix` is the one that the route removes from the path.
+    pub(crate) fn new(
+        policy: &OpenapiPolicy,
+        prefix: Option<String>,
+    ) -> Result<Self, Vec<ConfigError>> {
+        let written = policy.document.trim();
+        let document = if written.starts_with('{') || written.contains('\n') {
+            Document::read(&policy.document)?
+        } else {
+            let text = std::fs::read_to_string(written).map_err(|error| {
+                let message = format!("{written} cannot be read: {error}");
+                ConfigError::new(message, "check the path")
+            })?;
+            Document::read(&text)?
+        };
         let mut paths = Paths::default();
         let mut operations = Vec::new();
         let mut mistakes = Vec::new();
@@ -89,20 +92,11 @@ impl Contract {
         let contract = Self {
             paths,
             operations,
-            prefix: None,
-            are_requests: true,
-            are_responses: false,
+            prefix,
+            are_requests: policy.requests,
+            are_responses: policy.responses,
         };
         ConfigError::unless(mistakes, contract)
-    }
-
-    /// Applies it to the requests, the responses or both of a route that removes this prefix from
-    /// the path.
-    pub(crate) fn on(mut self, prefix: Option<String>, requests: bool, responses: bool) -> Self {
-        self.prefix = prefix;
-        self.are_requests = requests;
-        self.are_responses = responses;
-        self
     }
 
     /// The headers that are checked in requests.
@@ -111,7 +105,7 @@ impl Contract {
     }
 
     /// Checks the head of a request for that path. Returns the operation and the schema of its
-    /// body, or none for an operation that is not in the document if only responses are checked.
+    /// body; none if only responses are checked and the operation is not in the document.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
             Some(prefix) => strip(path, prefix),
@@ -121,22 +115,21 @@ impl Contract {
         if self.are_requests && path.contains(';') {
             self.judge_parameters_of_path(path)?;
         }
-        let Some(found) = self.paths.find(path) else {
-            if !self.are_requests {
-                return Ok(None);
+        let found = self.paths.find(path);
+        let number = found.as_ref().and_then(|it| it.operation(head.method()));
+        let (found, number) = match (found, number) {
+            (Some(found), Some(number)) => (found, number),
+            _ if !self.are_requests => return Ok(None),
+            (None, _) => {
+                let words = "the OpenAPI document does not name the path";
+                return Err(Refusal::new(404, words));
             }
-            return Err(Refusal::new(
-                404,
-                "the OpenAPI document does not name the path",
-            ));
-        };
-        let Some(number) = found.operation(head.method()) else {
-            if !self.are_requests {
-                return Ok(None);
+            (Some(found), None) => {
+                let words = "the OpenAPI document does not name the method";
+                let mut refusal = Refusal::new(405, words);
+                refusal.allow = Some(found.allow());
+                return Err(refusal);
             }
-            let mut refusal = Refusal::new(405, "the OpenAPI document does not name the method");
-            refusal.allow = Some(found.allow());
-            return Err(refusal);
         };
         let operation = &self.operations[number];
         let mut check = Check {
@@ -165,41 +158,13 @@ impl Contract {
         Err(Refusal::new(400, words))
     }
 
-    /// Reports whether the complete body of a request is needed to check it.
-    pub(crate) fn wants_body(&self, check: Check) -> bool {
-        self.operations[check.operation].reads_body(check.media)
-    }
-
-    /// Checks a request's body against its operation.
-    pub(crate) fn judge_body(&self, check: Check, body: &[u8]) -> Result<(), Box<Refusal>> {
-        self.operations[check.operation].judge_body(check.media, body)
-    }
-
-    /// Checks the head of a response. Returns the schema of its body.
-    pub(crate) fn judge_response(
-        &self,
-        check: Check,
-        head: &Head<'_>,
-    ) -> Result<ResponseCheck, Box<Refusal>> {
-        self.operations[check.operation].judge_response(head)
-    }
-
-    /// Checks a response's body against its operation.
-    pub(crate) fn judge_response_body(
-        &self,
-        check: Check,
-        response: ResponseCheck,
-        body: &[u8],
-    ) -> Result<(), Box<Refusal>> {
-        self.operations[check.operation].judge_response_body(response, body)
+    pub(crate) fn operation(&self, check: Check) -> &Operation {
+        &self.operations[check.operation]
     }
 }
 
 /// The refusal of a response.
-fn of_response(words: impl AsRef<str>) -> Box<Refusal> {
-    let words = words.as_ref();
-    Refusal::new(
-        502,
-        format!("the upstream's response is not what its OpenAPI document allows: {words}"),
-    )
+fn of_response(words: impl Display) -> Box<Refusal> {
+    let words = format!("the OpenAPI document does not allow the upstream's response: {words}");
+    Refusal::new(502, words)
 }

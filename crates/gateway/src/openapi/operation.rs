@@ -35,7 +35,7 @@ impl ResponseCheck {
 
 /// A compiled operation.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(crate) struct Operation {
     parameters: Vec<Parameter>,
     body: Option<Body>,
     responses: Vec<Response>,
@@ -77,17 +77,19 @@ impl Operation {
         let mut all = parameters(document, &format!("{item}/parameters"), &mut mistakes);
         all.retain(|common| !own.iter().any(|one| one.overrides(common)));
         all.extend(own);
-        let body = document.at(&format!("{pointer}/requestBody")).map(|_| {
-            let place = document.resolve(&format!("{pointer}/requestBody"));
-            Ok(Body {
-                is_required: document.flag(&place, "required").unwrap_or(false),
-                media: Media::compile(document, &format!("{place}/content"), Direction::Request)?,
-            })
-        });
-        let body = body.transpose().unwrap_or_else(|wrong| {
-            mistakes.extend::<Vec<ConfigError>>(wrong);
-            None
-        });
+        let mut body = None;
+        let place = format!("{pointer}/requestBody");
+        if document.at(&place).is_some() {
+            let place = document.resolve(&place);
+            let content = format!("{place}/content");
+            match Media::compile(document, &content, Direction::Request) {
+                Ok(media) => {
+                    let is_required = document.flag(&place, "required").unwrap_or(false);
+                    body = Some(Body { is_required, media });
+                }
+                Err(wrong) => mistakes.extend(wrong),
+            }
+        }
         let mut responses = Vec::new();
         for (word, place) in document.entries(&format!("{pointer}/responses")) {
             match Response::compile(document, &word, &document.resolve(&place)) {
@@ -97,8 +99,9 @@ impl Operation {
         }
         responses.sort_by_key(|response| response.statuses);
         let name = format!("{} {template}", method.to_ascii_uppercase());
-        let named = |wrong: ConfigError| wrong.described(|message| format!("{name}: {message}"));
-        let mistakes = mistakes.into_iter().map(named).collect();
+        for mistake in &mut mistakes {
+            mistake.message.insert_str(0, &format!("{name}: "));
+        }
         let operation = Self {
             parameters: all,
             body,
@@ -140,22 +143,20 @@ impl Operation {
             return Err(Refusal::new(415, words));
         };
         if body.media.is_read(number) && stated.is_coded {
-            return Err(Refusal::new(
-                415,
-                "the body is compressed and cannot be inspected",
-            ));
+            return Err(Refusal::new(415, COMPRESSED));
         }
         Ok(Some(number))
     }
 
-    /// Reports whether the complete body is needed for that Content-Type.
-    pub(super) fn reads_body(&self, media: Option<u32>) -> bool {
-        let body = self.body.as_ref().zip(media);
+    /// Reports whether the complete body of a request is needed.
+    pub(crate) fn reads_body(&self, check: Check) -> bool {
+        let body = self.body.as_ref().zip(check.media);
         body.is_some_and(|(body, number)| body.media.is_read(number))
     }
 
-    pub(super) fn judge_body(&self, media: Option<u32>, bytes: &[u8]) -> Result<(), Box<Refusal>> {
-        let Some((body, number)) = self.body.as_ref().zip(media) else {
+    /// Checks the body of a request.
+    pub(crate) fn judge_body(&self, check: Check, bytes: &[u8]) -> Result<(), Box<Refusal>> {
+        let Some((body, number)) = self.body.as_ref().zip(check.media) else {
             return Ok(());
         };
         if bytes.is_empty() && !body.is_required {
@@ -165,8 +166,8 @@ impl Operation {
         judged.map_err(|words| Refusal::new(400, words))
     }
 
-    /// Checks the head of a response.
-    pub(super) fn judge_response(&self, head: &Head<'_>) -> Result<ResponseCheck, Box<Refusal>> {
+    /// Checks the head of a response. Returns the schema of its body.
+    pub(crate) fn judge_response(&self, head: &Head<'_>) -> Result<ResponseCheck, Box<Refusal>> {
         let status = head.status();
         let fits = |response: &Response| match response.statuses {
             Statuses::One(one) => one == status,
@@ -183,32 +184,29 @@ impl Operation {
                 .map_err(|words| of_response(format!("a header: {words}")))?;
         }
         let has_no_body = head.framing() == Framing::None;
+        let mut check = ResponseCheck {
+            response: at as u32,
+            media: None,
+        };
         if response.media.is_empty() || has_no_body {
-            return Ok(ResponseCheck {
-                response: at as u32,
-                media: None,
-            });
+            return Ok(check);
         }
         let stated = MessageBody::of(head).map_err(of_response)?;
-        let found = stated
-            .content_type
-            .and_then(|kind| response.media.find(kind));
-        let Some(number) = found else {
+        let found = stated.content_type;
+        let Some(number) = found.and_then(|kind| response.media.find(kind)) else {
             return Err(of_response("it does not name the Content-Type"));
         };
-        if response.media.is_read(number) && stated.is_coded {
-            return Err(of_response(
-                "the body is compressed and cannot be inspected",
-            ));
+        if response.media.is_read(number) {
+            if stated.is_coded {
+                return Err(of_response(COMPRESSED));
+            }
+            check.media = Some(number);
         }
-        Ok(ResponseCheck {
-            response: at as u32,
-            media: response.media.is_read(number).then_some(number),
-        })
+        Ok(check)
     }
 
     /// Checks the body of a response against the schema that its head selected.
-    pub(super) fn judge_response_body(
+    pub(crate) fn judge_response_body(
         &self,
         check: ResponseCheck,
         body: &[u8],
@@ -220,6 +218,8 @@ impl Operation {
         response.media.judge(number, body).map_err(of_response)
     }
 }
+
+const COMPRESSED: &str = "the body is compressed and cannot be inspected";
 
 impl Response {
     fn compile(document: &Document, word: &str, pointer: &str) -> Result<Self, Vec<ConfigError>> {
@@ -255,14 +255,9 @@ fn parameters(
     pointer: &str,
     mistakes: &mut Vec<ConfigError>,
 ) -> Vec<Parameter> {
-    let count = document
-        .at(pointer)
-        .and_then(serde_json::Value::as_array)
-        .map_or(0, Vec::len);
     let mut found = Vec::new();
-    for at in 0..count {
-        let place = document.resolve(&format!("{pointer}/{at}"));
-        match Parameter::compile(document, &place) {
+    for place in document.items(pointer) {
+        match Parameter::compile(document, &document.resolve(&place)) {
             Ok(parameter) => found.extend(parameter),
             Err(wrong) => mistakes.push(wrong),
         }

@@ -38,7 +38,7 @@ enum Style {
     Json,
 }
 
-/// Two values are refused, because the upstream could use the other one.
+/// A parameter with two values is refused, because the upstream could use the other one.
 const TWICE: &str = "it appears more than once";
 
 /// A parameter of an operation.
@@ -131,7 +131,7 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter; then the one of the operation takes precedence.
+    /// Reports whether both are the same parameter. Then that of the operation takes precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
@@ -143,7 +143,7 @@ impl Parameter {
 
     /// Reports whether it may have several values, which form one list.
     fn is_list(&self) -> bool {
-        self.style != Style::Json && (self.shape.is_array() || self.shape.is_object())
+        self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }
 
     /// Checks a request against it.
@@ -191,21 +191,19 @@ impl Parameter {
                 text.map(|text| self.parts(text, ',', true)).transpose()
             }
             Place::Header => {
-                let mut lines = head.fields();
-                let mut lines = lines
-                    .by_ref()
-                    .filter(|field| field.name.eq_ignore_ascii_case(&self.name));
+                let fields = head.fields();
+                let mut lines = fields.filter(|field| field.name.eq_ignore_ascii_case(&self.name));
                 let Some(first) = lines.next() else {
                     return Ok(None);
                 };
-                let text = std::str::from_utf8(first.value).map_err(|_| "it is not UTF-8")?;
+                let text = std::str::from_utf8(first.value).map_err(|_| NOT_UTF_8)?;
                 // Several lines form one list (RFC 9110 5.3), if the parameter is a list.
                 let mut lines = lines.peekable();
                 if lines.peek().is_some() && !self.is_list() {
                     return Err(TWICE.into());
                 }
                 let joined = lines.try_fold(Cow::Borrowed(text), |all, next| {
-                    let next = std::str::from_utf8(next.value).map_err(|_| "it is not UTF-8")?;
+                    let next = std::str::from_utf8(next.value).map_err(|_| NOT_UTF_8)?;
                     Ok::<_, &str>(Cow::Owned(format!("{all},{next}")))
                 })?;
                 self.parts(&joined, ',', false).map(Some)
@@ -225,7 +223,7 @@ impl Parameter {
                     }
                 }
                 let text = found.map(std::str::from_utf8).transpose();
-                let text = text.map_err(|_| "it is not UTF-8")?;
+                let text = text.map_err(|_| NOT_UTF_8)?;
                 text.map(|text| self.parts(text, ',', false)).transpose()
             }
             Place::Query => self.of_query(query::query_of(head.target())),
@@ -234,23 +232,14 @@ impl Parameter {
 
     fn of_query(&self, query: &str) -> Result<Option<Value>, String> {
         if self.style == Style::Deep {
-            let members = self.deep_members(query)?;
-            let pairs = members
-                .iter()
-                .map(|(name, text)| (name.as_str(), text.as_str()));
-            let has_any = !members.is_empty();
-            return has_any.then(|| self.shape.object(pairs)).transpose();
+            return self.object_of(query, |name| {
+                let member = name.strip_prefix(self.name.as_str())?;
+                member.strip_prefix('[')?.strip_suffix(']')
+            });
         }
         if self.style == Style::Form && self.explodes && self.shape.is_object() {
-            let all = decoded_parameters(query)?;
-            let known = |name: &str| self.shape.members().any(|member| member == name);
-            let pairs = all
-                .iter()
-                .map(|(name, text)| (name.as_ref(), text.as_ref()));
-            let pairs: Vec<(&str, &str)> = pairs.filter(|(name, _)| known(name)).collect();
-            let has_any = !pairs.is_empty();
-            let object = || self.shape.object(pairs.into_iter());
-            return has_any.then(object).transpose();
+            let is_known = |name: &str| self.shape.members().any(|member| member == name);
+            return self.object_of(query, |name| is_known(name).then_some(name));
         }
         let named = query::parameters(query).filter_map(|(name, text)| {
             let is_this = decoded(name, true).is_ok_and(|name| name == self.name);
@@ -260,7 +249,7 @@ impl Parameter {
         let Some(last) = texts.last() else {
             return Ok(None);
         };
-        if self.shape.is_array() && self.style == Style::Form && self.explodes {
+        if self.shape.is_array && self.style == Style::Form && self.explodes {
             let texts: Result<Vec<_>, _> = texts.iter().map(|text| decoded(text, true)).collect();
             return Ok(Some(self.shape.array(texts?.iter().map(AsRef::as_ref))));
         }
@@ -298,13 +287,13 @@ impl Parameter {
             let text = plain(text)?;
             return json::read(text.as_bytes()).map_err(|error| format!("it is not JSON: {error}"));
         }
-        if !self.shape.is_array() && !self.shape.is_object() {
+        if !self.shape.is_array && !self.shape.is_object() {
             return Ok(self.shape.value(&plain(text)?));
         }
         let parts: Result<Vec<_>, _> = text.split(separator).map(plain).collect();
         let parts = parts?;
         let mut parts = parts.iter().map(AsRef::as_ref);
-        if self.shape.is_array() {
+        if self.shape.is_array {
             return Ok(self.shape.array(parts));
         }
         let mut pairs: Vec<(&str, &str)> = Vec::new();
@@ -319,18 +308,20 @@ impl Parameter {
         self.shape.object(pairs.into_iter())
     }
 
-    /// The members of `name[member]=value`.
-    fn deep_members(&self, query: &str) -> Result<Vec<(String, String)>, String> {
-        let mut members = Vec::new();
-        for (name, text) in decoded_parameters(query)? {
-            let member = name
-                .strip_prefix(self.name.as_str())
-                .and_then(|rest| rest.strip_prefix('[')?.strip_suffix(']'));
-            if let Some(member) = member {
-                members.push((member.to_owned(), text.into_owned()));
-            }
-        }
-        Ok(members)
+    /// Returns the object that parameters of a query form. `member_of` converts the name of a
+    /// parameter to that of a member. None if no parameter is a member.
+    fn object_of(
+        &self,
+        query: &str,
+        member_of: impl Fn(&str) -> Option<&str>,
+    ) -> Result<Option<Value>, String> {
+        let all = decoded_parameters(query)?;
+        let pairs = all.iter();
+        let mut pairs = pairs
+            .filter_map(|(name, text)| Some((member_of(name)?, &**text)))
+            .peekable();
+        let has_any = pairs.peek().is_some();
+        has_any.then(|| self.shape.object(pairs)).transpose()
     }
 }
 
@@ -363,19 +354,8 @@ pub(super) fn decoded_parameters(query: &str) -> Result<Vec<Pair<'_>>, String> {
 }
 
 /// Decodes `%XX` and, in forms, `+`.
-fn decoded(text: &str, is_form: bool) -> Result<Cow<'_, str>, String> {
-    let is_plain = |byte: u8| byte != b'%' && !(is_form && byte == b'+');
-    if text.bytes().all(is_plain) {
-        return Ok(Cow::Borrowed(text));
-    }
-    let written = if is_form {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.replace('+', "%2B"))
-    };
-    let mut bytes = vec![0; written.len()];
-    let length = query::decode(&written, &mut bytes).unwrap_or_default();
-    bytes.truncate(length);
-    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
-    Ok(Cow::Owned(text))
+fn decoded(text: &str, is_form: bool) -> Result<Cow<'_, str>, &'static str> {
+    query::decoded(text, is_form).ok_or(NOT_UTF_8)
 }
+
+const NOT_UTF_8: &str = "it is not UTF-8";

@@ -200,7 +200,7 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
     }
     texts.push(rest.to_owned());
     if texts[1..texts.len() - 1].iter().any(String::is_empty) {
-        let message = format!("two parameters of `{segment}` touch");
+        let message = format!("two parameters of `{segment}` have no text between them");
         return Err(ConfigError::new(message, "put text between them"));
     }
     Ok(Some(Segment(texts)))
@@ -211,17 +211,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn found(templates: &[&str], path: &str) -> Option<(usize, Vec<String>)> {
+    /// The number of the template that matches, and the values of its parameters.
+    fn found(templates: &[&str], path: &str) -> Option<(usize, String)> {
         let mut paths = Paths::default();
         for (number, template) in templates.iter().enumerate() {
             paths.add(template, vec![("GET".into(), number)]).unwrap();
         }
         let found = paths.find(path)?;
-        let values = found
-            .values
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        Some((found.operation("GET")?, values.collect()))
+        let values = found.values.iter();
+        let values: Vec<_> = values
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        Some((found.operation("GET")?, values.join(" ")))
     }
 
     #[test]
@@ -251,25 +252,17 @@ mod tests {
             ("a", None),
             ("*", None),
         ] {
-            let expected = expected.map(|(number, values)| {
-                let values: Vec<_> = values.split_terminator(' ').map(String::from).collect();
-                (number, values)
-            });
+            let expected = expected.map(|(number, values): (_, &str)| (number, values.to_owned()));
             assert_eq!(found(&templates, path), expected, "{path}");
         }
-        let two = ["/{a}-{b}.{c}"];
-        let values = |a: &str, b: &str, c: &str| {
-            let values = [("a", a), ("b", b), ("c", c)];
-            Some((
-                0,
-                values
-                    .map(|(name, value)| format!("{name}={value}"))
-                    .to_vec(),
-            ))
-        };
-        assert_eq!(found(&two, "/1-2.3"), values("1", "2", "3"));
-        assert_eq!(found(&two, "/1--2.3.4"), values("1", "-2", "3.4"));
-        assert_eq!(found(&two, "/-2.3"), None);
+        for (path, expected) in [
+            ("/1-2.3", Some("a=1 b=2 c=3")),
+            ("/1--2.3.4", Some("a=1 b=-2 c=3.4")),
+            ("/-2.3", None),
+        ] {
+            let expected = expected.map(|values| (0, values.to_owned()));
+            assert_eq!(found(&["/{a}-{b}.{c}"], path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! Conversion of strings to values: the types that a schema allows for a string, determined once.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
-use super::document::{Document, escape};
+use super::document::Document;
 
 /// The largest number of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
+/// The shape of values that the schema does not describe: they stay text.
+static NOTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
+
 /// The types of value that a string may represent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Shape {
     is_number: bool,
     is_boolean: bool,
-    is_text: bool,
-    is_array: bool,
+    pub(super) is_array: bool,
     is_object: bool,
     /// The shape of an array's items.
     items: Option<Box<Shape>>,
@@ -41,7 +45,6 @@ impl Shape {
         };
         self.is_number |= kinds.contains(&"integer") || kinds.contains(&"number");
         self.is_boolean |= kinds.contains(&"boolean");
-        self.is_text |= kinds.contains(&"string");
         self.is_array |= kinds.contains(&"array") || schema.get("items").is_some();
         self.is_object |= kinds.contains(&"object") || schema.get("properties").is_some();
         if schema.get("items").is_some() {
@@ -57,19 +60,10 @@ impl Shape {
             self.members[at].1.read(document, &place, depth - 1);
         }
         for several in ["allOf", "anyOf", "oneOf"] {
-            let count = schema
-                .get(several)
-                .and_then(Value::as_array)
-                .map_or(0, Vec::len);
-            for at in 0..count {
-                let place = format!("{pointer}/{}/{at}", escape(several));
+            for place in document.items(&format!("{pointer}/{several}")) {
                 self.read(document, &place, depth - 1);
             }
         }
-    }
-
-    pub(super) fn is_array(&self) -> bool {
-        self.is_array
     }
 
     pub(super) fn is_object(&self) -> bool {
@@ -100,8 +94,7 @@ impl Shape {
 
     /// Converts strings to the items of an array.
     pub(super) fn array<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Value {
-        let nothing = Self::default();
-        let items = self.items.as_deref().unwrap_or(&nothing);
+        let items = self.items.as_deref().unwrap_or(&NOTHING);
         Value::Array(texts.map(|text| items.value(text)).collect())
     }
 
@@ -122,15 +115,6 @@ impl Shape {
 
     /// Returns the shape of a member.
     pub(super) fn member(&self, name: &str) -> &Self {
-        static NOTHING: Shape = Shape {
-            is_number: false,
-            is_boolean: false,
-            is_text: false,
-            is_array: false,
-            is_object: false,
-            items: None,
-            members: Vec::new(),
-        };
         let mut members = self.members.iter();
         let found = members.find(|(known, _)| known == name);
         found.map_or(&NOTHING, |(_, shape)| shape)

@@ -3,8 +3,8 @@
 //!
 //! A strict route, the default, accepts only one spelling of a path ([`strict`]). Equivalent
 //! spellings by RFC 3986 6.2.2 (unreserved characters as `%61`, percent-encodings in lower case)
-//! are normalised first, so that the upstream gets the path that was matched. A verbatim route is
-//! selected by the path as written, and forwards it unchanged.
+//! are normalised first, so that the upstream gets the matched path. A verbatim route is selected
+//! by the path as written, and forwards it unchanged.
 //!
 //! The remaining danger is a path that an upstream may read as another one, such as `/admin;x=1`.
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
@@ -25,22 +25,16 @@ use routes::RouteTable;
 pub(crate) use routes::strip;
 pub(crate) use strict::{is_normal, is_path};
 
-/// A request target split into its parts.
+/// A request target split into its parts, and the route that it selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target<'a> {
+    pub(crate) route: Option<usize>,
     /// The authority of the absolute form (RFC 9112 3.2.2).
     pub(crate) authority: Option<&'a str>,
     /// The path that selects the route and the operation.
     pub(crate) path: &'a str,
     /// Path and query as they are forwarded. The path may be empty in the absolute form.
     pub(crate) rest: &'a str,
-}
-
-/// The destination of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Way<'a> {
-    pub(crate) route: Option<usize>,
-    pub(crate) target: Target<'a>,
 }
 
 /// The reason why a target is refused.
@@ -80,13 +74,13 @@ impl Router {
         }
     }
 
-    /// Returns the destination of a request with that target, or the reason why it is refused.
-    /// `memory` holds the path if its normal form differs from what was written.
+    /// Splits a target and selects its route, or returns the reason why the target is refused.
+    /// `memory` holds the path if its normal form differs from the written one.
     pub(crate) fn find<'a>(
         &self,
         target: &'a str,
         memory: &'a mut String,
-    ) -> Result<Way<'a>, Words> {
+    ) -> Result<Target<'a>, Words> {
         let (authority, rest) = split(target);
         if authority.is_some_and(|authority| !is_host(authority.as_bytes())) {
             return Err("the target's authority is not a host with an optional port");
@@ -96,25 +90,22 @@ impl Router {
             "" if authority.is_some() => "/",
             path => path,
         };
+        let route = self.table.find(path.as_bytes());
         let written = Target {
+            route,
             authority,
             path,
             rest,
-        };
-        let route = self.table.find(path.as_bytes());
-        let way = Way {
-            route,
-            target: written,
         };
         if look.is_plain {
             // The path has only one reading, but a prefix may have several.
             let is_agreed =
                 !self.has_odd || route.is_none() || self.read.find(path.as_bytes()) == route;
-            return if is_agreed { Ok(way) } else { Err(AMBIGUOUS) };
+            return is_agreed.then_some(written).ok_or(AMBIGUOUS);
         }
         if route.is_some_and(|route| self.is_verbatim(route)) {
             self.agree(path, route)?;
-            return Ok(way);
+            return Ok(written);
         }
         let form = strict::judge(path)?;
         let is_ambiguous = form.is_ambiguous || self.has_odd;
@@ -122,7 +113,7 @@ impl Router {
             if is_ambiguous {
                 self.agree(path, route)?;
             }
-            return Ok(way);
+            return Ok(written);
         }
         memory.clear();
         strict::normalise(path, memory);
@@ -138,13 +129,11 @@ impl Router {
         if is_ambiguous {
             self.agree(path, route)?;
         }
-        Ok(Way {
+        Ok(Target {
             route,
-            target: Target {
-                authority,
-                path,
-                rest,
-            },
+            authority,
+            path,
+            rest,
         })
     }
 
@@ -152,14 +141,12 @@ impl Router {
         self.paths[route] == Paths::Verbatim
     }
 
-    /// Reports whether every reading of a path belongs to its route. A path without a route is
-    /// refused elsewhere.
+    /// Checks that every reading of a path belongs to its route. A path without a route is refused
+    /// elsewhere.
     fn agree(&self, path: &str, route: Option<usize>) -> Result<(), Words> {
         let Some(route) = route else { return Ok(()) };
-        match readings::all(path.as_bytes(), |it| self.read.find(it) == Some(route)) {
-            true => Ok(()),
-            false => Err(AMBIGUOUS),
-        }
+        let is_agreed = readings::all(path.as_bytes(), |it| self.read.find(it) == Some(route));
+        is_agreed.then_some(()).ok_or(AMBIGUOUS)
     }
 }
 
@@ -189,37 +176,29 @@ mod tests {
 
     #[test]
     fn targets_are_split() {
-        let parts = |target: &str| {
+        for (target, authority, path, rest) in [
+            ("/a/b?c?d", None, "/a/b", "/a/b?c?d"),
+            ("http://h:1/a?b", Some("h:1"), "/a", "/a?b"),
+            ("HTTP://h/a", Some("h"), "/a", "/a"),
+            ("http://h", Some("h"), "/", ""),
+            ("http://h?q", Some("h"), "/", "?q"),
+            ("*", None, "*", "*"),
+        ] {
             let mut memory = String::new();
-            let Target {
-                authority,
-                path,
-                rest,
-            } = strict().find(target, &mut memory).unwrap().target;
-            let authority = authority.map(str::to_owned);
-            (authority, path.to_owned(), rest.to_owned())
-        };
-        let host = |host: &str| Some(host.to_owned());
-        let text = str::to_owned;
-        assert_eq!(parts("/a/b?c?d"), (None, text("/a/b"), text("/a/b?c?d")));
-        assert_eq!(
-            parts("http://h:1/a?b"),
-            (host("h:1"), text("/a"), text("/a?b"))
-        );
-        assert_eq!(parts("HTTP://h/a"), (host("h"), text("/a"), text("/a")));
-        assert_eq!(parts("http://h"), (host("h"), text("/"), text("")));
-        assert_eq!(parts("http://h?q"), (host("h"), text("/"), text("?q")));
-        assert_eq!(parts("*"), (None, text("*"), text("*")));
+            let found = strict().find(target, &mut memory).unwrap();
+            let parts = (found.authority, found.path, found.rest);
+            assert_eq!(parts, (authority, path, rest), "{target}");
+        }
     }
 
     #[test]
     fn only_a_path_that_changes_is_copied() {
         let mut memory = "of an earlier request".to_owned();
-        let way = strict().find("/%61dmin?x", &mut memory).unwrap();
-        assert_eq!(way.target.rest, "/admin?x");
+        let found = strict().find("/%61dmin?x", &mut memory).unwrap();
+        assert_eq!(found.rest, "/admin?x");
         let target = "/a%20b/c?d";
-        let way = strict().find(target, &mut memory).unwrap();
-        let is_copied = way.target.rest.as_ptr() != target.as_ptr();
+        let found = strict().find(target, &mut memory).unwrap();
+        let is_copied = found.rest.as_ptr() != target.as_ptr();
         assert!(!is_copied, "a path in its normal form stays where it is");
     }
 }

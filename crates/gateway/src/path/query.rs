@@ -1,5 +1,6 @@
-//! Parameters of a query (`application/x-www-form-urlencoded`, as defined by the URL standard),
-//! without allocation.
+//! Parameters of a query (`application/x-www-form-urlencoded`, as defined by the URL standard).
+
+use std::borrow::Cow;
 
 /// Returns the text after the first `?` of a target; empty if there is none.
 pub(crate) fn query_of(target: &str) -> &str {
@@ -31,6 +32,22 @@ pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
         bytes = rest;
     }
     Some(length)
+}
+
+/// Decodes `%XX` and, in forms, `+`; none if the result is not UTF-8.
+pub(crate) fn decoded(text: &str, is_form: bool) -> Option<Cow<'_, str>> {
+    let is_plain = |byte: u8| byte != b'%' && !(is_form && byte == b'+');
+    if text.bytes().all(is_plain) {
+        return Some(Cow::Borrowed(text));
+    }
+    let written = match is_form {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.replace('+', "%2B")),
+    };
+    let mut bytes = vec![0; written.len()];
+    let length = decode(&written, &mut bytes)?;
+    bytes.truncate(length);
+    Some(Cow::Owned(String::from_utf8(bytes).ok()?))
 }
 
 /// The byte denoted by the two hexadecimal digits at the beginning.

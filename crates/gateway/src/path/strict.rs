@@ -153,24 +153,20 @@ fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
 
 /// Examines a percent-encoded byte.
 fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
-    match byte {
-        b'/' => Err("the target's path has an encoded slash; write `/`"),
-        b'\\' => Err("the target's path has an encoded backslash; leave it out"),
-        0..=0x1F | 0x7F => Err("the target's path has an encoded control character; leave it out"),
+    form.is_ambiguous |= match byte {
+        b'/' => return Err("the target's path has an encoded slash; write `/`"),
+        b'\\' => return Err("the target's path has an encoded backslash; leave it out"),
+        0..=0x1F | 0x7F => {
+            return Err("the target's path has an encoded control character; leave it out");
+        }
         // A `#` that begins a fragment when decoded, or bytes with which overlong UTF-8 may hide
         // ASCII.
-        b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => {
-            form.is_ambiguous = true;
-            Ok(())
-        }
+        b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => true,
         // Characters that also occur unencoded in paths, with or without a meaning: other servers
         // may read `%3A` as a colon.
-        _ => {
-            let is_of_paths = CLASSES[usize::from(byte)] & NOT_IN_PATH == 0;
-            form.is_ambiguous |= is_of_paths && !is_unreserved(byte);
-            Ok(())
-        }
-    }
+        _ => CLASSES[usize::from(byte)] & NOT_IN_PATH == 0 && !is_unreserved(byte),
+    };
+    Ok(())
 }
 
 /// Writes the normal form of a path that [`judge`] accepted: unreserved characters unencoded,

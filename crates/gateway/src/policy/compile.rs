@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use gatebench_model::policy::{JwtPolicy, OpenapiPolicy, Policy, RedisRateLimitPolicy};
-use gatebench_model::soap::SoapPolicy;
 
 use super::rate::RateLimiter;
 use super::{Chain, Stage, jwt};
@@ -26,6 +25,8 @@ pub(crate) struct Compiler {
     pub(crate) upstreams: Arc<[String]>,
     /// The largest message that is kept whole, in bytes.
     pub(crate) collected_max: usize,
+    /// The largest size of the current route's requests after decompression, in bytes.
+    pub(crate) request_bytes: usize,
     /// The name of the current route.
     pub(crate) route: String,
     /// Limits that are counted in Redis, by number, with their names in Redis.
@@ -42,14 +43,9 @@ impl Compiler {
     pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<ConfigError>> {
         let mut chain = Chain::default();
         let mut mistakes = Vec::new();
+        self.request_bytes = request_bytes(policies).min(self.collected_max);
         for (at, policy) in policies.iter().enumerate() {
-            let added = match policy {
-                Policy::Soap(policy) => {
-                    self.add_soap(at, policy, request_bytes(policies), &mut chain)
-                }
-                policy => self.add(at, policy, &mut chain),
-            };
-            if let Err(wrong) = added {
+            if let Err(wrong) = self.add(at, policy, &mut chain) {
                 let place = format!("/{at}/{}", policy.kind());
                 mistakes.extend(wrong.into_iter().map(|wrong| wrong.below(&place)));
             }
@@ -74,13 +70,9 @@ impl Compiler {
         let stage = match policy {
             Policy::ApiKey(api_key) => {
                 chain.trust(&api_key.header);
-                Stage::ApiKey {
-                    header: api_key.header.clone(),
-                }
+                Stage::ApiKey(api_key.header.clone())
             }
-            Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery {
-                name: api_key.name.clone(),
-            },
+            Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery(api_key.name.clone()),
             Policy::ConsumerHeader(policy) => {
                 chain.request_headers.remove(&policy.header);
                 chain.consumer_header = Some(policy.header.clone());
@@ -129,14 +121,19 @@ impl Compiler {
                 chain.openapi = Some(Arc::clone(&contract));
                 Stage::Openapi(contract)
             }
-            edits => return self.add_edit(edits, chain),
+            edits => return self.add_edit(at, edits, chain),
         };
         chain.stages.push(stage);
         Ok(())
     }
 
     /// Adds a policy that edits messages.
-    fn add_edit(&self, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<ConfigError>> {
+    fn add_edit(
+        &self,
+        at: usize,
+        policy: &Policy,
+        chain: &mut Chain,
+    ) -> Result<(), Vec<ConfigError>> {
         match policy {
             Policy::RequestHeaders(edits) => chain.request_headers.then(edits),
             Policy::ResponseHeaders(edits) => chain.response_headers.then(edits),
@@ -148,29 +145,21 @@ impl Compiler {
             Policy::ResponseXslt(policy) => {
                 chain.response_xslt.add(policy, self.collected_max)?;
             }
+            Policy::Soap(_) if chain.soap.is_some() => {
+                return Err(second("write both directions into one"));
+            }
+            Policy::Soap(policy) => {
+                let around = Surroundings {
+                    upstreams: &self.upstreams,
+                    request_bytes: self.request_bytes,
+                    response_bytes: self.collected_max,
+                    is_check: self.is_check,
+                };
+                chain.trust_bodies();
+                chain.soap = Some(Soap::new(at, policy, &around)?);
+            }
             _ => {}
         }
-        Ok(())
-    }
-
-    fn add_soap(
-        &self,
-        at: usize,
-        policy: &SoapPolicy,
-        request_bytes: usize,
-        chain: &mut Chain,
-    ) -> Result<(), Vec<ConfigError>> {
-        if chain.soap.is_some() {
-            return Err(second("write both directions into one"));
-        }
-        let around = Surroundings {
-            upstreams: &self.upstreams,
-            request_bytes: request_bytes.min(self.collected_max),
-            response_bytes: self.collected_max,
-            is_check: self.is_check,
-        };
-        chain.trust_bodies();
-        chain.soap = Some(Soap::new(at, policy, &around)?);
         Ok(())
     }
 
@@ -186,9 +175,8 @@ impl Compiler {
                 ..wrong
             }
         };
-        let contract = Contract::of(&policy.document)
-            .map_err(|wrong| wrong.into_iter().map(placed).collect::<Vec<_>>())?;
-        Ok(contract.on(self.stripped.clone(), policy.requests, policy.responses))
+        Contract::new(policy, self.stripped.clone())
+            .map_err(|wrong| wrong.into_iter().map(placed).collect())
     }
 }
 
@@ -204,17 +192,16 @@ fn request_bytes(policies: &[Policy]) -> usize {
 
 /// The mistake of a policy that a route may have only once.
 fn second(remedy: &str) -> Vec<ConfigError> {
-    ConfigError::new("the route has another such policy", remedy).into()
+    ConfigError::new("the route has another policy of this kind", remedy).into()
 }
 
 /// The challenge of basic authentication (RFC 7617 section 2.1).
 fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-    if realm.bytes().all(is_plain) {
-        Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))
-    } else {
-        let message = "a realm is ASCII without quotes and backslashes";
-        let remedy = "write for example \"gatebench\"";
-        Err(vec![ConfigError::new(message, remedy).below("/realm")])
+    if !realm.bytes().all(is_plain) {
+        let message = "the realm must be ASCII without quotes and backslashes";
+        let wrong = ConfigError::new(message, "write for example \"gatebench\"");
+        return Err(wrong.below("/realm").into());
     }
+    Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))
 }

@@ -2,12 +2,9 @@
 //! edits of messages that pass. A route without policies has empty chains and no cost. This module
 //! knows messages, but neither connections nor other routes.
 
-mod basic;
 mod compile;
-pub(crate) mod consumers;
-mod credential_store;
+mod credentials;
 pub(crate) mod jwt;
-mod query;
 mod rate;
 
 use std::sync::Arc;
@@ -18,11 +15,12 @@ use crate::message::json::Plan;
 use crate::message::{
     Body, Challenge, Choice, Form, HeaderProgram, Refusal, Standing, form_of, is_empty,
 };
-use crate::openapi::{Check, Contract};
+use crate::openapi::{Check, Contract, Operation};
 use crate::redis::RedisLimit;
 use crate::soap::{Soap, Stylesheets};
 pub(crate) use compile::Compiler;
-use consumers::Consumers;
+pub(crate) use credentials::Consumers;
+use credentials::after_scheme;
 use rate::RateLimiter;
 
 /// The policies of one route.
@@ -34,8 +32,9 @@ pub(crate) struct Chain {
     pub(crate) response_headers: HeaderProgram,
     /// The header that names the consumer to the upstream.
     consumer_header: Option<String>,
-    /// Fields that policies rely on.
-    trusted: Vec<String>,
+    /// Fields that policies rely on. The gateway removes other fields that an upstream may confuse
+    /// with them.
+    pub(crate) trusted: Vec<String>,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
     pub(crate) response_xslt: Stylesheets,
@@ -48,12 +47,10 @@ pub(crate) struct Chain {
 /// One policy that may refuse a request or respond to it.
 #[derive(Debug)]
 enum Stage {
-    ApiKey {
-        header: String,
-    },
-    ApiKeyQuery {
-        name: String,
-    },
+    /// By the header that contains the key.
+    ApiKey(String),
+    /// By the parameter of the query that contains the key.
+    ApiKeyQuery(String),
     BasicAuth(Challenge),
     Jwt(jwt::Verifier),
     RateLimit(RateLimiter),
@@ -90,16 +87,16 @@ pub(crate) struct Notes {
 impl Chain {
     /// Continues the counts of the rate limits of the route's previous chain.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
-        let now = self.stages.iter_mut().filter_map(|stage| match stage {
+        let mut limiters = before.stages.iter().filter_map(|stage| match stage {
             Stage::RateLimit(limiter) => Some(limiter),
             _ => None,
         });
-        let then = before.stages.iter().filter_map(|stage| match stage {
-            Stage::RateLimit(limiter) => Some(limiter),
-            _ => None,
-        });
-        for (now, then) in now.zip(then) {
-            now.inherit(then, consumers, theirs);
+        for stage in &mut self.stages {
+            if let Stage::RateLimit(now) = stage
+                && let Some(then) = limiters.next()
+            {
+                now.inherit(then, consumers, theirs);
+            }
         }
     }
 
@@ -140,12 +137,6 @@ impl Chain {
         }
     }
 
-    /// Fields that policies rely on. The gateway removes other fields that an upstream may confuse
-    /// with them.
-    pub(crate) fn trusted(&self) -> &[String] {
-        &self.trusted
-    }
-
     /// Adds that field to the fields that policies rely on.
     fn trust(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
@@ -167,10 +158,22 @@ impl Chain {
         Some((name, consumers.name(notes.consumer?)?.as_bytes()))
     }
 
+    /// Returns the operation of a request in the OpenAPI document.
+    pub(crate) fn operation(&self, notes: &Notes) -> Option<(&Operation, Check)> {
+        let check = notes.operation?;
+        Some((self.openapi.as_ref()?.operation(check), check))
+    }
+
+    /// Reports whether responses are checked against the OpenAPI document.
+    pub(crate) fn checks_responses(&self) -> bool {
+        let contract = self.openapi.as_ref();
+        contract.is_some_and(|contract| contract.are_responses)
+    }
+
     /// Reports whether a request must be complete before it is passed on.
     pub(crate) fn collects(&self, head: &Head<'_>, notes: &Notes) -> bool {
-        let contract = self.openapi.as_ref().zip(notes.operation);
-        contract.is_some_and(|(contract, check)| contract.wants_body(check))
+        let operation = self.operation(notes);
+        operation.is_some_and(|(operation, check)| operation.reads_body(check))
             || self.soap.as_ref().is_some_and(Soap::has_request)
             || !self.request_json.is_empty() && !is_empty(head) && form_of(head) == Form::Json
     }
@@ -196,11 +199,7 @@ impl Chain {
 
     /// Reports whether some responses must be complete before they are forwarded.
     pub(crate) fn may_collect_responses(&self) -> bool {
-        self.replaces_responses()
-            || self
-                .openapi
-                .as_ref()
-                .is_some_and(|contract| contract.are_responses)
+        self.replaces_responses() || self.checks_responses()
     }
 
     fn edits_responses(&self) -> bool {
@@ -224,22 +223,22 @@ impl Stage {
     ) -> Option<Choice> {
         let Request { head, path, now_ns } = *request;
         match self {
-            Self::ApiKey { header } => {
+            Self::ApiKey(header) => {
                 let found = only(head, header).and_then(|key| consumers.keys.find(key));
                 admit(found, Challenge::ApiKey, notes)
             }
-            Self::ApiKeyQuery { name } => {
-                let found = query::consumer(head.target(), name, &consumers.keys);
+            Self::ApiKeyQuery(name) => {
+                let found = consumers.keys.of_parameter(head.target(), name);
                 admit(found, Challenge::ApiKey, notes)
             }
             Self::BasicAuth(challenge) => {
                 let value = only(head, "Authorization");
-                let found = value.and_then(|value| basic::consumer(value, &consumers.credentials));
+                let found = value.and_then(|value| consumers.credentials.of_basic_auth(value));
                 admit(found, *challenge, notes)
             }
             Self::Jwt(verifier) => {
                 let value = only(head, "Authorization");
-                let token = value.and_then(|value| basic::after_scheme(value, "bearer"));
+                let token = value.and_then(|value| after_scheme(value, "bearer"));
                 let Some(token) = token else {
                     return Some(Choice::Unauthorized(Challenge::Bearer));
                 };
@@ -283,12 +282,10 @@ impl Stage {
 /// Returns the value of a field that occurs once: of two credentials, the upstream could use the
 /// other one.
 fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
-    let mut fields = head.fields();
-    let mut values = fields
-        .by_ref()
-        .filter(|field| field.name.eq_ignore_ascii_case(name));
-    let first = values.next()?;
-    values.next().is_none().then_some(first.value)
+    let fields = head.fields();
+    let mut named = fields.filter(|field| field.name.eq_ignore_ascii_case(name));
+    let first = named.next()?;
+    named.next().is_none().then_some(first.value)
 }
 
 fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<Choice> {

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 
-use super::consumers::Consumers;
+use super::Consumers;
 use crate::message::Standing;
 
-/// Fractions of a nanosecond, so that the error is a few per cent at a thousand million requests in
-/// any window, and some millionths at a million. u64 then lasts for nine years of uptime.
+/// Fractions of a nanosecond, so that the error is a few per cent at a billion requests in any
+/// window, and a few millionths at a million. u64 then lasts for nine years of uptime.
 const FRACTIONS: u64 = 64;
 /// The number of parts over which the values of a header are distributed, each with its own lock.
 const SHARDS: usize = 16;
@@ -107,7 +107,7 @@ impl RateLimiter {
                 now.name.eq_ignore_ascii_case(&then.name)
             }
             (Buckets::PerConsumer(now), Buckets::PerConsumer(then)) => {
-                let is_same = consumers.names() == theirs.names();
+                let is_same = consumers.names == theirs.names;
                 if !is_same {
                     carry_over(now, consumers, then, theirs);
                 }
@@ -185,8 +185,8 @@ impl RateLimiter {
         Ok(after)
     }
 
-    /// Returns when a bucket is full again after a token is taken from it; if it has no token,
-    /// `Err` with the time at which it is full without that.
+    /// Returns the time at which a bucket is full again after a token is taken from it. If the
+    /// bucket has no token, the error is the time at which it is full again without that.
     fn after(&self, full_at: u64, now: u64) -> Result<u64, u64> {
         let after = full_at.max(now).saturating_add(self.cost);
         if after - now <= self.window.max(self.cost) {
@@ -212,8 +212,7 @@ impl RateLimiter {
 }
 
 impl Shard {
-    /// Reports whether another value may be kept, after buckets that are full again were dropped if
-    /// necessary.
+    /// Reports whether another value may be kept. If necessary, drops buckets that are full again.
     fn has_room(&mut self, now: u64) -> bool {
         if self.full_at.len() >= SHARD_KEYS_MAX && now >= self.swept_at.saturating_add(SWEEP_EACH) {
             self.swept_at = now;
@@ -223,15 +222,15 @@ impl Shard {
     }
 }
 
-/// Copies the buckets of consumers that still exist. Requests counted meanwhile, within at most 50
-/// ms, are lost.
+/// Copies the buckets of consumers that still exist. Requests that are counted during the change,
+/// which takes at most 50 ms, are lost.
 fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
     let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
         if let (Some(into), Some(from)) = (into, from) {
             into.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     };
-    for (bucket, name) in now.iter().zip(consumers.names()) {
+    for (bucket, name) in now.iter().zip(&consumers.names) {
         let before = theirs
             .named(name)
             .and_then(|number| then.get(number as usize));

@@ -36,8 +36,8 @@ pub(crate) struct Client {
     pub(crate) decoder: Decoder,
     /// Bytes received but not read yet.
     backlog: Vec<u8>,
-    /// Nothing has been received on the connection yet, so it may speak another protocol.
-    is_unheard: bool,
+    /// The protocol of the connection is still unknown.
+    pub(crate) is_unheard: bool,
     pub(crate) exchange: Exchange,
 }
 
@@ -135,11 +135,6 @@ impl Client {
         client
     }
 
-    /// Reports whether the protocol is still unknown.
-    pub(crate) fn is_unheard(&self) -> bool {
-        self.is_unheard
-    }
-
     /// Handles the first bytes of a connection; returns all of them once they identify the
     /// protocol.
     pub(crate) fn hear(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
@@ -163,8 +158,8 @@ impl Client {
         self.settle(core)
     }
 
-    /// Handles a head that is not read until it is known whether a body follows. The client has a
-    /// deadline for that.
+    /// Handles a head that is not read until it is known whether a body follows. The client must
+    /// show that before its deadline.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
@@ -174,11 +169,6 @@ impl Client {
     /// Reports whether bytes of the client are left unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
         self.exchange.is_paused || self.is_owed_reading()
-    }
-
-    /// Reports whether a response, or a part of it, waits to be sent.
-    pub(crate) fn has_response_queued(&mut self) -> bool {
-        !self.exchange.outbox.queued().is_empty()
     }
 
     /// Reports whether something can be read without another byte from the client.
@@ -391,8 +381,9 @@ impl Exchange {
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
             // A complete request may wait for Redis or a helper, and the next request for it.
-            Phase::Local(_) => has_room && !self.is_request_done && !self.is_crowded,
-            Phase::Collecting => has_room && !self.is_request_done && !self.is_crowded,
+            Phase::Local(_) | Phase::Collecting => {
+                has_room && !self.is_request_done && !self.is_crowded
+            }
             Phase::Relaying => {
                 let origin = self.origin.and_then(|id| core.origins.get(id));
                 !self.is_request_done
@@ -459,7 +450,7 @@ impl Exchange {
 
     /// The number of bytes of the bodies that are being collected.
     pub(crate) fn kept_bytes(&self) -> usize {
-        self.collected.body().len() + self.collected_response.body().len()
+        self.collected.body.len() + self.collected_response.body.len()
     }
 
     /// Resets the state, because no request is expected now.
@@ -515,8 +506,8 @@ impl Exchange {
         self.refuse_for(core, status, None);
     }
 
-    /// Does the same if the client broke the protocol or exceeded one of its limits; the response
-    /// says which.
+    /// Refuses a request that breaks the protocol or exceeds one of its limits; the response states
+    /// which.
     fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
         let status = error.response_status();
         let why = Refusal::new(status, format!("the request is refused: {error}"));
@@ -535,10 +526,10 @@ impl Exchange {
             self.crowded_ns = 0;
             self.notes = Notes::default();
             self.is_request_done = false;
-            // Nothing is known about the refused request, and what is known about the previous one
-            // does not apply.
+            // Nothing is known about the refused request, and the facts about the previous one do
+            // not apply.
             self.toward = Toward::default();
-            self.log.begin("-", "-", core.now_ns);
+            self.log.begin("-", "-");
         }
         self.toward.keep_alive = false;
         self.notes.refusal = why;
@@ -554,10 +545,10 @@ impl Exchange {
             metrics.count(core.worker, self.route, self.status, duration_ns);
         }
         if core.log.is_on() {
-            let route = self.route.map_or("-", |route| {
-                self.active.compiled.routes[route].name.as_str()
-            });
-            core.log.line(&self.log, route, self.status, core.now_ns);
+            let routes = &self.active.compiled.routes;
+            let route = self.route.map_or("-", |route| &routes[route].name);
+            core.log
+                .line(&self.log, route, self.status, self.begun_ns, core.now_ns);
         }
         self.origin = None;
         self.asking = None;

@@ -1,9 +1,9 @@
 //! A worker that stops without losing a request.
 //!
-//! It accepts no more connections. Pending requests are finished, and responses whose heads are not
-//! sent yet announce the end of the connection. An idle connection is kept for a moment, because
-//! its next request may be in transit; that request is served too. HTTP/2 announces both with
-//! GOAWAY (RFC 9113 6.8): first that the end is near, and, once no request is pending, which
+//! The worker accepts no more connections. Pending requests are finished, and responses whose heads
+//! are not sent yet announce the end of the connection. An idle connection is kept for a moment,
+//! because its next request may be in transit; that request is served too. HTTP/2 announces both
+//! with GOAWAY (RFC 9113 6.8): first that the end is near, and, once no request is pending, which
 //! requests were accepted.
 
 use std::io;
@@ -11,11 +11,10 @@ use std::io;
 use gatebench_net::{ConnId, Event, Io, ListenerId};
 
 use super::client::Fate;
-use super::clients::ClientConnection;
 use super::exchange::Core;
-use super::worker::Worker;
+use super::worker::{ClientConnection, Worker};
 
-/// The time that a request may take to arrive if the client sent it before it knew of the stop.
+/// The time that a request may take to arrive if the client sent it before it noticed the stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {

@@ -12,26 +12,9 @@ use crate::soap::{Fault, NotTransformed};
 
 /// The reason why a collected message is refused.
 pub(crate) enum Refused {
-    /// It is not JSON although its head says so.
-    NotJson,
-    /// A stylesheet could not transform it.
-    NotTransformed,
-    /// It violates its OpenAPI document.
-    Contract(Box<Refusal>),
+    Refusal(Box<Refusal>),
     /// A chain reported the fault.
     Fault(Fault),
-}
-
-impl From<NotJson> for Refused {
-    fn from(_: NotJson) -> Self {
-        Self::NotJson
-    }
-}
-
-impl From<NotTransformed> for Refused {
-    fn from(_: NotTransformed) -> Self {
-        Self::NotTransformed
-    }
 }
 
 impl From<Fault> for Refused {
@@ -42,7 +25,7 @@ impl From<Fault> for Refused {
 
 impl From<Box<Refusal>> for Refused {
     fn from(refusal: Box<Refusal>) -> Self {
-        Self::Contract(refusal)
+        Self::Refusal(refusal)
     }
 }
 
@@ -63,10 +46,14 @@ impl Exchange {
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
             return Ok(Edited::Done);
         };
-        if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation) {
-            contract.judge_body(check, self.collected.body())?;
+        if let Some((operation, check)) = route.chain.operation(&self.notes) {
+            operation.judge_body(check, &self.collected.body)?;
         }
-        self.collected.edit(&route.chain.request_json)?;
+        let edited = self.collected.edit(&route.chain.request_json);
+        edited.map_err(|NotJson| {
+            let words = "the body is not valid JSON, or repeats a member; correct the request";
+            Refusal::new(400, words)
+        })?;
         Ok(self.process_request(None, core)?)
     }
 
@@ -76,17 +63,23 @@ impl Exchange {
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
             return Ok(Edited::Done);
         };
-        if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation)
+        let chain = &route.chain;
+        if let Some((operation, _)) = chain.operation(&self.notes)
             && let Some(response) = self.response_check
         {
-            contract.judge_response_body(check, response, self.collected_response.body())?;
+            operation.judge_response_body(response, &self.collected_response.body)?;
         }
+        let response = &mut self.collected_response;
         match self.response_form {
-            Form::Json => self.collected_response.edit(&route.chain.response_json)?,
-            Form::Xml => route
-                .chain
-                .response_xslt
-                .transform(&mut self.collected_response)?,
+            Form::Json => response.edit(&chain.response_json).map_err(|NotJson| {
+                Refusal::new(502, "the upstream's response claims to be JSON, but is not")
+            })?,
+            Form::Xml => {
+                let transformed = chain.response_xslt.transform(response);
+                transformed.map_err(|NotTransformed| {
+                    Refusal::new(500, "a stylesheet fails on the upstream's response")
+                })?;
+            }
             Form::Other => {}
         }
         Ok(self.process_response(None, core)?)
@@ -94,12 +87,17 @@ impl Exchange {
 
     /// Queues the fault of a chain.
     pub(crate) fn write_fault(&mut self, fault: &Fault) {
-        let local = Local::error(fault.status).with_standing(self.notes.standing);
+        let mut local = Local::error(fault.status);
+        local.standing = self.notes.standing;
         self.write_response(in_words_of(local, fault));
     }
 }
 
 /// Returns the response with the text of a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
-    local.with_body(fault.content_type, &fault.body)
+    Local {
+        content_type: fault.content_type,
+        body: &fault.body,
+        ..local
+    }
 }

@@ -19,7 +19,7 @@ use crate::faults::Injector;
 use crate::message::{
     CONTINUE, Choice, Destination, Local, Refusal, Relay, Toward, relay, write_local, write_request,
 };
-use crate::path::{Target, Way, strip};
+use crate::path::{Target, strip};
 use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
@@ -73,7 +73,7 @@ impl<I: Io> Core<I> {
         self.now_ns = self.io.now_ns();
     }
 
-    /// Stops reading from a connection until [`Self::resume`]. A stream is read only when it asks.
+    /// Stops reading from a connection until [`Self::resume`]. A stream is read only on demand.
     pub(crate) fn pause(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.pause(client_ref.conn);
@@ -96,7 +96,7 @@ impl<I: Io> Core<I> {
 
     /// Returns a connection to a target: an idle one if possible, otherwise a new one.
     pub(crate) fn origin_for(&mut self, target: usize, waits: Waits) -> io::Result<ConnId> {
-        if let Some(id) = self.current.pools.take(target)
+        if let Some(id) = self.current.take_idle(target)
             && let Some(origin) = self.origins.get_mut(id)
         {
             origin.is_reused = true;
@@ -125,9 +125,8 @@ impl<I: Io> Core<I> {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
         };
-        let (id, target) = (origin.id, origin.target);
-        let keepalive = self.current.targets[target].keepalive;
-        if origin.is_connected && self.current.pools.put(target, id, keepalive) {
+        let id = origin.id;
+        if origin.is_connected && self.current.put_idle(origin.target, id) {
             origin.outbox.queue().clear();
             origin.client = None;
             origin.deadline.clear();
@@ -165,7 +164,7 @@ impl Exchange {
         self.begun_ns = core.now_ns;
         self.crowded_ns = 0;
         if core.log.is_on() {
-            self.log.begin(head.method(), head.target(), core.now_ns);
+            self.log.begin(head.method(), head.target());
         }
         if !Rc::ptr_eq(&self.active, &core.current.active) {
             self.active = Rc::clone(&core.current.active);
@@ -191,20 +190,14 @@ impl Exchange {
         let mut memory = std::mem::take(&mut core.path);
         self.route = None;
         let choice = match active.compiled.router.find(head.target(), &mut memory) {
-            Err(words) => {
-                self.notes.refusal = Some(Refusal::new(400, words));
-                Some(Choice::Refused)
-            }
-            Ok(Way { target, .. }) if active.compiled.responses_metrics(target.path) => {
-                Some(Choice::Metrics)
-            }
-            Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
-            Ok(Way {
-                route: Some(route),
-                target,
-            }) => {
-                self.route = Some(route);
-                self.pass_on(route, head, target, core)
+            Err(words) => Some(self.refused(Refusal::new(400, words))),
+            Ok(target) if active.compiled.is_metrics_path(target.path) => Some(Choice::Metrics),
+            Ok(target) => {
+                self.route = target.route;
+                match target.route {
+                    Some(route) => self.pass_on(route, head, target, core),
+                    None => Some(Choice::Error(404)),
+                }
             }
         };
         core.path = memory;
@@ -290,18 +283,15 @@ impl Exchange {
         self.target = core.current.next_target(&active, upstream, core.now_ns);
         self.delays = core.current.delays[route].next();
         let collects = route_of.chain.collects(head, &self.notes);
-        let origin = if collects {
-            None
-        } else {
-            Some(self.take_origin(core)?)
+        let origin = match collects {
+            true => None,
+            false => Some(self.take_origin(core)?),
         };
-        let prefix = &route_of.prefix;
         let settings = &core.current.targets[self.target];
         let to = Destination {
-            rest: if route_of.strip_path {
-                strip(target.rest, prefix)
-            } else {
-                target.rest
+            rest: match route_of.strip_path {
+                true => strip(target.rest, &route_of.prefix),
+                false => target.rest,
             },
             authority: target.authority,
             fallback_authority: &settings.authority,
@@ -310,7 +300,7 @@ impl Exchange {
             consumer: route_of
                 .chain
                 .consumer_field(&self.notes, &active.compiled.consumers),
-            trusted: route_of.chain.trusted(),
+            trusted: &route_of.chain.trusted,
             is_collected: collects,
             is_gzip_alone: route_of.chain.processes_responses(),
         };
@@ -326,7 +316,6 @@ impl Exchange {
             return Err(io::ErrorKind::NotFound.into());
         };
         self.request_relay = write_request(origin.outbox.queue(), head, &to);
-        origin.replay.clear();
         if origin.is_reused && may_repeat(head) {
             origin.replay.extend_from_slice(origin.outbox.queue());
         }
@@ -340,20 +329,35 @@ impl Exchange {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
         let id = core.origin_for(self.target, waits)?;
-        if let Some(origin) = core.origins.get_mut(id) {
-            origin.client = Some(self.id);
-            origin.decoder.expect(self.toward.is_head);
-            origin.replay.clear();
-            origin.is_gated = self.asking.is_some();
-        }
-        self.origin = Some(id);
+        self.attach(id, core);
         Ok(id)
+    }
+
+    /// Assigns this connection to this client.
+    pub(crate) fn attach<'c, I>(
+        &mut self,
+        id: ConnId,
+        core: &'c mut Core<I>,
+    ) -> Option<&'c mut Origin> {
+        self.origin = Some(id);
+        let origin = core.origins.get_mut(id)?;
+        origin.client = Some(self.id);
+        origin.decoder.expect(self.toward.is_head);
+        origin.replay.clear();
+        origin.is_gated = self.asking.is_some();
+        Some(origin)
     }
 
     fn hold(&self, origin: &mut Origin, now_ns: u64, faults: &mut Injector) {
         let delay_ns = self.delays.request_ns;
         let id = origin.id.into();
         origin.hold.begin(delay_ns, now_ns, id, faults);
+    }
+
+    /// Notes the text of a refusal.
+    pub(crate) fn refused(&mut self, refusal: Box<Refusal>) -> Choice {
+        self.notes.refusal = Some(refusal);
+        Choice::Refused
     }
 
     /// Queues one of the gateway's own responses.
@@ -471,10 +475,9 @@ impl Exchange {
     fn refuse_collected<I: Io>(&mut self, why: Refused, core: &mut Core<I>) {
         self.collected.clear();
         match why {
-            Refused::NotJson | Refused::NotTransformed => self.response(core, Choice::Error(400)),
-            Refused::Contract(refusal) => {
-                self.notes.refusal = Some(refusal);
-                self.response(core, Choice::Refused);
+            Refused::Refusal(refusal) => {
+                let choice = self.refused(refusal);
+                self.response(core, choice);
             }
             Refused::Fault(fault) => {
                 self.write_fault(&fault);

@@ -6,38 +6,32 @@ use std::io::Write;
 const BUFFER_BYTES: usize = 64 * 1024;
 const FLUSH_NS: u64 = 500_000_000;
 
-/// The log of one worker; it has no buffer if logging is off.
+/// The log of one worker.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
+    /// None if logging is off.
     buffer: Option<Vec<u8>>,
     flushed_ns: u64,
 }
 
 /// The part of a request that is kept until its line is written.
 #[derive(Debug, Default)]
-pub(crate) struct LogEntry {
-    request_line: Vec<u8>,
-    begun_ns: u64,
-}
+pub(crate) struct LogEntry(Vec<u8>);
 
 impl LogEntry {
-    pub(crate) fn begin(&mut self, method: &str, target: &str, now_ns: u64) {
-        self.request_line.clear();
-        self.request_line.extend_from_slice(method.as_bytes());
-        self.request_line.push(b' ');
-        for &byte in target.as_bytes() {
-            self.note(byte);
-        }
-        self.begun_ns = now_ns;
-    }
-
-    /// Adds a byte. A byte that would end the quotes or control a terminal is written as `\xHH`.
-    fn note(&mut self, byte: u8) {
-        if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\') {
-            self.request_line.push(byte);
-        } else {
-            // Writing to a vector cannot fail.
-            let _ = write!(self.request_line, "\\x{byte:02X}");
+    /// Notes the request line. Bytes that would end the quotes or control a terminal are written as
+    /// `\xHH`.
+    pub(crate) fn begin(&mut self, method: &str, target: &str) {
+        self.0.clear();
+        self.0.extend_from_slice(method.as_bytes());
+        self.0.push(b' ');
+        for byte in target.bytes() {
+            if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\') {
+                self.0.push(byte);
+            } else {
+                // Writing to a vector cannot fail.
+                let _ = write!(self.0, "\\x{byte:02X}");
+            }
         }
     }
 }
@@ -56,14 +50,21 @@ impl AccessLog {
     }
 
     /// Writes `route status duration_us "request line"`.
-    pub(crate) fn line(&mut self, entry: &LogEntry, route: &str, status: u16, now_ns: u64) {
+    pub(crate) fn line(
+        &mut self,
+        entry: &LogEntry,
+        route: &str,
+        status: u16,
+        begun_ns: u64,
+        now_ns: u64,
+    ) {
         let Some(buffer) = &mut self.buffer else {
             return;
         };
-        let duration_us = now_ns.saturating_sub(entry.begun_ns) / 1000;
+        let duration_us = now_ns.saturating_sub(begun_ns) / 1000;
         // Writing to a vector cannot fail.
         let _ = write!(buffer, "{route} {status} {duration_us} \"");
-        buffer.extend_from_slice(&entry.request_line);
+        buffer.extend_from_slice(&entry.0);
         buffer.extend_from_slice(b"\"\n");
         if buffer.len() > BUFFER_BYTES / 2 {
             self.flush(now_ns);
@@ -97,23 +98,15 @@ mod tests {
     fn a_request_is_one_line() {
         let mut log = AccessLog::new(true);
         let mut entry = LogEntry::default();
-        entry.begin("GET", "/a?b", 1_000_000);
-        log.line(&entry, "json", 200, 3_500_000);
-        assert_eq!(
-            log.buffer.as_deref(),
-            Some(&b"json 200 2500 \"GET /a?b\"\n"[..])
-        );
-        entry.begin("GET", "/\"\\\u{9b}", 3_500_000);
-        log.line(&entry, "json", 200, 3_500_000);
-        let escaped = br#"json 200 0 "GET /\x22\x5C\xC2\x9B""#;
-        assert!(
-            log.buffer
-                .as_ref()
-                .unwrap()
-                .ends_with(&[&escaped[..], b"\n"].concat())
-        );
+        entry.begin("GET", "/a?b");
+        log.line(&entry, "json", 200, 1_000_000, 3_500_000);
+        entry.begin("GET", "/\"\\\u{9b}");
+        log.line(&entry, "json", 200, 3_500_000, 3_500_000);
+        let written = String::from_utf8(log.buffer.unwrap()).unwrap();
+        let expected = "json 200 2500 \"GET /a?b\"\njson 200 0 \"GET /\\x22\\x5C\\xC2\\x9B\"\n";
+        assert_eq!(written, expected);
         let mut off = AccessLog::new(false);
-        off.line(&entry, "json", 200, 3_500_000);
+        off.line(&entry, "json", 200, 3_500_000, 3_500_000);
         assert!(off.buffer.is_none() && !off.is_on());
     }
 }

@@ -8,7 +8,6 @@
 //! decides when they proceed.
 
 mod client;
-mod clients;
 mod drain;
 mod edit;
 mod exchange;
@@ -16,7 +15,6 @@ mod http2;
 mod log;
 mod origin;
 mod redis;
-mod retry;
 #[cfg(feature = "soap")]
 mod saxon;
 #[cfg(feature = "soap")]

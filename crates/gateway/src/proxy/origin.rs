@@ -5,7 +5,7 @@ use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
 use gatebench_net::{ConnId, Io, Outbox};
 
-use super::clients::{Clients, exchange_mut};
+use super::worker::{Clients, exchange_mut};
 use crate::client_ref::ClientRef;
 use crate::compiled::Waits;
 use crate::faults::Hold;
@@ -24,9 +24,9 @@ pub(crate) struct Origin {
     pub(crate) client: Option<ClientRef>,
     /// The time limits of the target for the current request.
     pub(crate) waits: Waits,
-    /// It can carry a request: it is connected and the handshake is complete.
+    /// The connection can carry a request: it is established and the handshake is complete.
     pub(crate) is_connected: bool,
-    /// It served a request before this one, so the target may have closed it meanwhile.
+    /// The connection served an earlier request, so the target may have closed it since.
     pub(crate) is_reused: bool,
     /// Bytes of the response to the current request have arrived.
     pub(crate) has_responded: bool,
@@ -139,8 +139,8 @@ impl Origin {
         }
     }
 
-    /// Reports whether the target itself ended the connection: over TLS, anyone on the path could
-    /// cut it off.
+    /// Reports whether the target itself ended the connection. Over TLS, anyone on the path could
+    /// cut the connection off.
     pub(crate) fn may_end(&self) -> bool {
         let tls = self.tls.as_ref();
         tls.is_none_or(|tls| tls.session.end_of_stream().is_ok())
@@ -156,7 +156,7 @@ impl Origin {
         };
         let plain = self.outbox.queue();
         if !plain.is_empty() {
-            // If the keys are used up, the target receives an alert and closes: then the request
+            // If the keys are used up, the target receives an alert and closes, and the request
             // fails.
             let _ = tls.session.send(plain, tls.wire.queue());
             plain.clear();
@@ -188,7 +188,7 @@ impl Origin {
         self.deadline.set(due_ns, self.id.into(), timers);
     }
 
-    /// Reports whether it has sent everything that it got of a request that is still arriving: then
+    /// Reports whether all received bytes of a request that is still arriving have been sent. Then
     /// the client's deadline applies, not the target's.
     pub(crate) fn owes_nothing(&self, clients: &mut Clients) -> bool {
         let exchange = self.client.and_then(|id| exchange_mut(clients, id));

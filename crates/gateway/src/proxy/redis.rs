@@ -5,6 +5,8 @@
 //! 7), and Redis ends it. While a request waits, its upstream connection is already chosen, and its
 //! bytes are queued there.
 
+use std::rc::Rc;
+
 use gatebench_model::policy::{RedisCounting, WithoutRedis};
 use gatebench_net::http1::Head;
 use gatebench_net::{ConnId, Event, Io};
@@ -15,17 +17,12 @@ use super::worker::Worker;
 use crate::message::{Choice, Standing};
 use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 
-/// The verdict of a limit on a request.
-#[derive(Clone, Copy, Debug)]
-enum Verdict {
-    Known(Standing),
-    /// Redis is unavailable.
-    Unknown(WithoutRedis),
-}
+/// The verdict of a limit on a request, or the setting that decides while Redis is unavailable.
+type Verdict = Result<Standing, WithoutRedis>;
 
 impl Exchange {
-    /// Counts a request. Returns a response if the limit refuses the request; it may also be
-    /// refused later.
+    /// Counts a request. Returns a response if the limit refuses the request now; a synchronous
+    /// limit may also refuse it later.
     pub(crate) fn count<I: Io>(
         &mut self,
         limit: &RedisLimit,
@@ -36,7 +33,7 @@ impl Exchange {
         let consumers = &self.active.compiled.consumers;
         let consumer = self.notes.consumer.and_then(|one| consumers.name(one));
         limit.write_key(&mut key, head, consumer);
-        let verdict = match limit.counting {
+        let verdict = match limit.policy.counting {
             RedisCounting::Synchronous => self.ask(limit, &key, core),
             RedisCounting::Asynchronous => Some(core.count_alone(limit, &key)),
         };
@@ -56,7 +53,7 @@ impl Exchange {
         let at = core.link(limit);
         let (links, mut base) = links_of(core);
         if !links[at].ask(&mut base, limit, key, 1, Asker::Request(self.id, serial)) {
-            return Some(Verdict::Unknown(limit.without));
+            return Some(Err(limit.policy.without_redis));
         }
         self.asking = Some(serial);
         None
@@ -65,12 +62,12 @@ impl Exchange {
     /// Notes a verdict. Returns a response if it refuses the request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
-            Verdict::Known(standing) => {
+            Ok(standing) => {
                 self.notes.standing = Some(standing);
                 (!standing.is_allowed).then_some(Choice::Error(429))
             }
-            Verdict::Unknown(WithoutRedis::Allow) => None,
-            Verdict::Unknown(WithoutRedis::Refuse) => Some(Choice::Error(503)),
+            Err(WithoutRedis::Allow) => None,
+            Err(WithoutRedis::Refuse) => Some(Choice::Error(503)),
         }
     }
 
@@ -108,10 +105,8 @@ impl Exchange {
 impl<I: Io> Core<I> {
     /// Returns the number of the link to a limit's Redis.
     fn link(&mut self, limit: &RedisLimit) -> usize {
-        let known = self
-            .links
-            .iter()
-            .position(|link| link.server == limit.server);
+        let mut links = self.links.iter();
+        let known = links.position(|link| link.server == limit.server);
         known.unwrap_or_else(|| {
             self.links.push(Link::new(limit.server.clone()));
             self.links.len() - 1
@@ -122,15 +117,14 @@ impl<I: Io> Core<I> {
     fn count_alone(&mut self, limit: &RedisLimit, key: &[u8]) -> Verdict {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
-        if self.links[at].is_gone() {
-            // The next counts that are sent show whether Redis is available again; others may have
-            // found it unavailable.
+        if self.links[at].is_gone {
+            // The next counts that are sent show whether Redis is available again.
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
-            return Verdict::Unknown(limit.without);
+            return Err(limit.policy.without_redis);
         }
-        Verdict::Known(counts.count(limit, key, self.now_ns))
+        Ok(counts.count(limit, key, self.now_ns))
     }
 
     /// Called once per round: sends Redis the counts of requests that did not wait.
@@ -138,14 +132,13 @@ impl<I: Io> Core<I> {
         if self.current.active.compiled.tellers.is_empty() {
             return;
         }
-        let active = std::rc::Rc::clone(&self.current.active);
+        let active = Rc::clone(&self.current.active);
+        let routes = &active.compiled.routes;
         let tellers = active.compiled.tellers.iter();
-        let limits =
-            tellers.filter_map(|&route| active.compiled.routes[route].chain.redis.as_ref());
-        for limit in limits {
+        for limit in tellers.filter_map(|&route| routes[route].chain.redis.as_ref()) {
             let now_ns = self.now_ns;
             let counts = &self.current.counts[limit.number];
-            if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.interval_ns {
+            if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.policy.interval.as_nanos() {
                 continue;
             }
             let at = self.link(limit);
@@ -217,7 +210,7 @@ impl<I: Io> Worker<I> {
 
     /// Handles the loss of a link: its questions get no replies.
     fn link_broke(&mut self, at: usize) {
-        if let Some(words) = self.core.links[at].take_trouble() {
+        if let Some(words) = self.core.links[at].trouble.take() {
             (self.core.notices)(&words);
         }
         let (links, mut base) = links_of(&mut self.core);
@@ -264,12 +257,12 @@ fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
 impl Client {
     fn redis_said<I: Io>(&mut self, serial: u64, said: Said, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
-        let active = std::rc::Rc::clone(&exchange.active);
+        let active = Rc::clone(&exchange.active);
         let route = exchange.route.map(|route| &active.compiled.routes[route]);
         if let Some(limit) = route.and_then(|route| route.chain.redis.as_ref()) {
             let verdict = match said {
-                Said::Count { count, left_ms } => Verdict::Known(limit.standing(count, left_ms)),
-                Said::Nothing => Verdict::Unknown(limit.without),
+                Said::Count { count, left_ms } => Ok(limit.standing(count, left_ms)),
+                Said::Nothing => Err(limit.policy.without_redis),
             };
             exchange.counted(serial, verdict, core);
         }

@@ -2,7 +2,7 @@
 //!
 //! A message waits in its exchange while the worker serves others. The orders of one round are sent
 //! together, and so are the responses that a helper finishes within four milliseconds. A worker
-//! with helpers does not preempt them, because they may use its core. Each of them thus processes
+//! with helpers does not preempt them, because they may use its core. Each helper thus processes
 //! many messages in a row without losing the contents of the core's caches.
 //!
 //! If a helper ends, the message that it was processing fails. Its other orders are given to
@@ -31,7 +31,7 @@ impl Exchange {
         order: Order,
         core: &mut Core<I>,
     ) -> Option<(Paused, Made)> {
-        let number = order.number();
+        let number = order.number;
         let asked = Asked {
             client_ref: self.id,
             order,
@@ -66,22 +66,20 @@ impl Exchange {
 impl<I: Io> Core<I> {
     /// Passes an order to a helper; returns it if there is no helper.
     fn order(&mut self, asked: Asked) -> Result<(), Asked> {
-        let saxon = Arc::clone(asked.order.saxon());
+        let saxon = Arc::clone(&asked.order.saxon);
         let Some(engine) = saxon.engine(self.worker) else {
             return Err(asked);
         };
         let mut lines = self.lines.iter();
-        let at = match lines.position(|line| Arc::ptr_eq(&line.engine, &engine)) {
-            Some(at) => at,
-            None => match Line::open(&mut self.io, engine, &saxon) {
-                Ok(line) => {
-                    self.lines.push(line);
-                    self.mind_helpers();
-                    self.lines.len() - 1
-                }
-                Err(_) => return Err(asked),
-            },
-        };
+        let known = lines.position(|line| Arc::ptr_eq(&line.engine, &engine));
+        if known.is_none() {
+            let Ok(line) = Line::open(&mut self.io, engine, &saxon) else {
+                return Err(asked);
+            };
+            self.lines.push(line);
+            self.mind_helpers();
+        }
+        let at = known.unwrap_or(self.lines.len() - 1);
         self.lines[at].ask(asked, self.now_ns, &mut self.timers);
         Ok(())
     }
@@ -150,7 +148,7 @@ impl<I: Io> Worker<I> {
     }
 
     /// Handles a helper that has ended or no longer responds: the message that it was processing
-    /// gets an error, and the others are ordered again.
+    /// fails, and the others are ordered again.
     fn line_broke(&mut self, at: usize) {
         let line = self.core.lines.swap_remove(at);
         self.core.mind_helpers();
@@ -159,10 +157,10 @@ impl<I: Io> Worker<I> {
         if let Some(saxon) = line.saxon.upgrade() {
             saxon.lost(&line.engine);
         }
-        for mut asked in line.into_asked() {
+        for mut asked in line.asked {
             asked.losses += 1;
-            if at_hand == Some(asked.order.number()) || asked.losses > LOSSES_MAX {
-                let why = asked.order.saxon().ended();
+            if at_hand == Some(asked.order.number) || asked.losses > LOSSES_MAX {
+                let why = asked.order.saxon.ended();
                 self.made(&asked, Err(why));
             } else if let Err(asked) = self.core.order(asked) {
                 self.made(&asked, Err(Saxon::none_ready()));
@@ -172,7 +170,7 @@ impl<I: Io> Worker<I> {
 
     fn made(&mut self, asked: &Asked, made: Made) {
         self.with_client(asked.client_ref, |client, core| {
-            let number = asked.order.number();
+            let number = asked.order.number;
             client.exchange.transformed(number, made, core);
             client.advance(core)
         });

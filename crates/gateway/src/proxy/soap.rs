@@ -23,27 +23,24 @@ impl Exchange {
         let Some(soap) = self.soap(&active) else {
             return Ok(Edited::Done);
         };
-        let (edited, passed) = self.walk(waited, core, |it, waited| {
+        let passed = self.walk(waited, core, |it, waited| {
             soap.process_request(&it.collected, &it.passage, waited)
         })?;
-        if let Some(passed) = passed {
-            self.pass_request(soap, passed, core);
+        let Some(passed) = passed else {
+            return Ok(Edited::Parked);
+        };
+        let target = soap.pass_request(&mut self.collected, &mut self.passage, passed);
+        if let Some(redirect) = target {
+            self.collected.redirect(&redirect.path);
+            if let Some(upstream) = redirect.upstream {
+                self.upstream = upstream;
+                self.target = core.current.next_target(&active, upstream, core.now_ns);
+            }
         }
-        Ok(edited)
+        Ok(Edited::Done)
     }
 
-    fn pass_request<I>(&mut self, soap: &Soap, passed: Passed, core: &mut Core<I>) {
-        let passed = soap.pass_request(&mut self.collected, &mut self.passage, passed);
-        let Some(redirect) = passed else { return };
-        self.collected.redirect(&redirect.path);
-        if let Some(upstream) = redirect.upstream {
-            let active = Rc::clone(&self.active);
-            self.upstream = upstream;
-            self.target = core.current.next_target(&active, upstream, core.now_ns);
-        }
-    }
-
-    /// Does the same with a response.
+    /// Processes a response, as [`Self::process_request`] does for requests.
     pub(super) fn process_response<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,
@@ -53,31 +50,31 @@ impl Exchange {
         let Some(soap) = self.soap(&active) else {
             return Ok(Edited::Done);
         };
-        let (edited, passed) = self.walk(waited, core, |it, waited| {
+        let passed = self.walk(waited, core, |it, waited| {
             soap.process_response(&it.collected_response, it.status, &it.passage, waited)
         })?;
-        if let Some(passed) = passed {
-            take_over(&mut self.collected_response, passed);
-        }
-        Ok(edited)
+        let Some(passed) = passed else {
+            return Ok(Edited::Parked);
+        };
+        take_over(&mut self.collected_response, passed);
+        Ok(Edited::Done)
     }
 
-    /// Processes a chain until it ends or waits. If there is no helper, it continues with that
-    /// error instead of waiting.
+    /// Processes a chain until it ends; returns none if it waits. If there is no helper, the chain
+    /// continues with that error instead of waiting.
     fn walk<I: Io>(
         &mut self,
         mut waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
-        on: impl Fn(&Self, Option<(Paused, Made)>) -> Result<Option<Progress>, Fault>,
-    ) -> Result<(Edited, Option<Passed>), Fault> {
+        on: impl Fn(&Self, Option<(Paused, Made)>) -> Result<Progress, Fault>,
+    ) -> Result<Option<Passed>, Fault> {
         loop {
             match on(self, waited.take())? {
-                None => return Ok((Edited::Done, None)),
-                Some(Progress::Done(passed)) => return Ok((Edited::Done, Some(passed))),
-                Some(Progress::Waits(paused, order)) => waited = self.park(paused, order, core),
+                Progress::Done(passed) => return Ok(Some(passed)),
+                Progress::Waits(paused, order) => waited = self.park(paused, order, core),
             }
             if waited.is_none() {
-                return Ok((Edited::Parked, None));
+                return Ok(None);
             }
         }
     }

@@ -6,11 +6,10 @@ use gatebench_net::http1::{Decoder, Event as Part, Head, write_last_chunk};
 use gatebench_net::{ConnId, Io};
 
 use super::client::{Client, Exchange, Fate};
-use super::clients::{client_mut, exchange_mut};
 use super::edit::{Edited, Refused};
 use super::exchange::Core;
 use super::origin::Origin;
-use super::worker::Worker;
+use super::worker::{Worker, client_mut, exchange_mut};
 use crate::faults::Injector;
 use crate::message::{
     CONTINUE, Choice, RateFields, Refusal, Relay, ResponseEdits, form_of, relay, write_response,
@@ -97,7 +96,8 @@ impl<I: Io> Worker<I> {
         let Some(exchange) = client_id.and_then(|client| exchange_mut(&mut self.clients, client))
         else {
             // A response without a request (RFC 9112 9.2): the connection cannot be used any more.
-            return self.discard(id);
+            self.discard(id);
+            return;
         };
         origin.has_responded = true;
         let mut input = bytes;
@@ -131,7 +131,8 @@ impl<I: Io> Worker<I> {
             return;
         };
         let Some(exchange) = exchange_mut(&mut self.clients, client_id) else {
-            return self.discard(id);
+            self.discard(id);
+            return;
         };
         let is_fit = nothing_follows
             && exchange.is_request_done
@@ -148,8 +149,7 @@ impl<I: Io> Worker<I> {
                 return self.origin_broke(id, why);
             }
         };
-        let keepalive = self.core.current.targets[origin.target].keepalive;
-        let is_kept = is_fit && self.core.current.pools.put(origin.target, id, keepalive);
+        let is_kept = is_fit && self.core.current.put_idle(origin.target, id);
         if is_kept {
             origin.deadline.clear();
             origin.resume(&mut self.core.io);
@@ -180,7 +180,7 @@ impl<I: Io> Worker<I> {
     /// Handles a connection to a target that is lost or took too long: tries again if that is
     /// harmless, otherwise sends an error to the client.
     pub(crate) fn origin_broke(&mut self, id: ConnId, why: Choice) {
-        let Some(origin) = self.discard_with(id) else {
+        let Some(origin) = self.discard(id) else {
             return;
         };
         let now_ns = self.core.now_ns;
@@ -207,16 +207,12 @@ impl<I: Io> Worker<I> {
         self.with_client(client_id, Client::advance);
     }
 
-    fn discard(&mut self, id: ConnId) {
-        self.discard_with(id);
-    }
-
     /// Closes a connection to a target and removes all references to it.
-    fn discard_with(&mut self, id: ConnId) -> Option<Origin> {
+    fn discard(&mut self, id: ConnId) -> Option<Origin> {
         let origin = self.core.origins.remove(id)?;
         self.core.io.close(id);
         if origin.client.is_none() {
-            self.core.current.pools.forget(origin.target, id);
+            self.core.current.forget_idle(origin.target, id);
         }
         Some(origin)
     }
@@ -233,7 +229,7 @@ impl Exchange {
         self.response_check = self.judge_response(chain, head)?;
         if let Some(why) = chain.unreadable_response(head) {
             let words = format!("the upstream's response cannot be edited: {why}");
-            return Err(self.refuse_response(502, &words));
+            return Err(self.refused(Refusal::new(502, words)));
         }
         let is_collected = self.response_check.is_some_and(ResponseCheck::wants_body)
             || chain.collects_response(head);
@@ -269,22 +265,15 @@ impl Exchange {
         chain: &Chain,
         head: &Head<'_>,
     ) -> Result<Option<ResponseCheck>, Choice> {
-        let contract = chain.openapi.as_ref().zip(self.notes.operation);
-        let Some((contract, check)) = contract.filter(|(contract, _)| contract.are_responses)
-        else {
+        let checked = chain.operation(&self.notes);
+        let Some((operation, _)) = checked.filter(|_| chain.checks_responses()) else {
             return Ok(None);
         };
-        match contract.judge_response(check, head) {
-            Ok(response) => Ok(Some(response)),
-            Err(refusal) => {
-                self.notes.refusal = Some(refusal);
-                Err(Choice::Refused)
-            }
-        }
+        let judged = operation.judge_response(head);
+        judged.map(Some).map_err(|refusal| self.refused(refusal))
     }
 
-    /// Ends a response after its last byte. Fails if the body is not the JSON that the head
-    /// announces, or violates the OpenAPI document.
+    /// Ends a response after its last byte. Fails if a policy refuses the body.
     fn end_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Choice> {
         if !self.collected_response.is_begun() {
             if self.response_relay == Relay::Chunked {
@@ -296,26 +285,9 @@ impl Exchange {
         core.note_time();
         match edited {
             Ok(edited) => Ok(self.write_edited(Ok(edited))),
-            Err(Refused::NotJson) => {
-                let words = "the upstream's response claims to be JSON, but is not";
-                Err(self.refuse_response(502, words))
-            }
-            Err(Refused::NotTransformed) => {
-                let words = "a stylesheet fails on the upstream's response";
-                Err(self.refuse_response(500, words))
-            }
-            Err(Refused::Contract(refusal)) => {
-                self.notes.refusal = Some(refusal);
-                Err(Choice::Refused)
-            }
+            Err(Refused::Refusal(refusal)) => Err(self.refused(refusal)),
             Err(Refused::Fault(fault)) => Ok(self.write_edited(Err(fault))),
         }
-    }
-
-    /// Notes the reason for a refused response.
-    fn refuse_response(&mut self, status: u16, words: &str) -> Choice {
-        self.notes.refusal = Some(Refusal::new(status, words));
-        Choice::Error(status)
     }
 
     /// Queues a collected response or its fault, unless a helper still has it.
@@ -359,7 +331,7 @@ impl Exchange {
                 Ok(Some(Part::Body(piece))) => {
                     if !self.collected_response.add(piece, max_bytes) {
                         let words = "the upstream's response is larger than collected_bytes_max";
-                        return Progress::Refused(self.refuse_response(502, words));
+                        return Progress::Refused(self.refused(Refusal::new(502, words)));
                     }
                 }
                 Ok(Some(Part::End)) => return Progress::Whole,
@@ -382,6 +354,71 @@ impl Exchange {
         if self.write_edited(edited) == Edited::Done {
             self.complete(core);
         }
+    }
+}
+
+/// The largest number of targets that are tried for one request.
+const ATTEMPTS_MAX: usize = 8;
+
+/// Retries after a failed connection to a target, where they are harmless.
+impl Exchange {
+    /// Sends a request again over a new connection; reports whether the attempt could be started.
+    pub(crate) fn try_again<I: Io>(
+        &mut self,
+        failed: &Origin,
+        why: Choice,
+        core: &mut Core<I>,
+    ) -> bool {
+        if !failed.is_connected {
+            return self.try_another(failed, core);
+        }
+        if failed.is_gated && self.failures < ATTEMPTS_MAX {
+            // A kept connection closed while the request waited for Redis: nothing of it was sent.
+            self.failures += 1;
+            let begun = failed.outbox.queued();
+            return self.begin_again(failed, failed.target, begun, core);
+        }
+        let may_repeat = !failed.has_responded && !failed.replay.is_empty();
+        if why != Choice::Error(502) || !may_repeat {
+            return false;
+        }
+        core.totals.retries += 1;
+        self.begin_again(failed, failed.target, &failed.replay, core)
+    }
+
+    /// Tries another target. Nothing was sent, so this is safe for any request.
+    fn try_another<I: Io>(&mut self, failed: &Origin, core: &mut Core<I>) -> bool {
+        self.failures += 1;
+        let targets = self.active.compiled.upstreams[self.upstream].weights.len();
+        if self.failures >= targets.min(ATTEMPTS_MAX) {
+            return false;
+        }
+        let active = Rc::clone(&self.active);
+        let current = &mut core.current;
+        let next = current.next_target(&active, self.upstream, core.now_ns);
+        if next == failed.target {
+            return false;
+        }
+        self.target = next;
+        core.totals.retries += 1;
+        self.begin_again(failed, next, failed.outbox.queued(), core)
+    }
+
+    fn begin_again<I: Io>(
+        &mut self,
+        failed: &Origin,
+        target: usize,
+        bytes: &[u8],
+        core: &mut Core<I>,
+    ) -> bool {
+        let Ok(id) = core.open(target, failed.waits) else {
+            return false;
+        };
+        let Some(origin) = self.attach(id, core) else {
+            return false;
+        };
+        origin.outbox.queue().extend_from_slice(bytes);
+        true
     }
 }
 

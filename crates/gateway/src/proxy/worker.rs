@@ -8,8 +8,7 @@ use gatebench_net::timers::Timers;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
 use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 
-use super::client::{Client, Fate};
-use super::clients::{ClientConnection, Clients, exchange_mut};
+use super::client::{Client, Exchange, Fate};
 use super::exchange::Core;
 use super::http2::Multiplexed;
 use super::log::AccessLog;
@@ -18,7 +17,7 @@ use crate::compiled::{CompiledConfig, Current};
 use crate::faults::{Faults, Injector};
 use crate::message::Choice;
 
-/// The work of a gateway from start to stop, over all workers.
+/// The totals of all workers from start to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Responses sent to clients, including the gateway's own.
@@ -120,6 +119,34 @@ impl Service for Gateway {
         self.add(worker.core.totals);
         outcome
     }
+}
+
+/// A client's connection.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "HTTP/1.1 is the common one, and finds its state without another step"
+)]
+pub(crate) enum ClientConnection {
+    Http1(Client),
+    Http2(Box<Multiplexed>),
+}
+
+/// The connections of clients.
+pub(crate) type Clients = ConnMap<ClientConnection>;
+
+/// Returns the client of a connection or stream.
+pub(crate) fn client_mut(clients: &mut Clients, client_ref: ClientRef) -> Option<&mut Client> {
+    match (clients.get_mut(client_ref.conn)?, client_ref.slot) {
+        (ClientConnection::Http1(client), None) => Some(client),
+        (ClientConnection::Http2(connection), Some(slot)) => connection.client_mut(slot),
+        _ => None,
+    }
+}
+
+/// Returns the request of a connection or stream, and its response.
+pub(crate) fn exchange_mut(clients: &mut Clients, client_ref: ClientRef) -> Option<&mut Exchange> {
+    Some(&mut client_mut(clients, client_ref)?.exchange)
 }
 
 pub(crate) struct Worker<I> {
@@ -349,7 +376,7 @@ impl<I: Io> Worker<I> {
 
     fn client_received(&mut self, id: ConnId, bytes: &[u8]) {
         if let Some(ClientConnection::Http1(client)) = self.clients.get_mut(id)
-            && client.is_unheard()
+            && client.is_unheard
         {
             return self.first_received(id, bytes);
         }

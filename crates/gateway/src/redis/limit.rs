@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use gatebench_model::policy::{RateLimitKey, RedisCounting, RedisRateLimitPolicy, WithoutRedis};
+use gatebench_model::policy::{RateLimitKey, RedisRateLimitPolicy};
 use gatebench_net::http1::Head;
 
 use crate::config::ConfigError;
@@ -29,15 +29,8 @@ pub(crate) struct RedisLimit {
     /// Its number among all limits of the configuration.
     pub(crate) number: usize,
     pub(crate) server: Server,
-    limit: u64,
+    pub(crate) policy: RedisRateLimitPolicy,
     pub(crate) window_ms: u64,
-    per: RateLimitKey,
-    header: Option<String>,
-    has_headers: bool,
-    pub(crate) counting: RedisCounting,
-    pub(crate) interval_ns: u64,
-    pub(crate) timeout_ns: u64,
-    pub(crate) without: WithoutRedis,
     /// The prefix of all its keys.
     prefix: Vec<u8>,
 }
@@ -62,15 +55,8 @@ impl RedisLimit {
                 address,
                 password: policy.password.clone(),
             },
-            limit: policy.limit,
+            policy: policy.clone(),
             window_ms: (policy.window.as_nanos() / 1_000_000).max(1),
-            per: policy.per,
-            header: policy.header.clone(),
-            has_headers: policy.headers,
-            counting: policy.counting,
-            interval_ns: policy.interval.as_nanos(),
-            timeout_ns: policy.timeout.as_nanos(),
-            without: policy.without_redis,
             prefix: format!("gatebench:{place}:").into_bytes(),
         })
     }
@@ -79,14 +65,14 @@ impl RedisLimit {
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);
-        match self.per {
+        match self.policy.per {
             RateLimitKey::Route => key.extend_from_slice(b"all"),
             RateLimitKey::Consumer => {
                 key.extend_from_slice(b"consumer:");
                 key.extend_from_slice(consumer.unwrap_or_default().as_bytes());
             }
             RateLimitKey::Header => {
-                let name = self.header.as_deref().unwrap_or_default();
+                let name = self.policy.header.as_deref().unwrap_or_default();
                 let value = head.field(name).unwrap_or_default();
                 key.extend_from_slice(b"header:");
                 if value.len() <= VALUE_BYTES_MAX {
@@ -100,10 +86,10 @@ impl RedisLimit {
     pub(crate) fn standing(&self, count: u64, left_ms: u64) -> Standing {
         let reset_s = left_ms.div_ceil(1000);
         Standing {
-            is_allowed: count <= self.limit,
-            has_headers: self.has_headers,
-            limit: self.limit,
-            remaining: self.limit.saturating_sub(count),
+            is_allowed: count <= self.policy.limit,
+            has_headers: self.policy.headers,
+            limit: self.policy.limit,
+            remaining: self.policy.limit.saturating_sub(count),
             reset_s,
             retry_after_s: reset_s.max(1),
         }
@@ -114,7 +100,7 @@ impl RedisLimit {
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     buckets: HashMap<Box<[u8]>, Bucket>,
-    /// Keys with counts that Redis does not know yet.
+    /// Keys with counts that have not been sent to Redis yet.
     dirty: Vec<Box<[u8]>>,
     pub(crate) sent_at_ns: u64,
     /// True if Redis must get the counts at once, because the total of a key is unknown.
@@ -168,12 +154,12 @@ impl Counts {
         standing
     }
 
-    /// Reports whether there are counts that Redis does not know.
+    /// Reports whether there are counts that have not been sent to Redis.
     pub(crate) fn has_news(&self) -> bool {
         !self.dirty.is_empty()
     }
 
-    /// Passes the counts that Redis does not know to `tell`, as keys with amounts.
+    /// Passes the counts that have not been sent to Redis to `tell`, as keys with amounts.
     pub(crate) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {
             if let Some(bucket) = self.buckets.get_mut(&key) {
@@ -229,16 +215,11 @@ mod tests {
         assert_eq!(sent, [(b"k".to_vec(), 4)]);
         // Another gateway has counted three requests.
         counts.heard(b"k", 4, 7, 500, 1);
-        let third = (0..3)
-            .map(|_| counts.count(&limit, b"k", 1))
-            .last()
-            .unwrap();
-        assert_eq!(
-            (third.remaining, third.reset_s, third.is_allowed),
-            (0, 1, true)
-        );
+        let third = (0..3).map(|_| counts.count(&limit, b"k", 1)).last();
+        let third = third.map(|it| (it.remaining, it.reset_s, it.is_allowed));
+        assert_eq!(third, Some((0, 1, true)));
         assert!(!allowed(&mut counts, 1));
-        // The window ends; counts that Redis does not know belong to the next one.
+        // The window ends; counts that have not been sent belong to the next one.
         assert!(allowed(&mut counts, 500_000_002));
         counts.tell(|_, amount| assert_eq!(amount, 4));
         counts.lost(b"k", 4);

@@ -59,9 +59,9 @@ pub(crate) struct Link {
     deadline: Deadline,
     retry_at_ns: u64,
     /// It did not reply to the last question. The problem was reported at that time.
-    is_gone: bool,
+    pub(crate) is_gone: bool,
     /// A message for the operator.
-    trouble: Option<String>,
+    pub(crate) trouble: Option<String>,
 }
 
 impl Link {
@@ -88,11 +88,6 @@ impl Link {
     /// Reports whether a reply is pending.
     pub(crate) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
-    }
-
-    /// Reports whether it did not reply to the last question.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.is_gone
     }
 
     /// Applies the new numbers of limits, indexed by their old numbers; removed limits have none.
@@ -123,7 +118,7 @@ impl Link {
         self.asked.push_back(Question {
             asker,
             limit: limit.number,
-            due_ns: core.now_ns + limit.timeout_ns,
+            due_ns: core.now_ns + limit.policy.timeout.as_nanos(),
         });
         self.arm(core);
         self.flush(core.io);
@@ -181,11 +176,9 @@ impl Link {
 
     /// Reports whether its deadline has passed.
     pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
-        let conn = self.conn.map(ClientRef::from);
-        conn.is_some_and(|client_ref| {
-            self.deadline
-                .expired(core.polled_ns, client_ref, core.timers)
-        })
+        let deadline = &mut self.deadline;
+        let conn = self.conn;
+        conn.is_some_and(|conn| deadline.expired(core.polled_ns, conn.into(), core.timers))
     }
 
     /// Processes received bytes and passes each reply to `heard`. Returns false if the peer is not
@@ -201,11 +194,8 @@ impl Link {
         let mut input = held.as_slice();
         let is_fine = loop {
             match resp::next(&mut input) {
-                Ok(Some(reply)) => {
-                    if !self.take(reply, &mut heard) {
-                        break false;
-                    }
-                }
+                Ok(Some(reply)) if self.take(&reply, &mut heard) => {}
+                Ok(Some(_)) => break false,
                 Ok(None) => break true,
                 Err(resp::NotResp) => {
                     self.complain("its replies are not RESP; name the port of a Redis server");
@@ -221,24 +211,19 @@ impl Link {
     }
 
     /// Processes one reply.
-    fn take(&mut self, reply: Reply, heard: &mut impl FnMut(Question, Said)) -> bool {
-        let is_greeting = matches!(
-            self.asked.front(),
-            Some(Question {
-                asker: Asker::Greeting,
-                ..
-            })
-        );
+    fn take(&mut self, reply: &Reply, heard: &mut impl FnMut(Question, Said)) -> bool {
+        let asker = self.asked.front().map(|question| &question.asker);
+        let is_greeting = matches!(asker, Some(Asker::Greeting));
         match reply {
             Reply::Error(words) => {
-                self.complain(&words);
+                self.complain(words);
                 return false;
             }
             Reply::Fine if is_greeting => {
                 self.asked.pop_front();
                 return true;
             }
-            Reply::Integer(number) if !is_greeting => self.replies.push(number),
+            Reply::Integer(number) if !is_greeting => self.replies.push(*number),
             Reply::Fine | Reply::Integer(_) => return false,
         }
         let [count, _, left_ms] = self.replies[..] else {
@@ -265,11 +250,6 @@ impl Link {
             let address = self.server.address;
             self.trouble = Some(format!("environment: redis at {address}: {words}"));
         }
-    }
-
-    /// Takes the message for the operator.
-    pub(crate) fn take_trouble(&mut self) -> Option<String> {
-        self.trouble.take()
     }
 
     /// Closes the connection: returns the questions, which will get no reply.

@@ -1,5 +1,5 @@
-//! Replaces the SOAP/XML policies in a build without the feature `soap`. A configuration with such
-//! a policy is refused, so none exists.
+//! Replaces the SOAP/XML policies in a build without the feature `soap`. A configuration that
+//! contains one is refused, so none exists.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::Collected;
 
-/// The mistake of a configuration with such a policy.
+/// The mistake of a configuration with a SOAP/XML policy.
 fn refused<T>() -> Result<T, Vec<ConfigError>> {
     let message = "this gatebench was built without the feature `soap`, which SOAP and XML need";
     let remedy = "build it with its default features";

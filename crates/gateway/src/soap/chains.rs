@@ -46,13 +46,13 @@ pub(crate) struct Passage {
     soap_action: Option<String>,
 }
 
-/// The surroundings that a chain's policy is compiled with, in addition to its settings.
+/// The facts with which a policy is compiled, in addition to its settings.
 pub(crate) struct Surroundings<'a> {
     /// The names of the upstreams.
     pub(crate) upstreams: &'a [String],
     /// The largest size in bytes of requests after decompression.
     pub(crate) request_bytes: usize,
-    /// The same for responses.
+    /// The largest size in bytes of responses after decompression.
     pub(crate) response_bytes: usize,
     /// True to look only for mistakes and compile nothing.
     pub(crate) is_check: bool,
@@ -80,20 +80,9 @@ impl Soap {
         }
         let mut compile = |direction: &str, chain: &Option<SoapChain>, body_bytes: usize| {
             let chain = chain.as_ref().filter(|_| !around.is_check)?;
-            let options = options(chain, body_bytes);
-            let compiled = match chain.xslt_library {
-                XsltLibrary::Libxslt => Ok(options),
-                XsltLibrary::Saxon => helpers::helpers().map(|saxon| {
-                    let saxon = Some(saxon);
-                    Options { saxon, ..options }
-                }),
-            };
-            let compiled = compiled
-                .and_then(|options| {
-                    SoapPolicy::compile(options, Arc::new(OnDisk))
-                        .map_err(|why| ConfigError::from(why.to_string()))
-                })
-                .map_err(|wrong| mistakes.push(wrong.below(format!("/{direction}"))));
+            let compiled = compiled(chain, body_bytes);
+            let compiled =
+                compiled.map_err(|wrong| mistakes.push(wrong.below(format!("/{direction}"))));
             compiled.ok().map(Arc::new)
         };
         let made = Self {
@@ -132,28 +121,24 @@ impl Soap {
         })
     }
 
-    /// Processes a request along its chain, from the beginning or from the step that waited; `None`
-    /// if it has no chain.
+    /// Processes a request along its chain, from the beginning or from the step that waited.
+    /// Without a chain, the request passes unchanged.
     pub(crate) fn process_request(
         &self,
         request: &Collected,
         passage: &Passage,
         waited: Option<(Paused, Made)>,
-    ) -> Result<Option<Progress>, Fault> {
+    ) -> Result<Progress, Fault> {
         let Some(policy) = &self.request else {
-            return Ok(None);
+            return Ok(passage.unchanged());
         };
         let request = Request {
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
             soap_action: passage.soap_action.as_deref(),
-            body: request.body(),
+            body: &request.body,
         };
-        let progress = match waited {
-            None => policy.begin_request(&request),
-            Some((paused, made)) => policy.resume_request(&request, paused, made),
-        };
-        progress.map(Some)
+        policy.advance_request(&request, waited)
     }
 
     /// Applies the result of a chain to a request; returns its new target, if the chain changes it.
@@ -176,28 +161,24 @@ impl Soap {
         status: u16,
         passage: &Passage,
         waited: Option<(Paused, Made)>,
-    ) -> Result<Option<Progress>, Fault> {
+    ) -> Result<Progress, Fault> {
         let Some(policy) = &self.response else {
-            return Ok(None);
+            return Ok(passage.unchanged());
         };
         let response = Response {
             status,
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
-            body: collected.body(),
+            body: &collected.body,
             client: passage.client,
         };
-        let progress = match waited {
-            None => policy.begin_response(&response),
-            Some((paused, made)) => policy.resume_response(&response, paused, made),
-        };
-        progress.map(Some)
+        policy.advance_response(&response, waited)
     }
 
     /// Returns the fault for a client if something else failed with that status; none
     /// if the client does not use SOAP.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
-        Fault::of_status(status, passage.client, self.is_verbose, None)
+        Fault::of_status(status, passage.client, self.is_verbose)
     }
 }
 
@@ -212,6 +193,14 @@ impl Passage {
     /// Handles the beginning of its response.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.note(head);
+    }
+
+    /// The progress of a message that has no chain.
+    fn unchanged(&self) -> Progress {
+        Progress::Done(Passed {
+            client: self.client,
+            ..Passed::default()
+        })
     }
 
     fn note(&mut self, head: &Head<'_>) {
@@ -237,7 +226,7 @@ fn text(head: &Head<'_>, name: &str) -> Option<String> {
 /// Applies the result of a chain to a message.
 pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
     if let Some(body) = passed.body {
-        message.replace_body(body);
+        message.body = body;
     }
     if let Some(content_type) = passed.content_type {
         message.set_field("Content-Type", content_type);
@@ -250,23 +239,33 @@ fn redirects(
     mistakes: &mut Vec<ConfigError>,
 ) -> Vec<Redirect> {
     let mut redirects = Vec::new();
-    let targets = policy.request.iter();
-    let targets = targets.flat_map(|chain| &chain.route_xpath_targets);
+    let request = policy.request.iter();
+    let targets = request.flat_map(|chain| &chain.route_xpath_targets);
     for (at, target) in targets.enumerate() {
-        let number = |name: &String| upstreams.iter().position(|one| one == name);
-        let upstream = target.upstream.as_ref().map(number);
-        if upstream == Some(None) {
+        let named = target.upstream.as_ref();
+        let upstream = named.and_then(|name| upstreams.iter().position(|one| one == name));
+        if let Some(name) = named
+            && upstream.is_none()
+        {
             let place = format!("/request/route_xpath_targets/{at}/upstream");
+            let message = format!("there is no upstream \"{name}\"");
             let remedy = format!("write one of: {}", upstreams.join(", "));
-            let mistake = ConfigError::new("there is none of that name", remedy);
-            mistakes.push(mistake.below(place));
+            mistakes.push(ConfigError::new(message, remedy).below(place));
         }
         redirects.push(Redirect {
             path: target.path.clone(),
-            upstream: upstream.flatten(),
+            upstream,
         });
     }
     redirects
+}
+
+fn compiled(chain: &SoapChain, body_bytes: usize) -> Result<SoapPolicy, ConfigError> {
+    let mut options = options(chain, body_bytes);
+    if chain.xslt_library == XsltLibrary::Saxon {
+        options.saxon = Some(helpers::helpers()?);
+    }
+    SoapPolicy::compile(options, Arc::new(OnDisk)).map_err(|why| ConfigError::from(why.to_string()))
 }
 
 fn options(chain: &SoapChain, body_bytes: usize) -> Options {

@@ -40,7 +40,8 @@ pub(crate) struct Line {
     outbox: Outbox,
     /// Bytes received but not read yet.
     input: Vec<u8>,
-    asked: VecDeque<Asked>,
+    /// The orders without a response.
+    pub(crate) asked: VecDeque<Asked>,
     deadline: Deadline,
     patience_ns: u64,
 }
@@ -68,7 +69,7 @@ impl Line {
 
     /// Queues an order; [`Self::flush`] sends it.
     pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<ClientRef>) {
-        self.outbox.queue().extend_from_slice(asked.order.bytes());
+        self.outbox.queue().extend_from_slice(&asked.order.bytes);
         self.asked.push_back(asked);
         if self.asked.len() == 1 {
             self.expect_life(now_ns, timers);
@@ -122,10 +123,5 @@ impl Line {
     /// Reports whether its deadline has passed.
     pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) -> bool {
         self.deadline.expired(now_ns, self.conn.into(), timers)
-    }
-
-    /// Returns the orders without a response.
-    pub(crate) fn into_asked(self) -> VecDeque<Asked> {
-        self.asked
     }
 }

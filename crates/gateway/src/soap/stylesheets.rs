@@ -34,13 +34,13 @@ impl Stylesheets {
         self.0.is_empty()
     }
 
-    /// Transforms a response by all of them in turn.
+    /// Transforms a response by all stylesheets in turn.
     pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), NotTransformed> {
         if self.is_empty() {
             return Ok(());
         }
-        let made = Transform::apply_all(&self.0, response.body()).map_err(|_| NotTransformed)?;
-        response.replace_body(made.body);
+        let made = Transform::apply_all(&self.0, &response.body).map_err(|_| NotTransformed)?;
+        response.body = made.body;
         if made.media_type.is_some() || made.charset.is_some() {
             let before = response.field("Content-Type").unwrap_or_default();
             let now = content_type(before, made.media_type.as_deref(), made.charset.as_deref());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::vector::position;
 
-/// A connection without a sign of life for this time hangs. It is longer than any timeout of the
+/// A connection that is silent for this time hangs. The time is longer than any timeout of the
 /// gateways under test.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 

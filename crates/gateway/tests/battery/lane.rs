@@ -40,7 +40,7 @@ impl Battery {
     }
 }
 
-/// One vector in this number is sent byte by byte, unless it is longer than this.
+/// One of this number of vectors is sent byte by byte, unless it is longer than this.
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 

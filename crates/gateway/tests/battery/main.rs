@@ -111,7 +111,7 @@ fn forged_tokens_are_refused() {
 }
 
 #[test]
-fn contracts_and_edits_see_what_the_upstream_sees() {
+fn contracts_and_edits_read_what_the_upstream_reads() {
     let _alone = alone();
     let battery = contracts::battery();
     assert!(battery.vectors.len() >= 50, "{}", battery.vectors.len());

@@ -57,7 +57,7 @@ impl Origin {
         Self { address, shared }
     }
 
-    /// Everything that was received; to be called when the gateway and its connections have ended.
+    /// Everything that was received. Call it after the gateway and its connections have ended.
     pub fn records(&self) -> Vec<Record> {
         // Connections are accepted in order: those of the gateway came before this one.
         let mut fence = TcpStream::connect(self.address).unwrap();

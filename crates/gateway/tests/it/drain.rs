@@ -14,7 +14,7 @@ use gatebench_net::http2::Settings;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// Longer than anything in these tests takes.
+/// A time longer than any step of these tests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {

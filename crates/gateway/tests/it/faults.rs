@@ -4,7 +4,7 @@ use gatebench_gateway::{Handicap, Leak};
 use gatebench_net::clock::thread_cpu_ns;
 
 #[test]
-fn a_handicap_is_turns_and_system_calls() {
+fn a_handicap_is_iterations_and_system_calls() {
     let handicap: Handicap = "300,0.5".parse().unwrap();
     assert_eq!((handicap.spins, handicap.calls), (300, 0.5));
     for wrong in ["", "3%", "300", "-1,1", "1,-1", "1,nan", "1,1001"] {

@@ -189,7 +189,7 @@ fn heads_are_rewritten_on_both_sides() {
         );
         let seen = String::from_utf8(response.body).unwrap();
         assert_eq!(seen, "GET /a?b HTTP/1.1\nHost: example\nX-Kept: 1\n\n");
-        // An HTTP/1.0 client does not know chunks: its body ends with the connection.
+        // An HTTP/1.0 client cannot read chunks: its body ends with the connection.
         client.send(b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
         let rest = String::from_utf8(client.rest().unwrap()).unwrap();
         let (head, body) = rest.split_once("\r\n\r\n").unwrap();
@@ -240,7 +240,7 @@ fn responses_without_bodies_and_responses_until_close() {
 }
 
 #[test]
-fn a_client_that_waits_for_100_continue_gets_that_of_the_upstream() {
+fn a_client_that_waits_for_100_continue_gets_it_from_the_upstream() {
     for backend in backends() {
         let origin = upstream(Kind::GoBench, backend);
         let routes = json!([

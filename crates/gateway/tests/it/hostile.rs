@@ -177,7 +177,7 @@ fn ambiguous_first_lines_are_refused() {
                 .any(|status| said.starts_with(&format!("HTTP/1.1 {status} ")));
             assert!(is_refused, "{line:?}: {said}");
             let is_of_target = line.starts_with("GET http:");
-            // The end of such a request is known, so the next one is served.
+            // The end of these requests is known, so the next one is served.
             assert_eq!(
                 said.contains("HTTP/1.1 200 OK"),
                 is_of_target,
@@ -438,7 +438,7 @@ fn idle_connections_do_not_affect_others() {
 #[test]
 fn floods_of_frames_end_their_connection_alone() {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    // Requests each followed by a reset (CVE-2023-44487): HEADERS of GET / and RST_STREAM.
+    // Requests, each followed by a reset (CVE-2023-44487): HEADERS of GET / and RST_STREAM.
     let resets = |count: u32| {
         let block = [0x82, 0x86, 0x84, 0x41, 0x01, b'h'];
         (0..count).flat_map(move |number| {

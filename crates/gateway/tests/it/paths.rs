@@ -256,7 +256,7 @@ fn no_spelling_bypasses_a_route_for_any_upstream() {
         let counts = judge(&gateway, &spellings, where_);
         assert_eq!(reached.load(Ordering::SeqCst), 0, "{where_}");
         assert!(counts.refused > 1000, "{where_}: {counts:?}");
-        // Unreserved characters that are encoded are the same path to everybody.
+        // Every server reads encoded unreserved characters as the same path.
         assert!(counts.asked_for_key > 20, "{where_}: {counts:?}");
         assert_eq!(counts.elsewhere, 0, "{where_}: {counts:?}");
         valid_requests_are_forwarded(&gateway, where_);

@@ -276,8 +276,8 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
     }
 }
 
-/// The limits of a worker share its connection to a Redis: a limit that has counted nothing notices
-/// too that Redis is available again.
+/// The limits of a worker share its connection to a Redis, so a limit that has counted nothing also
+/// notices that Redis is available again.
 #[test]
 fn limits_that_share_a_lost_redis_find_it_again() {
     for backend in backends() {

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::next_number;
 
 /// The address of a helper, which exists as long as a caller refers to it.
 #[derive(Debug)]
@@ -17,9 +18,7 @@ pub struct Engine {
 impl Engine {
     /// Creates an address in that folder, and the socket that accepts lines there.
     pub(super) fn make(folder: &Folder) -> io::Result<(Self, UnixListener)> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let address = folder.0.join(number.to_string());
+        let address = folder.0.join(next_number().to_string());
         let at_hand = File::create_new(number_file(&address))?;
         at_hand.set_len(size_of::<u64>() as u64)?;
         // Its files are removed when it is dropped, whether or not the socket can be created.
@@ -61,9 +60,8 @@ pub(super) struct Folder(PathBuf);
 
 impl Folder {
     pub fn make() -> io::Result<Self> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         loop {
-            let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+            let number = next_number();
             let name = format!("gatebench-saxon-{}-{number}", std::process::id());
             let path = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&path) {

@@ -9,22 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::{Engine, Folder};
-use super::{Bounds, StartError, wire};
-use crate::errors::Complaints;
+use super::{Bounds, Made, StartError, wire};
 
 const PROGRAM: &str = include_str!("helper.py");
 
 /// The longest time that a helper may take to start.
 const START_MAX: Duration = Duration::from_secs(20);
-
-/// The reason why there is no result.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// Saxon refused with this message.
-    Refused(Complaints),
-    /// The process has ended, or no longer responds.
-    Gone,
-}
 
 /// A process that runs stylesheets. It ends when this is dropped, and by itself when the gateway
 /// ends.
@@ -61,42 +51,40 @@ impl Helper {
             engine: Arc::new(engine),
         };
         helper.be_patient(START_MAX).map_err(failed)?;
-        if helper.response().is_err() {
+        if !matches!(helper.response(), Some(Ok(_))) {
             return Err(StartError::Package(package.to_owned()));
         }
-        // It may be working for another line when an order arrives.
+        // The process may be working for another line when an order arrives.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
 
-    /// Sets the longest wait for it to read or write.
+    /// Sets the longest time that a read or a write may wait for the process.
     fn be_patient(&self, time: Duration) -> io::Result<()> {
         self.line.set_read_timeout(Some(time))?;
         self.line.set_write_timeout(Some(time))
     }
 
-    /// Sends an order and waits for its result.
-    pub fn ask(&mut self, order: &[u8]) -> Result<Vec<u8>, Trouble> {
-        if self.line.write_all(order).is_err() {
-            return Err(Trouble::Gone);
-        }
+    /// Sends an order and waits for its result; none if the process has ended or no longer responds.
+    pub fn ask(&mut self, order: &[u8]) -> Option<Made> {
+        self.line.write_all(order).ok()?;
         self.response()
     }
 
-    fn response(&mut self) -> Result<Vec<u8>, Trouble> {
+    fn response(&mut self) -> Option<Made> {
         loop {
             let mut rest = self.received.as_slice();
             if let Some(made) = wire::next_response(&mut rest) {
                 let left = rest.len();
                 self.received.drain(..self.received.len() - left);
-                return made.map_err(|why| Trouble::Refused(why.into()));
+                return Some(made);
             }
             let mut piece = [0; 4096];
             match self.line.read(&mut piece) {
-                Ok(0) => return Err(Trouble::Gone),
+                Ok(0) => return None,
                 Ok(count) => self.received.extend_from_slice(&piece[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(Trouble::Gone),
+                Err(_) => return None,
             }
         }
     }

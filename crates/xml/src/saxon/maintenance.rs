@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Sender};
-use std::thread::{JoinHandle, sleep};
+use std::sync::mpsc;
+use std::thread::sleep;
 use std::time::Duration;
 
-use super::helper::{Helper, Trouble};
+use super::helper::Helper;
 use super::{Shared, locked, wire};
+use crate::process::Background;
 
 /// Pause after each start, so that messages that crash helpers do not keep a core busy with
 /// restarts.
@@ -23,8 +24,7 @@ pub(super) enum Chore {
     Forget(u64),
 }
 
-/// Starts the thread; it ends when the sender is dropped.
-pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<(Sender<Chore>, JoinHandle<()>)> {
+pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<Background<Chore>> {
     let (sender, chores) = mpsc::channel();
     let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new()
@@ -38,7 +38,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<(Sender<Chore>, Joi
                 }
             }
         })?;
-    Ok((sender, thread))
+    Ok(Background::new(sender, thread))
 }
 
 fn replace(shared: &Shared, at: usize) {
@@ -50,15 +50,16 @@ fn replace(shared: &Shared, at: usize) {
     sleep(REST);
 }
 
-/// Puts a helper that knows all stylesheets in use into a slot.
+/// Puts a helper that has compiled all stylesheets in use into a slot.
 fn is_replaced(shared: &Shared, at: usize) -> bool {
     let Ok(mut helper) = Helper::start(&shared.package, &shared.folder, &shared.bounds) else {
         return false;
     };
-    // Locked until the end, so that a thread that compiles meanwhile finds the helper in its slot.
+    // Locked until the end, so that a thread that waits to compile then finds the helper in its
+    // slot.
     let used = locked(&shared.used);
     for order in used.values() {
-        if let Err(Trouble::Gone) = helper.ask(order) {
+        if helper.ask(order).is_none() {
             return false;
         }
     }

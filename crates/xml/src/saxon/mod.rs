@@ -1,5 +1,5 @@
-//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes. If it crashes, loops or uses too much
-//! memory, one message fails and a new helper is started.
+//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes, the helpers. If a helper crashes, loops or
+//! uses too much memory, one message fails and a new helper is started.
 //!
 //! A caller with an event loop opens lines to the helpers and sends many orders over them without
 //! waiting: [`Saxon::engine`] returns the address, and an [`Order`] the bytes. A caller without a
@@ -16,17 +16,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use self::engine::Folder;
-use self::helper::{Helper, Trouble};
+use self::helper::Helper;
 use self::maintenance::Chore;
 use self::slots::Slot;
 use crate::errors::Complaints;
 use crate::limits::Limits;
+use crate::process::Background;
+
+pub(crate) use self::text::json_escaped;
 
 pub use self::engine::Engine;
 pub use self::wire::{Made, Unmade, next_response};
@@ -61,9 +62,7 @@ impl Bounds {
 #[derive(Debug)]
 pub struct Saxon {
     shared: Arc<Shared>,
-    /// The tasks for the maintenance thread; dropped to end the thread.
-    chores: Option<Sender<Chore>>,
-    maintenance: Option<JoinHandle<()>>,
+    maintenance: Background<Chore>,
 }
 
 /// The state that the maintenance thread shares with the callers.
@@ -89,24 +88,27 @@ pub struct SaxonStylesheet {
 /// A transformation to be done.
 #[derive(Debug)]
 pub struct Order {
-    saxon: Arc<Saxon>,
-    number: u64,
-    bytes: Vec<u8>,
+    /// The helpers for which the order is intended.
+    pub saxon: Arc<Saxon>,
+    /// The unique number of the order, which [`Engine::at_hand`] reports.
+    pub number: u64,
+    /// The bytes to write to a line.
+    pub bytes: Vec<u8>,
 }
 
 /// The reason why there are no helpers.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("there is no folder for the helpers' sockets: {0}")]
+    #[error("the folder for the helpers' sockets cannot be created: {0}")]
     Folder(io::Error),
-    #[error("there is no place for its socket: {0}")]
+    #[error("a helper's socket cannot be created: {0}")]
     Socket(io::Error),
     #[error("python3 cannot be started: {0}")]
     Python(io::Error),
     /// The package is not in this folder, or is defective.
     #[error("python3 cannot load saxonche from {}", .0.display())]
     Package(PathBuf),
-    #[error("the thread that keeps helpers cannot be started: {0}")]
+    #[error("the thread that maintains the helpers cannot be started: {0}")]
     Thread(io::Error),
 }
 
@@ -128,11 +130,10 @@ impl Saxon {
             used: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
-        let (chores, maintenance) = maintenance::start(&shared).map_err(StartError::Thread)?;
+        let maintenance = maintenance::start(&shared).map_err(StartError::Thread)?;
         Ok(Arc::new(Self {
             shared,
-            chores: Some(chores),
-            maintenance: Some(maintenance),
+            maintenance,
         }))
     }
 
@@ -145,16 +146,11 @@ impl Saxon {
         text: &[u8],
         parameters: &[(String, String)],
     ) -> Result<SaxonStylesheet, Complaints> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let text = std::str::from_utf8(text)
             .map_err(|_| Complaints::own(0, "The stylesheet is not in UTF-8"))?;
-        let order = wire::order(
-            b'c',
-            0,
-            number,
-            text::compile_order(text, parameters).as_bytes(),
-        )?;
+        let order = text::compile_order(text, parameters);
+        let order = wire::order(b'c', 0, number, order.as_bytes())?;
         // Helpers that are started later compile it too.
         locked(&self.shared.used).insert(number, order.clone());
         let stylesheet = SaxonStylesheet {
@@ -169,19 +165,19 @@ impl Saxon {
         Ok(stylesheet)
     }
 
-    /// A helper for orders: that of the slot `first` unless it compiles or has ended, otherwise
-    /// another one if possible.
+    /// A helper for orders: the one in the slot `first`, or another one if that helper compiles or
+    /// has ended.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)
             .or_else(|| slots::from(&self.shared.slots, first).find_map(Slot::engine))
     }
 
-    /// Reports that a helper has ended, or does not respond in time, so that it is replaced.
+    /// Schedules the replacement of a helper that has ended or does not respond in time.
     pub fn lost(&self, engine: &Engine) {
         let mut slots = self.shared.slots.iter();
         if let Some(at) = slots.position(|slot| slot.lose(engine)) {
-            self.schedule(Chore::Replace(at));
+            self.maintenance.send(Chore::Replace(at));
         }
     }
 
@@ -203,10 +199,8 @@ impl Saxon {
 
     /// The result if there is no helper.
     pub fn none_ready() -> Unmade {
-        Unmade::Gone(Complaints::own(
-            0,
-            "No XSLT engine is ready; one is being started",
-        ))
+        let message = "No XSLT engine is ready; one is being started";
+        Unmade::Gone(Complaints::own(0, message))
     }
 
     /// Waits for the result of an order with that number from a slot's helper; none if the slot is
@@ -214,35 +208,22 @@ impl Saxon {
     fn ask(&self, slot: &Slot, number: u64, order: &[u8]) -> Option<Made> {
         let mut helper = locked(&slot.helper);
         let asked = helper.as_mut()?;
-        match asked.ask(order) {
-            Ok(made) => Some(Ok(made)),
-            Err(Trouble::Refused(why)) => Some(Err(why.into())),
-            Err(Trouble::Gone) => {
-                // If it was working on an order from a line, this order did not cause the failure.
-                let at_hand = asked.engine.at_hand();
-                let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
-                self.lost(&asked.engine);
-                *helper = None;
-                is_ours.then(|| Err(self.ended()))
-            }
+        let made = asked.ask(order);
+        if made.is_some() {
+            return made;
         }
-    }
-
-    fn schedule(&self, chore: Chore) {
-        if let Some(chores) = &self.chores {
-            // The thread has ended only if this is being dropped.
-            let _ = chores.send(chore);
-        }
+        // If it was working on an order from a line, this order did not cause the failure.
+        let at_hand = asked.engine.at_hand();
+        let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
+        self.lost(&asked.engine);
+        *helper = None;
+        is_ours.then(|| Err(self.ended()))
     }
 }
 
 impl Drop for Saxon {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        drop(self.chores.take());
-        if let Some(maintenance) = self.maintenance.take() {
-            let _ = maintenance.join();
-        }
     }
 }
 
@@ -253,8 +234,7 @@ impl SaxonStylesheet {
     /// # Errors
     /// The input is not a document, or exceeds a limit.
     pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let input = text::input(input, limits)?;
         Ok(Order {
             saxon: Arc::clone(&self.saxon),
@@ -280,32 +260,22 @@ impl Order {
     pub fn apply(&self) -> Made {
         let slots = &self.saxon.shared.slots;
         let free = slots.iter().find(|slot| slot.free_engine().is_some());
-        let made = self
-            .saxon
-            .ask(free.unwrap_or(&slots[0]), self.number, &self.bytes);
+        let slot = free.unwrap_or(&slots[0]);
+        let made = self.saxon.ask(slot, self.number, &self.bytes);
         made.unwrap_or_else(|| Err(Saxon::none_ready()))
-    }
-
-    /// The helpers for which the order is intended.
-    pub fn saxon(&self) -> &Arc<Saxon> {
-        &self.saxon
-    }
-
-    /// The unique number by which [`Engine::at_hand`] knows it.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The bytes to write to a line.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
 impl Drop for SaxonStylesheet {
     fn drop(&mut self) {
-        self.saxon.schedule(Chore::Forget(self.number));
+        self.saxon.maintenance.send(Chore::Forget(self.number));
     }
+}
+
+/// A number from 1 on that this process uses only once.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

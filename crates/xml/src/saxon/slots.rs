@@ -11,7 +11,7 @@ use super::locked;
 pub(super) struct Slot {
     /// Locked by the thread that waits for the helper's result.
     pub helper: Mutex<Option<Helper>>,
-    /// The same helper, for callers that do not wait. Its end is noted here first.
+    /// The address of the same helper, for callers that do not wait. Its end is noted here first.
     engine: Mutex<Option<Arc<Engine>>>,
 }
 
@@ -38,13 +38,8 @@ impl Slot {
     /// Removes the engine if it is this one. Reports whether it was.
     pub fn lose(&self, gone: &Engine) -> bool {
         let mut engine = locked(&self.engine);
-        let is_it = engine
-            .as_ref()
-            .is_some_and(|engine| std::ptr::eq(&**engine, gone));
-        if is_it {
-            *engine = None;
-        }
-        is_it
+        let lost = engine.take_if(|engine| std::ptr::eq(&**engine, gone));
+        lost.is_some()
     }
 
     /// Stores a new helper.

@@ -9,36 +9,37 @@ use crate::precheck;
 
 /// The order that helper.py compiles.
 pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> String {
-    let parameters: Vec<String> = parameters
-        .iter()
-        .map(|(name, value)| format!("[{},{}]", json_string(name), json_string(value)))
+    let pairs = parameters.iter();
+    let pairs = pairs.map(|(name, value)| (json_escaped(name), json_escaped(value)));
+    let pairs: Vec<_> = pairs
+        .map(|(name, value)| format!("[\"{name}\",\"{value}\"]"))
         .collect();
+    let text = json_escaped(text);
     format!(
-        "{{\"text\":{},\"parameters\":[{}]}}",
-        json_string(text),
-        parameters.join(",")
+        "{{\"text\":\"{text}\",\"parameters\":[{}]}}",
+        pairs.join(",")
     )
 }
 
-fn json_string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
+/// The content of a JSON string.
+pub(crate) fn json_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
             c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }
     }
-    out.push('"');
     out
 }
 
 /// The text for Saxon to parse: XML in UTF-8 without a document type, JSON as the text of an
 /// element.
 ///
-/// A document that declares a document type or another encoding goes through our own parser first,
-/// which refuses the type.
+/// A text that declares a document type or another encoding goes through our own parser first,
+/// which refuses document types.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
     // Saxon would treat a byte order mark as text before the first element.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -76,8 +77,8 @@ fn element_of(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reports whether a document is in UTF-8, declares UTF-8 or nothing, and has no document type.
-/// This is decided before the first element.
+/// Reports whether a document is in UTF-8, declares UTF-8 or nothing, and has no document type. All
+/// of this stands before the first element.
 fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;
@@ -156,7 +157,7 @@ mod tests {
         let parameters = [("p".to_owned(), "q\"\n".to_owned())];
         assert_eq!(
             compile_order("<a b=\"\\\"/>", &parameters),
-            r#"{"text":"<a b=\"\\\"/>","parameters":[["p","q\"\u000a"]]}"#
+            r#"{"text":"<a b=\"\\\"/>","parameters":[["p","q\"\n"]]}"#
         );
     }
 }

@@ -1,8 +1,6 @@
 //! The messages on a line to a helper: orders, and results in the same order. helper.py defines
 //! their format.
 
-use std::fmt;
-
 use super::text;
 use crate::errors::Complaints;
 
@@ -13,25 +11,14 @@ const ANSWER_BYTES: usize = 5;
 pub type Made = Result<Vec<u8>, Unmade>;
 
 /// The reason why there is no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmade {
     /// Saxon complained about the message or the stylesheet.
-    Refused(Complaints),
-    /// The helper has ended while it worked on the order, or there is no helper.
+    #[error(transparent)]
+    Refused(#[from] Complaints),
+    /// The helper ended while it worked on the order, or there is no helper.
+    #[error("{0}")]
     Gone(Complaints),
-}
-
-impl fmt::Display for Unmade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Refused(why) | Self::Gone(why)) = self;
-        why.fmt(f)
-    }
-}
-
-impl From<Complaints> for Unmade {
-    fn from(why: Complaints) -> Self {
-        Self::Refused(why)
-    }
 }
 
 impl From<Unmade> for Complaints {

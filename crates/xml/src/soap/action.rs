@@ -1,9 +1,9 @@
 //! The SOAPAction of a request, compared with the WSDL.
 
-use super::api::Api;
 use super::envelope::{self, SOAP_1_1, SOAP_1_2, Version};
 use super::fault::Culprit;
 use super::options::SoapAction;
+use super::wsdl::Api;
 use crate::document::Document;
 
 /// The values in the headers of a request.
@@ -55,24 +55,11 @@ fn unquoted(value: &str) -> Option<&str> {
     Some(value)
 }
 
-/// Checks the headers of a request.
+/// Checks the headers of a request. The mode is not [`SoapAction::No`].
 ///
 /// # Errors
 /// The mistake, and whether the request or the definition contains it.
 pub(crate) fn check(
-    mode: SoapAction,
-    headers: &Headers,
-    document: &Document,
-    api: Option<&Api>,
-) -> Result<(), (Culprit, String)> {
-    if mode == SoapAction::No {
-        return Ok(());
-    }
-    inspect(mode, headers, document, api)
-        .map_err(|(culprit, why)| (culprit, format!("Validation of 'SOAPAction' header: {why}")))
-}
-
-fn inspect(
     mode: SoapAction,
     headers: &Headers,
     document: &Document,
@@ -136,8 +123,9 @@ fn compare(
         let why = "Unable to find the 'wsdl:definitions' for WSDL 1.1 in the WSDL definition";
         return Err((Culprit::Server, why.into()));
     };
-    let Some(action) = actions.of(version, operation) else {
-        let prefix = actions.prefix(version);
+    let binding = actions.of(version);
+    let Some(action) = binding.by_operation.get(operation) else {
+        let prefix = &binding.prefix;
         return Err(of_client(format!(
             "Unable to get the value of '{prefix}:operation soapAction' attribute in the WSDL linked with '{operation}' Operation name"
         )));
@@ -164,54 +152,37 @@ fn compare(
 mod tests {
     use super::*;
 
-    fn headers(soap11: Option<&str>, soap12: Option<&str>, is_malformed: bool) -> Headers {
-        Headers {
-            soap11: soap11.map(str::to_owned),
-            soap12: soap12.map(str::to_owned),
-            is_malformed,
-        }
-    }
-
     #[test]
     fn actions_are_read_from_both_headers() {
-        for (content_type, expected) in [
-            ("text/xml", headers(None, None, false)),
+        for (content_type, soap12, is_malformed) in [
+            ("text/xml", None, false),
             (
                 "application/soap+xml; charset=utf-8; action=\"http://t/A;b\"",
-                headers(None, Some("http://t/A;b"), false),
+                Some("http://t/A;b"),
+                false,
             ),
-            (
-                "application/soap+xml;Action='x'",
-                headers(None, Some("x"), false),
-            ),
-            (
-                "application/soap+xml;action=x",
-                headers(None, Some("x"), false),
-            ),
-            (
-                "application/soap+xml;action=",
-                headers(None, Some(""), false),
-            ),
-            ("application/soap+xml;action=\"x", headers(None, None, true)),
-            (
-                "application/soap+xml;action=x;action=x",
-                headers(None, Some("x"), true),
-            ),
-            (
-                "application/soap+xml;reaction=x",
-                headers(None, None, false),
-            ),
+            ("application/soap+xml;Action='x'", Some("x"), false),
+            ("application/soap+xml;action=x", Some("x"), false),
+            ("application/soap+xml;action=", Some(""), false),
+            ("application/soap+xml;action=\"x", None, true),
+            ("application/soap+xml;action=x;action=x", Some("x"), true),
+            ("application/soap+xml;reaction=x", None, false),
         ] {
-            assert_eq!(
-                Headers::new(None, Some(content_type)),
-                expected,
-                "{content_type}"
-            );
+            let expected = Headers {
+                soap11: None,
+                soap12: soap12.map(str::to_owned),
+                is_malformed,
+            };
+            let found = Headers::new(None, Some(content_type));
+            assert_eq!(found, expected, "{content_type}");
         }
-        assert_eq!(
-            Headers::new(Some("\"x\""), None),
-            headers(Some("x"), None, false)
-        );
-        assert_eq!(Headers::new(Some(""), None), headers(Some(""), None, false));
+        for (written, value) in [("\"x\"", "x"), ("", "")] {
+            let expected = Headers {
+                soap11: Some(value.to_owned()),
+                soap12: None,
+                is_malformed: false,
+            };
+            assert_eq!(Headers::new(Some(written), None), expected);
+        }
     }
 }

@@ -10,7 +10,6 @@ use super::options::{Options, SoapAction};
 use crate::document::Document;
 use crate::errors::Complaints;
 use crate::saxon::Order;
-use crate::schema::Schema;
 use crate::stylesheet::Parameters;
 use crate::xpath::Unevaluated;
 
@@ -50,17 +49,21 @@ pub(crate) struct Chain<'a> {
     pub client: Client,
 }
 
+/// The compiled definition, called `name` in the failure if it could not be compiled.
+fn usable<'d, T>(
+    definition: &'d Result<T, Complaints>,
+    step: &'static str,
+    name: &str,
+) -> Result<&'d T, Failure> {
+    definition.as_ref().map_err(|why| {
+        let details = format!("Invalid {name}. {why}");
+        Failure::new(step, Culprit::Server, details)
+    })
+}
+
 impl<'a> Chain<'a> {
-    pub fn transform_before(&mut self) -> Result<Option<Order>, Failure> {
-        self.transform(&self.definitions.before, XSLT_BEFORE)
-    }
-
-    pub fn transform_after(&mut self) -> Result<Option<Order>, Failure> {
-        self.transform(&self.definitions.after, XSLT_AFTER)
-    }
-
     /// Transforms the content, or returns the order for another process.
-    fn transform(
+    pub fn transform(
         &mut self,
         stylesheet: &'a Slot<Transformer>,
         step: &'static str,
@@ -68,11 +71,7 @@ impl<'a> Chain<'a> {
         let Some(stylesheet) = stylesheet else {
             return Ok(None);
         };
-        let stylesheet = stylesheet.as_ref().map_err(|why| {
-            let details = format!("Invalid XSLT definition. {why}");
-            Failure::new(step, Culprit::Server, details)
-        })?;
-        let transformed = match stylesheet {
+        let transformed = match usable(stylesheet, step, "XSLT definition")? {
             Transformer::Libxslt(stylesheet) => {
                 self.parsed(step)?;
                 let transformed = self.content.transform(stylesheet, self.parameters);
@@ -112,12 +111,9 @@ impl<'a> Chain<'a> {
             let details = format!("Invalid XSD schema. Unable to find schema for SOAP {name}");
             return Err(Failure::new(VALIDATION, Culprit::Server, details));
         };
-        let schema = schema.as_ref().map_err(|why| {
-            let details = format!("Invalid XSD schema. {why}");
-            Failure::new(VALIDATION, Culprit::Server, details)
-        })?;
+        let schema = usable(schema, VALIDATION, "XSD schema")?;
         self.with_lines(|tree| {
-            let valid: Result<(), Complaints> = Schema::validate(schema, tree);
+            let valid = schema.validate(tree);
             valid.map_err(|why| (Culprit::Client, why.to_string()))
         })
     }
@@ -127,10 +123,7 @@ impl<'a> Chain<'a> {
         let Some(api) = &self.definitions.api else {
             return Ok(());
         };
-        let api = api.as_ref().map_err(|why| {
-            let details = format!("Invalid WSDL/XSD schema. {why}");
-            Failure::new(VALIDATION, Culprit::Server, details)
-        })?;
+        let api = usable(api, VALIDATION, "WSDL/XSD schema")?;
         self.parsed(VALIDATION)?;
         self.with_lines(|tree| {
             let invalid = |what| (Culprit::Client, format!("Invalid XML input. {what}"));
@@ -142,24 +135,22 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// Runs a check of the tree. If it fails on a tree that was not parsed from text, it runs again
-    /// on the parsed text, because only that has the lines that the message names.
+    /// Runs a check of the tree. If the check fails on a tree that was not parsed from text, it runs
+    /// again on the parsed text, because only parsed text has the lines that the message names.
     fn with_lines(
         &mut self,
         check: impl Fn(&Document) -> Result<(), (Culprit, String)>,
     ) -> Result<(), Failure> {
-        let Err(first) = check(self.parsed(VALIDATION)?) else {
+        let Err(mut reason) = check(self.parsed(VALIDATION)?) else {
             return Ok(());
         };
-        let mut reason = first;
         if !self.content.has_lines()
             && let Ok(tree) = self.content.tree_with_lines()
             && let Err(with_lines) = check(&tree)
         {
             reason = with_lines;
         }
-        let (culprit, details) = reason;
-        Err(Failure::new(VALIDATION, culprit, details))
+        Err(Failure::new(VALIDATION, reason.0, reason.1))
     }
 
     pub fn check_action(&mut self, headers: impl FnOnce() -> Headers) -> Result<(), Failure> {
@@ -172,8 +163,10 @@ impl<'a> Chain<'a> {
             _ => None,
         };
         let tree = self.parsed(VALIDATION)?;
-        action::check(mode, &headers(), tree, api)
-            .map_err(|(culprit, details)| Failure::new(VALIDATION, culprit, details))
+        action::check(mode, &headers(), tree, api).map_err(|(culprit, why)| {
+            let details = format!("Validation of 'SOAPAction' header: {why}");
+            Failure::new(VALIDATION, culprit, details)
+        })
     }
 
     /// The index of the target that matches.
@@ -184,18 +177,15 @@ impl<'a> Chain<'a> {
         }
         let definitions = self.definitions;
         let tree = self.parsed(ROUTING)?;
-        for (index, (target, xpath)) in
-            std::iter::zip(&options.targets, &definitions.routes).enumerate()
-        {
-            let failed =
-                |culprit, why: &Complaints| Failure::new(ROUTING, culprit, why.to_string());
+        let failed = |culprit, why: &Complaints| Failure::new(ROUTING, culprit, why.to_string());
+        let targets = options.targets.iter().zip(&definitions.routes);
+        for (index, (target, xpath)) in targets.enumerate() {
             let xpath = xpath.as_ref().map_err(|why| failed(Culprit::Server, why))?;
-            let text = xpath
-                .first_text(tree, &options.limits)
-                .map_err(|why| match why {
-                    Unevaluated::BeyondLimit(why) => failed(Culprit::Client, &why),
-                    Unevaluated::Expression(why) => failed(Culprit::Server, &why),
-                })?;
+            let text = xpath.first_text(tree, &options.limits);
+            let text = text.map_err(|why| match why {
+                Unevaluated::BeyondLimit(why) => failed(Culprit::Client, &why),
+                Unevaluated::Expression(why) => failed(Culprit::Server, &why),
+            })?;
             if text.as_deref() == Some(&*target.equals) {
                 return Ok(Some(index));
             }

@@ -26,7 +26,7 @@ impl Client {
         }
     }
 
-    /// The Content-Type of bodies that are generated for such a client.
+    /// The Content-Type of bodies that are generated for this client.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Soap11 => "text/xml; charset=utf-8",

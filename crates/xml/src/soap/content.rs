@@ -85,7 +85,7 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Reports whether lines of the tree are those of the text.
+    /// Reports whether the lines of the tree are the lines of the text.
     pub fn has_lines(&self) -> bool {
         matches!(self.form, Form::Text { .. })
     }
@@ -113,7 +113,7 @@ impl<'a> Content<'a> {
             is_text_or_html,
             declaration,
             ..
-        } = stylesheet.output();
+        } = &stylesheet.output;
         if *is_text_or_html {
             let mut bytes = Vec::new();
             stylesheet.write(&result, &mut bytes, limits)?;
@@ -141,7 +141,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Replaces the content with the result of such a transformation.
+    /// The content that results from a transformation outside of this process.
     pub fn ordered(
         mut result: Vec<u8>,
         limits: &'a Limits,
@@ -174,7 +174,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The text; borrowed if it is still that of the message.
+    /// The text; borrowed if the message is unchanged.
     ///
     /// # Errors
     /// See [`render`](Self::render).

@@ -1,9 +1,9 @@
 //! All compiled definitions of a chain, or the reasons why they cannot be compiled. Failures are
 //! kept like successes, because invalid calls must not make the gateway compile again and again.
 
-use super::api::Api;
 use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};
+use super::wsdl::Api;
 use crate::errors::Complaints;
 use crate::imports::{Files, Unreadable};
 use crate::limits::Limits;
@@ -37,19 +37,29 @@ pub(crate) enum Transformer {
 impl Definitions {
     /// Compiles everything on a new thread.
     pub fn compile(options: &Options, files: &(dyn Files + Sync)) -> Self {
-        with_stack(|| Self::compile_on_this_thread(options, files))
-            .unwrap_or_else(|| Self::without_a_thread(options))
+        with_stack(|| Self::compile_on_this_thread(options, files)).unwrap_or_else(|| {
+            Self::of(&Included {
+                options,
+                files,
+                has_thread: false,
+            })
+        })
     }
 
-    /// The same on a thread that has a stack of [`STACK_BYTES`](crate::process::STACK_BYTES).
+    /// Compiles everything on this thread, which has a stack of
+    /// [`STACK_BYTES`](crate::process::STACK_BYTES).
     pub fn compile_on_this_thread(options: &Options, files: &dyn Files) -> Self {
-        let files = Included { options, files };
         let _budget = Budget::begin(&Limits::DEFINITIONS);
-        Self::compile_here(options, &files)
+        Self::of(&Included {
+            options,
+            files,
+            has_thread: true,
+        })
     }
 
-    fn compile_here(options: &Options, files: &Included<'_>) -> Self {
+    fn of(files: &Included<'_>) -> Self {
         let limits = &Limits::DEFINITIONS;
+        let options = files.options;
         let style = |source: &Option<Source>| {
             files.slot(source, |text, at| match &options.saxon {
                 Some(saxon) => saxon
@@ -61,7 +71,7 @@ impl Definitions {
         let schema = |source: &Option<Source>| {
             files.slot(source, |text, at| Schema::parse(text, at, files, limits))
         };
-        let route = |xpath: &str| XPath::compile(xpath, &options.namespaces);
+        let targets = options.targets.iter();
         Self {
             before: style(&options.xslt_before),
             after: style(&options.xslt_after),
@@ -70,29 +80,7 @@ impl Definitions {
             api: files.slot(&options.api_schema, |text, at| {
                 Api::compile(text, at, files, limits)
             }),
-            routes: options
-                .targets
-                .iter()
-                .map(|target| route(&target.xpath))
-                .collect(),
-        }
-    }
-
-    /// The definitions if the machine cannot start a thread: the same failure for all.
-    fn without_a_thread(options: &Options) -> Self {
-        fn failed<T>(source: &Option<Source>) -> Slot<T> {
-            let why = "There was no thread to compile with";
-            source.as_ref().map(|_| Err(Complaints::own(0, why)))
-        }
-        Self {
-            before: failed(&options.xslt_before),
-            after: failed(&options.xslt_after),
-            soap11: failed(&options.soap_schema),
-            soap12: failed(&options.soap12_schema),
-            api: failed(&options.api_schema),
-            routes: options
-                .targets
-                .iter()
+            routes: targets
                 .map(|target| XPath::compile(&target.xpath, &options.namespaces))
                 .collect(),
         }
@@ -127,6 +115,8 @@ impl Definitions {
 struct Included<'a> {
     options: &'a Options,
     files: &'a dyn Files,
+    /// False if the machine cannot start a thread; then all definitions fail.
+    has_thread: bool,
 }
 
 impl Included<'_> {
@@ -136,6 +126,10 @@ impl Included<'_> {
         compile: impl FnOnce(&[u8], Option<&str>) -> Result<T, Complaints>,
     ) -> Slot<T> {
         let compiled = match source.as_ref()? {
+            _ if !self.has_thread => {
+                let why = "No thread could be started to compile it";
+                Err(Complaints::own(0, why))
+            }
             Source::Text(text) => compile(text.as_bytes(), None),
             Source::At(location) => self
                 .files
@@ -149,21 +143,14 @@ impl Included<'_> {
 
 impl Files for Included<'_> {
     fn read(&self, location: &str) -> Result<Vec<u8>, Unreadable> {
-        let included = self
-            .options
-            .includes
-            .iter()
-            .find(|(known, _)| known == location);
-        match included {
+        let mut includes = self.options.includes.iter();
+        match includes.find(|(known, _)| known == location) {
             Some((_, Source::Text(text))) => Ok(text.clone().into_bytes()),
             Some((_, Source::At(other))) => self.files.read(other),
-            None => self.files.read(location).or_else(|why| {
-                if location == XML_SCHEMA.0 {
-                    Ok(XML_SCHEMA.1.as_bytes().to_vec())
-                } else {
-                    Err(why)
-                }
-            }),
+            None => match self.files.read(location) {
+                Err(_) if location == XML_SCHEMA.0 => Ok(XML_SCHEMA.1.as_bytes().to_vec()),
+                read => read,
+            },
         }
     }
 }

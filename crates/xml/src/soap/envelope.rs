@@ -21,15 +21,13 @@ pub(crate) const XML_SCHEMA: (&str, &str) =
 /// A version of SOAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// 1.1.
     Soap11,
-    /// 1.2.
     Soap12,
 }
 
 impl Version {
-    /// The version, determined by the namespace of the outermost element; none if it is not an
-    /// envelope's.
+    /// The version, determined by the namespace of the outermost element; none if that element is
+    /// no envelope.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),
@@ -41,10 +39,8 @@ impl Version {
 
 /// The first child named Body of the outermost element.
 pub(crate) fn body(document: &Document) -> Option<Node<'_>> {
-    document
-        .root()?
-        .elements()
-        .find(|node| node.name() == "Body")
+    let mut children = document.root()?.elements();
+    children.find(|node| node.name() == "Body")
 }
 
 /// The first element in the body, which names the operation.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::client::Client;
+use crate::saxon::json_escaped;
 
 /// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,6 @@ pub enum Culprit {
 /// The response that a client gets instead of the normal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// HTTP status.
     pub status: u16,
     pub content_type: &'static str,
     pub body: Vec<u8>,
@@ -49,13 +49,8 @@ impl Fault {
     }
 
     /// The fault for a SOAP client after a failure of another policy or of the gateway: the status
-    /// is kept, the body becomes a fault. None for JSON clients, whose response stays unchanged.
-    pub fn of_status(
-        status: u16,
-        client: Client,
-        is_verbose: bool,
-        upstream_status: Option<u16>,
-    ) -> Option<Self> {
+    /// is kept, and the body becomes a fault. None for JSON clients, whose response stays unchanged.
+    pub fn of_status(status: u16, client: Client, is_verbose: bool) -> Option<Self> {
         if client == Client::Json {
             return None;
         }
@@ -68,7 +63,7 @@ impl Fault {
                 Culprit::Server
             },
             is_verbose,
-            upstream_status,
+            upstream_status: None,
         };
         Some(Self::with_status(status, client, &trouble))
     }
@@ -195,19 +190,7 @@ fn for_xml(text: &str) -> String {
 }
 
 fn for_json(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' => out.push('\''),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\u{0}'..='\u{1f}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            _ => out.push(c),
-        }
-    }
-    out
+    json_escaped(&text.replace('"', "'"))
 }
 
 /// The reason phrases of RFC 9110 and RFC 6585 for responses of gateways themselves.

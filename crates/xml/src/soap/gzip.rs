@@ -12,26 +12,21 @@ use flate2::write::GzEncoder;
 /// They are not gzip, end too early, or decompress to more than `bytes_max`.
 pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(packed.len().saturating_mul(4).min(bytes_max));
-    let limit = u64::try_from(bytes_max)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    MultiGzDecoder::new(packed)
-        .take(limit)
-        .read_to_end(&mut out)
-        .map_err(|error| error.to_string())?;
+    // One byte more shows that the limit is exceeded.
+    let mut limited = MultiGzDecoder::new(packed).take((bytes_max as u64).saturating_add(1));
+    let read = limited.read_to_end(&mut out);
+    read.map_err(|error| error.to_string())?;
     if out.len() > bytes_max {
         return Err(format!("it unpacks to more than {bytes_max} bytes"));
     }
     Ok(out)
 }
 
-/// Compresses bytes at the fastest level: the peer saves bytes on the wire, and the gateway pays
-/// with processor time.
+/// Compresses bytes at the fastest level, because processor time costs the gateway more than bytes
+/// on the wire.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(
-        Vec::with_capacity(bytes.len() / 2 + 64),
-        Compression::fast(),
-    );
+    let out = Vec::with_capacity(bytes.len() / 2 + 64);
+    let mut encoder = GzEncoder::new(out, Compression::fast());
     // Writing to memory cannot fail.
     let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default()

@@ -6,7 +6,6 @@
 //! can leave the chain, and enter it again with the result.
 
 mod action;
-mod api;
 mod chain;
 mod client;
 mod content;

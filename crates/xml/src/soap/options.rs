@@ -12,7 +12,7 @@ use crate::saxon::Saxon;
 pub enum Source {
     /// The text itself.
     Text(String),
-    /// A location that [`Files`](crate::Files) knows.
+    /// A location, to be read from [`Files`](crate::Files).
     At(String),
 }
 
@@ -34,9 +34,9 @@ pub enum SoapAction {
     /// It is not checked.
     #[default]
     No,
-    /// If it is present, it must be that of the WSDL; it must be present if the WSDL requires it.
+    /// If it is present, it must equal that of the WSDL; it must be present if the WSDL requires it.
     Yes,
-    /// It may be absent even if the WSDL requires it.
+    /// As for `Yes`, but it may be absent even if the WSDL requires it.
     YesNullAllowed,
 }
 

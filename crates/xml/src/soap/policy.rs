@@ -8,7 +8,7 @@ use super::client::{Client, Form};
 use super::definitions::Definitions;
 use super::fault::{Culprit, Fault, Trouble};
 use super::options::Options;
-use super::traversal::{Paused, Progress, Ran, Start, Traversal};
+use super::traversal::{Paused, Progress};
 use crate::imports::Files;
 use crate::saxon::Made;
 use crate::stylesheet::{NulCharacter, Parameters};
@@ -18,7 +18,6 @@ use crate::stylesheet::{NulCharacter, Parameters};
 pub struct Request<'a> {
     pub content_type: Option<&'a str>,
     pub content_encoding: Option<&'a str>,
-    /// SOAPAction.
     pub soap_action: Option<&'a str>,
     /// The body as received.
     pub body: &'a [u8],
@@ -27,14 +26,13 @@ pub struct Request<'a> {
 /// The parts of a response that a chain needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Response<'a> {
-    /// HTTP status.
     pub status: u16,
     pub content_type: Option<&'a str>,
     pub content_encoding: Option<&'a str>,
     /// The body as received.
     pub body: &'a [u8],
-    /// The client as determined by the request's chain, or by the request's Content-Type if there
-    /// was no chain.
+    /// The client as determined by the request's chain, or by the request's Content-Type if the
+    /// request had no chain.
     pub client: Client,
 }
 
@@ -47,7 +45,7 @@ pub struct Passed {
     pub content_type: Option<&'static str>,
     /// Index of the target of the request; none if it is routed as usual.
     pub target: Option<usize>,
-    /// The client, which determines the format of a fault. It is passed to the response's chain.
+    /// The client, which determines the format of a fault. The response's chain needs it.
     pub client: Client,
 }
 
@@ -73,6 +71,15 @@ struct Current {
     compiled_at: Instant,
 }
 
+impl Current {
+    fn new(definitions: Definitions) -> Self {
+        Self {
+            definitions: Arc::new(definitions),
+            compiled_at: Instant::now(),
+        }
+    }
+}
+
 impl SoapPolicy {
     /// Compiles a chain's definitions. Failures are kept, and messages get faults.
     ///
@@ -82,16 +89,9 @@ impl SoapPolicy {
         options: Options,
         files: Arc<dyn Files + Send + Sync>,
     ) -> Result<Self, UnusableOptions> {
-        let pairs = options
-            .xslt_params
-            .iter()
-            .map(|(name, value)| (&**name, &**value));
-        let parameters = Parameters::new(pairs)?;
-        let definitions = Arc::new(Definitions::compile(&options, &*files));
-        let current = Current {
-            definitions,
-            compiled_at: Instant::now(),
-        };
+        let pairs = options.xslt_params.iter();
+        let parameters = Parameters::new(pairs.map(|(name, value)| (&**name, &**value)))?;
+        let current = Current::new(Definitions::compile(&options, &*files));
         Ok(Self {
             options,
             parameters,
@@ -110,23 +110,20 @@ impl SoapPolicy {
         &self.options
     }
 
-    /// Recompiles all definitions and replaces the old ones by the new ones or by their errors.
-    /// Messages use the old ones meanwhile. A thread that serves messages must not call this.
+    /// Recompiles all definitions, and replaces the old ones by the results. Messages use the old
+    /// ones meanwhile. A thread that serves messages must not call this.
     pub fn recompile(&self) {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
 
-    /// The same on a thread with the stack that compiling needs.
+    /// Recompiles all definitions on this thread, which has the stack that compilation needs.
     pub(super) fn recompile_on_this_thread(&self) {
         let fresh = Definitions::compile_on_this_thread(&self.options, &*self.files);
         self.replace(fresh);
     }
 
     fn replace(&self, definitions: Definitions) {
-        let fresh = Current {
-            definitions: Arc::new(definitions),
-            compiled_at: Instant::now(),
-        };
+        let fresh = Current::new(definitions);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut *current, fresh).definitions;
         drop(current);
@@ -154,54 +151,30 @@ impl SoapPolicy {
     /// # Errors
     /// The fault that the client gets instead.
     pub fn request(&self, request: &Request<'_>) -> Result<Passed, Fault> {
-        finish(self.begin_request(request)?, |paused, made| {
-            self.resume_request(request, paused, made)
-        })
+        finish(|waited| self.advance_request(request, waited))
     }
 
-    /// Runs the request's chain, up to a transformation in another process.
+    /// Runs the request's chain up to a transformation in another process: from the beginning, or
+    /// with the result of the transformation for which the request waited.
     ///
     /// # Errors
     /// The fault that the client gets instead.
-    pub fn begin_request(&self, request: &Request<'_>) -> Result<Progress, Fault> {
-        let client = Client::of(request.content_type);
-        self.run_request(request, client, Start::Message)
-    }
-
-    /// Continues with the result of the transformation for which a request waited.
-    ///
-    /// # Errors
-    /// See [`begin_request`](Self::begin_request).
-    pub fn resume_request(
+    pub fn advance_request(
         &self,
         request: &Request<'_>,
-        paused: Paused,
-        made: Made,
+        waited: Option<(Paused, Made)>,
     ) -> Result<Progress, Fault> {
-        self.run_request(request, paused.client, Start::Made(paused.place, made))
-    }
-
-    fn run_request(
-        &self,
-        request: &Request<'_>,
-        mut client: Client,
-        start: Start,
-    ) -> Result<Progress, Fault> {
-        let traversal = Traversal {
-            is_request: true,
-            content_type: request.content_type,
-            content_encoding: request.content_encoding,
-            soap_action: request.soap_action,
-            body: request.body,
+        let mut client = match &waited {
+            Some((paused, _)) => paused.client,
+            None => Client::of(request.content_type),
         };
-        let ran = self
-            .run(&traversal, start, &mut client)
-            .map_err(|failure| self.fault("Request", client, &failure, failure.culprit, None))?;
-        Ok(progress(ran, client, |form| match (client, form) {
+        let content_type = |client, form| match (client, form) {
             (Client::Json, Form::Xml) => Some(Client::Soap11.content_type()),
             (Client::Soap11 | Client::Soap12, Form::Json) => Some(Client::Json.content_type()),
             _ => None,
-        }))
+        };
+        self.run(true, request, waited, &mut client, content_type)
+            .map_err(|failure| self.fault("Request", client, &failure, failure.culprit, None))
     }
 
     /// Runs the response's chain, and waits for transformations in other processes. An empty body
@@ -210,76 +183,55 @@ impl SoapPolicy {
     /// # Errors
     /// The fault that the client gets instead.
     pub fn response(&self, response: &Response<'_>) -> Result<Passed, Fault> {
-        finish(self.begin_response(response)?, |paused, made| {
-            self.resume_response(response, paused, made)
-        })
+        finish(|waited| self.advance_response(response, waited))
     }
 
-    /// Runs the response's chain, up to a transformation in another process. An empty body passes
+    /// Runs the response's chain up to a transformation in another process: from the beginning, or
+    /// with the result of the transformation for which the response waited. An empty body passes
     /// unchanged.
     ///
     /// # Errors
     /// The fault that the client gets instead.
-    pub fn begin_response(&self, response: &Response<'_>) -> Result<Progress, Fault> {
+    pub fn advance_response(
+        &self,
+        response: &Response<'_>,
+        waited: Option<(Paused, Made)>,
+    ) -> Result<Progress, Fault> {
+        let mut client = response.client;
+        // All faults of a response are the server's.
+        let fault = |failure: Failure| {
+            let status = Some(response.status);
+            self.fault(
+                "Response",
+                response.client,
+                &failure,
+                Culprit::Server,
+                status,
+            )
+        };
         if response.status != 200 && self.options.ignore_if_upstream_error {
             let details = "Service Backend returned an HTTP error. The SOAP/XML process is ignored";
-            let failure = Failure::new(GENERAL, Culprit::Server, details);
-            return Err(self.response_fault(response, &failure));
+            return Err(fault(Failure::new(GENERAL, Culprit::Server, details)));
         }
         if response.body.is_empty() {
             return Ok(Progress::Done(Passed {
-                client: response.client,
+                client,
                 ..Passed::default()
             }));
         }
-        self.run_response(response, Start::Message)
-    }
-
-    /// Continues with the result of the transformation for which a response waited.
-    ///
-    /// # Errors
-    /// See [`begin_response`](Self::begin_response).
-    pub fn resume_response(
-        &self,
-        response: &Response<'_>,
-        paused: Paused,
-        made: Made,
-    ) -> Result<Progress, Fault> {
-        self.run_response(response, Start::Made(paused.place, made))
-    }
-
-    fn run_response(&self, response: &Response<'_>, start: Start) -> Result<Progress, Fault> {
-        let mut client = response.client;
-        let traversal = Traversal {
-            is_request: false,
+        let message = Request {
             content_type: response.content_type,
             content_encoding: response.content_encoding,
             soap_action: None,
             body: response.body,
         };
-        let ran = self
-            .run(&traversal, start, &mut client)
-            .map_err(|failure| self.response_fault(response, &failure))?;
         let was_json = Client::of(response.content_type) == Client::Json;
-        let is_json = client == Client::Json;
-        Ok(progress(ran, client, |form| {
-            match (was_json, is_json, form) {
-                (true, false, Form::Xml) | (false, true, Form::Json) => Some(client.content_type()),
-                _ => None,
-            }
-        }))
-    }
-
-    /// All faults of a response are the server's.
-    fn response_fault(&self, response: &Response<'_>, failure: &Failure) -> Fault {
-        let status = Some(response.status);
-        self.fault(
-            "Response",
-            response.client,
-            failure,
-            Culprit::Server,
-            status,
-        )
+        let content_type = |client: Client, form| match (was_json, client == Client::Json, form) {
+            (true, false, Form::Xml) | (false, true, Form::Json) => Some(client.content_type()),
+            _ => None,
+        };
+        self.run(false, &message, waited, &mut client, content_type)
+            .map_err(fault)
     }
 
     fn fault(
@@ -301,33 +253,16 @@ impl SoapPolicy {
     }
 }
 
-/// Waits for each transformation, and resumes the chain with its result.
+/// Waits for each transformation, and continues the chain with its result.
 fn finish(
-    mut progress: Progress,
-    resume: impl Fn(Paused, Made) -> Result<Progress, Fault>,
+    advance: impl Fn(Option<(Paused, Made)>) -> Result<Progress, Fault>,
 ) -> Result<Passed, Fault> {
+    let mut waited = None;
     loop {
-        match progress {
+        match advance(waited)? {
             Progress::Done(passed) => return Ok(passed),
-            Progress::Waits(paused, order) => progress = resume(paused, order.apply())?,
+            Progress::Waits(paused, order) => waited = Some((paused, order.apply())),
         }
-    }
-}
-
-/// The progress after a run; `content_type` returns that of a new body in this form.
-fn progress(
-    ran: Ran,
-    client: Client,
-    content_type: impl FnOnce(Form) -> Option<&'static str>,
-) -> Progress {
-    match ran {
-        Ran::Waits(paused, order) => Progress::Waits(paused, order),
-        Ran::Done(body, form, target) => Progress::Done(Passed {
-            body,
-            content_type: content_type(form),
-            target,
-            client,
-        }),
     }
 }
 

@@ -1,27 +1,25 @@
 //! Recompiles expired definitions while the workers continue.
 
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::policy::SoapPolicy;
-use crate::process;
-use crate::process::STACK_BYTES;
+use crate::process::{Background, STACK_BYTES, in_background};
 
-/// The longest sleep. A policy that was dropped is forgotten after it at the latest.
+/// The longest sleep. A dropped policy is forgotten within this time.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
-/// One thread that recompiles policies one after the other, each when its TTL expires. After each
-/// it pauses for as long as that took; it has the lowest priority, so that a hundred recompilations
-/// at once do not displace traffic. It ends when this is dropped.
+/// A thread that recompiles policies one after the other, each when its TTL expires. After each
+/// compilation the thread pauses for as long as the compilation took. It has the lowest priority, so
+/// that a hundred compilations at once do not displace traffic. It ends when this is dropped.
 ///
 /// The allocator keeps a pool for each thread. This thread uses the pool in which the policies were
 /// compiled and compiles in it, so that new definitions reuse the memory of old ones, and no worker
 /// waits for a pool that a low-priority thread holds.
+#[derive(Debug)]
 pub struct Refresher {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Background<()>,
 }
 
 impl Refresher {
@@ -37,36 +35,19 @@ impl Refresher {
             .name("xml-refresher".into())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                // The first allocation of this thread, which gets the pool that became free last.
+                // The first allocation of this thread selects the pool that became free last.
                 let known = policies.iter().map(Arc::downgrade).collect();
                 drop(policies);
                 // This fails only if the starting thread has ended.
                 let _ = ready.send(());
-                process::in_background();
+                in_background();
                 run(known, &stopped);
             })?;
-        // Workers start after this, and so find that pool taken.
+        // Workers start after this, so they find that pool taken.
         let _ = is_ready.recv();
         Ok(Self {
-            stop: Some(stop),
-            thread: Some(thread),
+            _thread: Background::new(stop, thread),
         })
-    }
-}
-
-impl Drop for Refresher {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // There is nothing left to do if it panicked.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl std::fmt::Debug for Refresher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Refresher").finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,5 @@
-//! How a message passes through its chain: the steps in order, and pauses for transformations in
-//! other processes.
+//! The passage of a message through its chain: the steps in order, and pauses for transformations
+//! in other processes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use super::content::Content;
 use super::definitions::Definitions;
 use super::fault::Culprit;
 use super::gzip;
-use super::policy::{Passed, SoapPolicy};
+use super::policy::{Passed, Request, SoapPolicy};
 use crate::process::Budget;
 use crate::saxon::{Made, Order, Unmade};
 
 /// The progress of a message.
 #[derive(Debug)]
 pub enum Progress {
-    /// It has passed through its chain.
+    /// The message has passed through its chain.
     Done(Passed),
-    /// It needs a transformation outside of this process, which the caller must order.
+    /// The message needs a transformation outside of this process, which the caller must order.
     /// [`super::SoapPolicy`] continues with the result.
     Waits(Paused, Order),
 }
@@ -28,38 +28,18 @@ pub enum Progress {
 /// A chain that waits for a transformation. The order contains the message.
 #[derive(Debug)]
 pub struct Paused {
-    pub(super) place: Place,
     pub(super) client: Client,
-}
-
-/// The state of a waiting chain.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub definitions: Arc<Definitions>,
+    definitions: Arc<Definitions>,
     /// The number of steps taken, including the transformation for which the chain waits.
-    pub taken: usize,
-    pub is_gzip: bool,
+    taken: usize,
+    is_gzip: bool,
 }
 
-/// The start of a run.
-pub(super) enum Start {
-    Message,
-    /// The result for which the chain waited at a place.
-    Made(Place, Made),
-}
-
-/// The result of a run.
-pub(super) enum Ran {
-    /// Its end: the changed body, the form of the body, and the target.
-    Done(Option<Vec<u8>>, Form, Option<usize>),
-    Waits(Paused, Order),
-}
-
-/// The results of the steps.
+/// The result of the steps.
 enum Walked<'a> {
-    /// A transformation in another process.
+    /// A transformation in another process is needed.
     Waits(Order),
-    /// The end: the text, and the target.
+    /// The chain has ended with this text and this target.
     Through(Cow<'a, [u8]>, Option<usize>),
 }
 
@@ -74,169 +54,83 @@ enum Step {
     Route,
 }
 
-/// A message and its direction.
-pub(super) struct Traversal<'a> {
-    pub is_request: bool,
-    pub content_type: Option<&'a str>,
-    pub content_encoding: Option<&'a str>,
-    pub soap_action: Option<&'a str>,
-    pub body: &'a [u8],
-}
-
-impl Traversal<'_> {
-    fn steps(&self) -> &'static [Step] {
-        use Step::{Action, After, Before, Body, Envelope, Route};
-        if self.is_request {
-            &[Before, Envelope, Body, Action, After, Route]
-        } else {
-            &[Before, Envelope, Body, After]
-        }
-    }
-
-    /// The title of the failure of the transformation for which the chain waits.
-    fn title(&self, taken: usize) -> &'static str {
-        match self.steps().get(taken.saturating_sub(1)) {
-            Some(Step::After) => XSLT_AFTER,
-            _ => XSLT_BEFORE,
-        }
-    }
-
-    /// Takes the remaining steps, up to a transformation in another process. Returns its order, or
-    /// otherwise the target.
-    fn walk(
-        &self,
-        chain: &mut Chain<'_>,
-        taken: &mut usize,
-    ) -> Result<(Option<Order>, Option<usize>), Failure> {
-        let (mut order, mut target) = (None, None);
-        for step in &self.steps()[*taken..] {
-            *taken += 1;
-            match step {
-                Step::Before => order = chain.transform_before()?,
-                Step::Envelope => chain.validate_envelope(self.is_request)?,
-                Step::Body => chain.validate_body()?,
-                Step::Action => {
-                    chain.check_action(|| Headers::new(self.soap_action, self.content_type))?;
-                }
-                Step::After => order = chain.transform_after()?,
-                Step::Route => target = chain.route()?,
-            }
-            if order.is_some() {
-                break;
-            }
-        }
-        Ok((order, target))
+fn steps(is_request: bool) -> &'static [Step] {
+    use Step::{Action, After, Before, Body, Envelope, Route};
+    if is_request {
+        &[Before, Envelope, Body, Action, After, Route]
+    } else {
+        &[Before, Envelope, Body, After]
     }
 }
 
 impl SoapPolicy {
-    /// Decompresses the body, runs the steps, and compresses a changed body.
+    /// Decompresses the body, takes the steps up to a transformation in another process, and
+    /// compresses a changed body. `waited` is the transformation for which the chain waited, if it
+    /// does not begin now. `content_type` returns the new Content-Type of a body of this form.
     pub(super) fn run(
         &self,
-        traversal: &Traversal<'_>,
-        start: Start,
+        is_request: bool,
+        message: &Request<'_>,
+        waited: Option<(Paused, Made)>,
         client: &mut Client,
-    ) -> Result<Ran, Failure> {
-        match start {
-            Start::Message => self.enter(traversal, client),
-            Start::Made(place, made) => self.enter_again(traversal, place, made, client),
-        }
-    }
-
-    fn enter(&self, traversal: &Traversal<'_>, client: &mut Client) -> Result<Ran, Failure> {
+        content_type: impl FnOnce(Client, Form) -> Option<&'static str>,
+    ) -> Result<Progress, Failure> {
         let limits = &self.options.limits;
-        let place = Place {
-            is_gzip: is_gzip(traversal.content_encoding)?,
-            definitions: self.definitions(),
-            taken: 0,
-        };
+        let removes = self.options.xslt_remove_empty_namespace;
         let unpacked;
-        let plain = if place.is_gzip {
-            unpacked = gzip::unpack(traversal.body, limits.body_bytes).map_err(|why| {
-                let details = format!("Failed to inflate the gzipped SOAP/XML Body: {why}");
-                Failure::new(GENERAL, Culprit::Client, details)
-            })?;
-            &unpacked
-        } else {
-            traversal.body
-        };
-        let removes = self.options.xslt_remove_empty_namespace;
-        let content = Content::new(Cow::Borrowed(plain), limits, removes);
-        self.walk(traversal, place, content, client)
-    }
-
-    fn enter_again(
-        &self,
-        traversal: &Traversal<'_>,
-        place: Place,
-        made: Made,
-        client: &mut Client,
-    ) -> Result<Ran, Failure> {
-        let title = traversal.title(place.taken);
-        let made = made.map_err(|why| {
-            let culprit = match why {
-                Unmade::Refused(_) => Culprit::Client,
-                Unmade::Gone(_) => Culprit::Server,
-            };
-            Failure::new(title, culprit, why.to_string())
-        })?;
-        let removes = self.options.xslt_remove_empty_namespace;
-        let content = Content::ordered(made, &self.options.limits, removes);
-        self.walk(traversal, place, content, client)
-    }
-
-    fn walk(
-        &self,
-        traversal: &Traversal<'_>,
-        mut place: Place,
-        content: Content<'_>,
-        client: &mut Client,
-    ) -> Result<Ran, Failure> {
-        let budget = Budget::begin(&self.options.limits);
-        let taken = &mut place.taken;
-        let walked = self.take_steps(traversal, &place.definitions, taken, content, client);
-        let (text, target) = match self.within(budget, walked)? {
-            Walked::Waits(order) => {
-                let client = *client;
-                return Ok(Ran::Waits(Paused { place, client }, order));
+        let (mut paused, content) = match waited {
+            Some((paused, made)) => {
+                let made = made.map_err(|why| failure_of(why, is_request, paused.taken))?;
+                (paused, Content::ordered(made, limits, removes))
             }
-            Walked::Through(text, target) => (text, target),
+            None => {
+                let paused = Paused {
+                    client: *client,
+                    is_gzip: is_gzip(message.content_encoding)?,
+                    definitions: self.definitions(),
+                    taken: 0,
+                };
+                let plain = if paused.is_gzip {
+                    unpacked = gzip::unpack(message.body, limits.body_bytes).map_err(|why| {
+                        let details = format!("Failed to inflate the gzipped SOAP/XML Body: {why}");
+                        Failure::new(GENERAL, Culprit::Client, details)
+                    })?;
+                    &unpacked
+                } else {
+                    message.body
+                };
+                (paused, Content::new(Cow::Borrowed(plain), limits, removes))
+            }
         };
-        let form = Form::of(&text);
-        let changed = match text {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(text) if place.is_gzip => Some(gzip::pack(&text)),
-            Cow::Owned(text) => Some(text),
-        };
-        Ok(Ran::Done(changed, form, target))
-    }
-
-    fn take_steps<'a>(
-        &'a self,
-        traversal: &Traversal<'_>,
-        definitions: &'a Definitions,
-        taken: &mut usize,
-        content: Content<'a>,
-        client: &mut Client,
-    ) -> Result<Walked<'a>, Failure> {
+        let budget = Budget::begin(limits);
         let mut chain = Chain {
             options: &self.options,
-            definitions,
+            definitions: &paused.definitions,
             parameters: &self.parameters,
             content,
             client: *client,
         };
-        let walked = traversal.walk(&mut chain, taken);
+        let walked = walk(is_request, message, &mut chain, &mut paused.taken);
         *client = chain.client;
-        let (order, target) = walked?;
-        if let Some(order) = order {
-            return Ok(Walked::Waits(order));
-        }
-        let text = chain
-            .content
-            .into_text()
-            .map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
-        Ok(Walked::Through(text, target))
+        let walked = walked.and_then(|walked| through(chain, walked));
+        let (text, target) = match self.within(budget, walked)? {
+            Walked::Through(text, target) => (text, target),
+            Walked::Waits(order) => {
+                let client = *client;
+                return Ok(Progress::Waits(Paused { client, ..paused }, order));
+            }
+        };
+        let form = Form::of(&text);
+        Ok(Progress::Done(Passed {
+            body: match text {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(text) if paused.is_gzip => Some(gzip::pack(&text)),
+                Cow::Owned(text) => Some(text),
+            },
+            content_type: content_type(*client, form),
+            target,
+            client: *client,
+        }))
     }
 
     /// Replaces the result of the work by the limit that ended it, if one did.
@@ -248,6 +142,62 @@ impl SoapPolicy {
         let step = walked.err().map_or(GENERAL, |failure| failure.step);
         Err(Failure::new(step, Culprit::Client, details))
     }
+}
+
+/// Takes the remaining steps, up to a transformation in another process. Returns its order, or
+/// otherwise the target.
+fn walk(
+    is_request: bool,
+    message: &Request<'_>,
+    chain: &mut Chain<'_>,
+    taken: &mut usize,
+) -> Result<(Option<Order>, Option<usize>), Failure> {
+    let (mut order, mut target) = (None, None);
+    for step in &steps(is_request)[*taken..] {
+        *taken += 1;
+        match step {
+            Step::Before => order = chain.transform(&chain.definitions.before, XSLT_BEFORE)?,
+            Step::Envelope => chain.validate_envelope(is_request)?,
+            Step::Body => chain.validate_body()?,
+            Step::Action => {
+                chain.check_action(|| Headers::new(message.soap_action, message.content_type))?;
+            }
+            Step::After => order = chain.transform(&chain.definitions.after, XSLT_AFTER)?,
+            Step::Route => target = chain.route()?,
+        }
+        if order.is_some() {
+            break;
+        }
+    }
+    Ok((order, target))
+}
+
+fn through(
+    chain: Chain<'_>,
+    walked: (Option<Order>, Option<usize>),
+) -> Result<Walked<'_>, Failure> {
+    match walked {
+        (Some(order), _) => Ok(Walked::Waits(order)),
+        (None, target) => {
+            let text = chain.content.into_text();
+            let text =
+                text.map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
+            Ok(Walked::Through(text, target))
+        }
+    }
+}
+
+/// The failure of the transformation for which a chain waited.
+fn failure_of(why: Unmade, is_request: bool, taken: usize) -> Failure {
+    let step = match steps(is_request).get(taken.saturating_sub(1)) {
+        Some(Step::After) => XSLT_AFTER,
+        _ => XSLT_BEFORE,
+    };
+    let culprit = match why {
+        Unmade::Refused(_) => Culprit::Client,
+        Unmade::Gone(_) => Culprit::Server,
+    };
+    Failure::new(step, culprit, why.to_string())
 }
 
 fn is_gzip(encoding: Option<&str>) -> Result<bool, Failure> {

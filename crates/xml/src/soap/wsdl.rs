@@ -1,10 +1,12 @@
-//! WSDL: the schemas of its types, and the SOAPAction of its operations.
+//! The definition of an API, a WSDL or a schema: the schemas of a body's content, tried in order,
+//! and the SOAPAction of the operations.
 
 use std::collections::HashMap;
 
 use super::envelope::Version;
+use super::fault::Culprit;
 use crate::document::{Document, Node};
-use crate::errors::{Complaint, Complaints};
+use crate::errors::Complaints;
 use crate::imports::{Files, Unreadable};
 use crate::limits::Limits;
 use crate::schema::Schema;
@@ -16,23 +18,82 @@ const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 /// The largest total number of WSDLs that one WSDL may import.
 const IMPORTS_MAX: usize = 100;
 
-/// The parts of a WSDL that the policies use.
-#[derive(Debug, Default)]
-pub(crate) struct Wsdl {
-    /// One entry for each schema of its types and of its imports, in order.
-    pub schemas: Vec<Result<Schema, Complaints>>,
-    /// Absent for WSDL 2.0.
+/// A compiled WSDL or schema.
+#[derive(Debug)]
+pub(crate) struct Api {
+    /// One entry for each schema, in order.
+    schemas: Vec<Result<Schema, Complaints>>,
+    /// Absent if it is not a WSDL 1.1.
     pub actions: Option<Actions>,
 }
 
-/// The SOAPActions of a WSDL 1.1, by SOAP version and operation.
-#[derive(Debug, Default)]
+impl Api {
+    /// # Errors
+    /// It is not well-formed, or lacks what makes it a WSDL.
+    pub fn compile(
+        text: &[u8],
+        location: Option<&str>,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Self, Complaints> {
+        let document = Document::parse_definition(text, limits, location)?;
+        let Some(root) = document.root() else {
+            return Err(Complaints::own(0, "The document is empty"));
+        };
+        if is_wsdl(root) {
+            return read(document, location, files, limits);
+        }
+        // Any other document has no schema for a message.
+        let is_schema = is_schema(root);
+        let schema = is_schema.then(|| Schema::compile(document, files));
+        Ok(Self {
+            schemas: schema.into_iter().collect(),
+            actions: None,
+        })
+    }
+
+    /// The mistakes in its schemas.
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        let none = "It contains no schema; write a WSDL with types, or an XSD";
+        let none = self.schemas.is_empty().then(|| none.to_owned());
+        let schemas = self.schemas.iter();
+        let failed = schemas.filter_map(|schema| schema.as_ref().err());
+        failed.map(Complaints::to_string).chain(none)
+    }
+
+    /// Validates an element with the first schema that declares it.
+    ///
+    /// # Errors
+    /// The mistake, and whether the message or the definition contains it.
+    pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
+        let mut why = "Unable to find a suitable Schema to validate the SOAP/XML".to_owned();
+        for schema in &self.schemas {
+            let schema = schema
+                .as_ref()
+                .map_err(|why| (Culprit::Server, format!("Invalid XSD schema. {why}")))?;
+            match schema.validate_element(document, node) {
+                Ok(()) => return Ok(()),
+                Err(wrong) if wrong.is_wrong_schema() => why = wrong.to_string(),
+                Err(wrong) => return Err((Culprit::Client, wrong.to_string())),
+            }
+        }
+        Err((Culprit::Client, why))
+    }
+}
+
+/// The SOAPActions of a WSDL 1.1, by SOAP version.
+#[derive(Debug)]
 pub(crate) struct Actions {
-    soap11: HashMap<String, Action>,
-    soap12: HashMap<String, Action>,
-    /// The prefixes that the WSDL uses for its bindings.
-    prefix11: String,
-    prefix12: String,
+    soap11: Binding,
+    soap12: Binding,
+}
+
+/// The SOAPActions for one version of SOAP.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub by_operation: HashMap<String, Action>,
+    /// The prefix that the WSDL uses for this binding.
+    pub prefix: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +104,21 @@ pub(crate) struct Action {
 }
 
 impl Actions {
-    pub fn of(&self, version: Version, operation: &str) -> Option<&Action> {
-        match version {
-            Version::Soap11 => self.soap11.get(operation),
-            Version::Soap12 => self.soap12.get(operation),
+    fn new() -> Self {
+        let binding = |prefix: &str| Binding {
+            by_operation: HashMap::new(),
+            prefix: prefix.into(),
+        };
+        Self {
+            soap11: binding("soap"),
+            soap12: binding("soap12"),
         }
     }
 
-    pub fn prefix(&self, version: Version) -> &str {
+    pub fn of(&self, version: Version) -> &Binding {
         match version {
-            Version::Soap11 => &self.prefix11,
-            Version::Soap12 => &self.prefix12,
+            Version::Soap11 => &self.soap11,
+            Version::Soap12 => &self.soap12,
         }
     }
 
@@ -71,48 +136,45 @@ impl Actions {
     }
 
     fn add(&mut self, name: &str, node: Node<'_>) {
-        let (actions, prefix) = match node.namespace() {
-            Some(SOAP_BINDING) => (&mut self.soap11, &mut self.prefix11),
-            Some(SOAP12_BINDING) => (&mut self.soap12, &mut self.prefix12),
+        let binding = match node.namespace() {
+            Some(SOAP_BINDING) => &mut self.soap11,
+            Some(SOAP12_BINDING) => &mut self.soap12,
             _ => return,
         };
-        node.prefix().unwrap_or_default().clone_into(prefix);
+        binding.prefix = node.prefix().unwrap_or_default().to_owned();
         let value = node.attribute("soapAction").unwrap_or_default();
         if !value.is_empty() {
             let required = node.attribute("soapActionRequired");
             let is_required = matches!(required.as_deref(), Some("true" | "1"));
-            actions.insert(name.to_owned(), Action { value, is_required });
+            let action = Action { value, is_required };
+            binding.by_operation.insert(name.to_owned(), action);
         }
     }
 }
 
 /// Reports whether the outermost element is a WSDL's.
-pub(crate) fn is_wsdl(root: Node<'_>) -> bool {
+fn is_wsdl(root: Node<'_>) -> bool {
     matches!(root.name(), "definitions" | "description")
 }
 
 /// Reports whether the outermost element is a schema's.
-pub(crate) fn is_schema(root: Node<'_>) -> bool {
+fn is_schema(root: Node<'_>) -> bool {
     root.is(SCHEMA, "schema")
 }
 
-/// Reads a WSDL and its imports.
+/// Compiles a WSDL and its imports.
 ///
 /// # Errors
 /// It has no types, or an import is not a WSDL.
-pub(crate) fn read(
+fn read(
     document: Document,
     location: Option<&str>,
     files: &dyn Files,
     limits: &Limits,
-) -> Result<Wsdl, Complaints> {
+) -> Result<Api, Complaints> {
     let parts = with_imports(document, location, files, limits)?;
     let mut schemas = Vec::new();
-    let mut actions = Actions {
-        prefix11: "soap".into(),
-        prefix12: "soap12".into(),
-        ..Actions::default()
-    };
+    let mut actions = Actions::new();
     let mut has_types = false;
     let mut is_1_1 = false;
     for part in &parts {
@@ -123,18 +185,14 @@ pub(crate) fn read(
         actions.read(root);
         if let Some(types) = named(root, "types").next() {
             has_types = true;
-            schemas.extend(
-                types
-                    .elements()
-                    .filter(|node| is_schema(*node))
-                    .map(|node| (node, part.location.as_deref())),
-            );
+            let found = types.elements().filter(|node| is_schema(*node));
+            schemas.extend(found.map(|node| (node, part.location.as_deref())));
         }
     }
     if !has_types {
         return Err(Complaints::own(0, "Unable to find the '< wsdl:types >'"));
     }
-    Ok(Wsdl {
+    Ok(Api {
         schemas: compile(&schemas, files),
         actions: is_1_1.then_some(actions),
     })
@@ -156,23 +214,17 @@ fn with_imports(
         location: location.map(str::to_owned),
     }];
     let mut next = 0;
-    while next < parts.len() {
-        let wanted: Vec<String> = parts[next].document.root().map_or_else(Vec::new, |root| {
-            named(root, "import")
-                .filter_map(|node| node.attribute("location"))
-                .collect()
-        });
-        let base = parts[next].location.clone();
-        for location in wanted {
-            let location = resolve(base.as_deref(), &location);
-            let is_known = parts
-                .iter()
-                .any(|part| part.location.as_deref() == Some(&*location));
-            if is_known {
+    while let Some(part) = parts.get(next) {
+        let base = part.location.as_deref();
+        let imports = part.document.root().into_iter();
+        let imports = imports.flat_map(|root| named(root, "import"));
+        let wanted = imports.filter_map(|node| Some(resolve(base, &node.attribute("location")?)));
+        for location in wanted.collect::<Vec<_>>() {
+            let mut known = parts.iter().map(|part| part.location.as_deref());
+            if known.any(|known| known == Some(&*location)) {
                 continue;
             }
-            // Without some of them, messages would be checked against only a part of the
-            // definition.
+            // Without all imports, messages would be checked against only a part of the definition.
             if parts.len() > IMPORTS_MAX {
                 let message = format!("More than {IMPORTS_MAX} WSDLs are imported");
                 return Err(Complaints::own(0, message));
@@ -211,8 +263,8 @@ fn resolve(base: Option<&str>, location: &str) -> String {
     }
 }
 
-/// Compiles each schema. One may import another of the same WSDL by its namespace alone; such an
-/// import gets an invented location for the other schema.
+/// Compiles each schema. A schema may import another one of the same WSDL by its namespace alone;
+/// then the import is given an invented location.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,
@@ -220,10 +272,8 @@ fn compile(
     let neighbours = Neighbours::of(schemas, files);
     (0..schemas.len())
         .map(|index| {
-            let mut document = neighbours
-                .document(index)
-                .ok_or_else(|| Complaints(vec![Complaint::own(0, "There is no memory")]))?;
-            neighbours.locate_imports(&mut document);
+            let document = neighbours.document(index);
+            let document = document.ok_or_else(|| Complaints::own(0, "There is no memory"))?;
             Schema::compile(document, &neighbours)
         })
         .collect()
@@ -246,7 +296,8 @@ impl<'a> Neighbours<'a> {
             (location, node.attribute("targetNamespace"))
         };
         let places: Vec<_> = schemas.iter().enumerate().map(place).collect();
-        let originals = std::iter::zip(schemas, &places)
+        let originals = schemas.iter().zip(&places);
+        let originals = originals
             .filter_map(|((node, _), (location, _))| Document::of(*node, Some(location)))
             .collect();
         let mut neighbours = Self {
@@ -256,14 +307,11 @@ impl<'a> Neighbours<'a> {
             originals,
         };
         for index in 0..neighbours.originals.len() {
-            let Some(mut document) = neighbours.document(index) else {
-                continue;
-            };
-            neighbours.locate_imports(&mut document);
             let mut text = Vec::new();
-            if document
-                .write_canonical(&mut text, &Limits::DEFINITIONS)
-                .is_ok()
+            if let Some(document) = neighbours.document(index)
+                && document
+                    .write_canonical(&mut text, &Limits::DEFINITIONS)
+                    .is_ok()
             {
                 let location = neighbours.places[index].0.clone();
                 neighbours.texts.insert(location, text);
@@ -272,12 +320,10 @@ impl<'a> Neighbours<'a> {
         neighbours
     }
 
+    /// A copy of a schema with the locations of its imports.
     fn document(&self, index: usize) -> Option<Document> {
         let root = self.originals.get(index)?.root()?;
-        Document::of(root, Some(&self.places[index].0))
-    }
-
-    fn locate_imports(&self, document: &mut Document) {
+        let mut document = Document::of(root, Some(&self.places[index].0))?;
         document.set_attributes("schemaLocation", |node| {
             if !node.is(SCHEMA, "import") || node.attribute("schemaLocation").is_some() {
                 return None;
@@ -286,6 +332,7 @@ impl<'a> Neighbours<'a> {
             let found = self.places.iter().find(|(_, target)| *target == namespace);
             found.map(|(location, _)| location.clone())
         });
+        Some(document)
     }
 }
 

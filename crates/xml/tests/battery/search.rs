@@ -185,8 +185,8 @@ impl Search {
         self.keep(message);
     }
 
-    /// Keeps it if it is slower than the fastest, or larger than the smallest, that is kept for its
-    /// way.
+    /// Keeps a message if it is slower than the fastest, or larger than the smallest, of those kept
+    /// for its way.
     fn keep(&mut self, message: Message) {
         let of_way = |one: &&Message| one.way == message.way;
         let count = self.kept.iter().filter(of_way).count();

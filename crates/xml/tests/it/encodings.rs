@@ -85,7 +85,7 @@ fn by_us(bytes: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn documents_in_any_encoding_are_read_like_other_parsers_do() {
+fn documents_in_any_encoding_are_read_as_by_other_parsers() {
     let folder = tempfile::tempdir().unwrap();
     let (mut read, mut refused, mut unsupported) = (0, 0, 0);
     for (encoding, has_mark) in WRITTEN {

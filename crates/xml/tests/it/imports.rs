@@ -17,7 +17,7 @@ const SMALL: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" ta
 const SHAPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="http://tempuri.org/"><xs:element name="intB" type="xs:int"/></xs:schema>"#;
 
 #[test]
-fn schemas_import_relative_to_where_they_lie() {
+fn schemas_import_relative_to_their_location() {
     let files = [
         ("api/main.xsd", MAIN),
         ("api/parts/numbers.xsd", NUMBERS),

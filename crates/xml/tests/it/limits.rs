@@ -21,7 +21,7 @@ struct Case {
     words: &'static str,
 }
 
-/// Two texts, because libxml2 allows none of more than 10 MB.
+/// Two texts, because libxml2 allows no text of more than 10 MB.
 fn long(bytes: usize) -> String {
     let half = "x".repeat(bytes / 2);
     let rest = "x".repeat(bytes - bytes / 2 - "<a><b/></a>".len());
@@ -388,7 +388,7 @@ fn memory_is_held_up_to_the_limit() {
     }
 }
 
-/// Runs nothing else: a template for each pair of nodes.
+/// Runs a template for each pair of nodes, and nothing else.
 const PAIRS: &str = "<xsl:template match=\"/a\"><c><xsl:for-each select=\"b\"><xsl:for-each select=\"../b\">\
 <xsl:value-of select=\"generate-id()\"/></xsl:for-each></xsl:for-each></c></xsl:template>";
 

@@ -235,9 +235,9 @@ fn helpers_serve_threads_at_once_and_forget_dropped_stylesheets() {
 /// The results of a helper for orders that were sent together, until it ends or has sent all.
 fn responses(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
-    let bytes: Vec<&[u8]> = orders.iter().map(Order::bytes).collect();
+    let bytes: Vec<&[u8]> = orders.iter().map(|order| order.bytes.as_slice()).collect();
     let bytes = bytes.concat();
-    // In two pieces, of which the first does not end with an order.
+    // In two pieces; the first ends in the middle of an order.
     let (first, second) = bytes.split_at(bytes.len() / 3);
     line.write_all(first).unwrap();
     line.write_all(second).unwrap();
@@ -288,7 +288,7 @@ fn lines_get_replies_in_order_and_state_what_ended_a_helper() {
     assert_eq!(engine.at_hand(), None);
     let bad = [&good, &good, &endless, &good].map(|style| order(style, 1));
     assert!(responses(&engine, &bad).len() < 3);
-    assert_eq!(engine.at_hand(), Some(bad[2].number()));
+    assert_eq!(engine.at_hand(), Some(bad[2].number));
     saxon.lost(&engine);
     let other = saxon.engine(0).unwrap();
     assert_ne!(other.address(), engine.address());

@@ -20,7 +20,7 @@ fn applied(output: &str, body: &str, message: &[u8]) -> Result<Transformed, Tran
 }
 
 #[test]
-fn a_result_has_the_type_that_its_stylesheet_says() {
+fn a_result_has_the_type_that_its_stylesheet_states() {
     let text = "<xsl:output method=\"text\" media-type=\"text/plain\" encoding=\"utf-8\"/>";
     let made = applied(text, "<xsl:value-of select=\"$shop\"/>", ORDER).unwrap();
     let (media_type, charset) = (Some("text/plain".into()), Some("utf-8".into()));

@@ -1,4 +1,4 @@
-//! WSDL 2.0: its types validate bodies. Its bindings are not read, and an error says so if an
+//! WSDL 2.0: its types validate bodies. Its bindings are not read, and an error reports that if an
 //! option needs them.
 
 use std::sync::Arc;

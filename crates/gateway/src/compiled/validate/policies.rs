@@ -23,17 +23,20 @@ fn is_framing(name: &str) -> bool {
     FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field))
 }
 
+fn framing(name: &str) -> String {
+    format!("\"{name}\" determines the end or the recipient of the message")
+}
+
 impl Mistakes {
     /// Adds the mistakes of a policy that its compilation does not find.
     pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
             Policy::ConsumerHeader(policy) => self.consumer_header(at, &policy.header),
-            Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => self.add(
-                format!("{at}/name"),
-                "a parameter without a name",
-                "write for example \"api_key\"",
-            ),
+            Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => {
+                let remedy = "write for example \"api_key\"";
+                self.add(format!("{at}/name"), "the parameter has no name", remedy);
+            }
             Policy::RateLimit(limit) => {
                 self.rate_limit(at, limit.window, limit.per, limit.header.as_deref());
             }
@@ -67,8 +70,7 @@ impl Mistakes {
     fn consumer_header(&mut self, at: &str, name: &str) {
         let at = format!("{at}/header");
         if is_framing(name) {
-            let message = format!("\"{name}\" frames the message");
-            self.add(&at, message, "write for example \"X-Consumer\"");
+            self.add(&at, framing(name), "write for example \"X-Consumer\"");
         }
         self.header(at, name);
     }
@@ -97,7 +99,7 @@ impl Mistakes {
             (RateLimitKey::Header, Some(name)) => self.header(format!("{at}/header"), name),
             (RateLimitKey::Header, None) => self.add(
                 at,
-                "`per: header` does not say which header",
+                "`per: header` does not name the header",
                 "add for example \"header\": \"X-Client\"",
             ),
             (_, Some(_)) => self.add(
@@ -110,19 +112,14 @@ impl Mistakes {
     }
 
     fn header_edits(&mut self, at: &str, edits: &HeaderEdits) {
-        let names = edits
-            .remove
-            .iter()
-            .chain(edits.set.keys())
-            .chain(edits.add.keys());
+        let names = edits.remove.iter().chain(edits.set.keys());
         let renamed = edits.rename.iter().flat_map(|(from, to)| [from, to]);
-        for name in names.chain(renamed) {
+        for name in names.chain(edits.add.keys()).chain(renamed) {
             if !is_token(name) {
                 let message = format!("\"{name}\" is not a field name");
                 self.add(at, message, "write for example \"X-Mine\"");
             } else if is_framing(name) {
-                let message = format!("\"{name}\" frames the message");
-                self.add(at, message, "remove the edit");
+                self.add(at, framing(name), "remove the edit");
             }
         }
         for value in edits.set.values().chain(edits.add.values()) {
@@ -141,12 +138,9 @@ impl Mistakes {
         }
         let content_type = &mock.content_type;
         if content_type.is_empty() || content_type.bytes().any(|byte| byte.is_ascii_control()) {
+            let at = format!("{at}/content_type");
             let remedy = "write for example \"text/plain\"";
-            self.add(
-                format!("{at}/content_type"),
-                "this is not a content type",
-                remedy,
-            );
+            self.add(at, "this is not a content type", remedy);
         }
         if matches!(mock.status, 204 | 304) && !mock.body.is_empty() {
             let message = format!("a response with status {} has no body", mock.status);

@@ -1,6 +1,6 @@
 //! Edits a JSON document in one pass over its text, without a tree. Parts that no edit concerns are
 //! checked and copied unchanged, including white space and numbers. A document is either edited
-//! completely or refused. A document that repeats an edited member is refused, because its next
+//! completely or refused. A document that repeats an edited member is refused, because the next
 //! reader could use either value.
 
 mod plan;
@@ -15,18 +15,12 @@ use scan::{Member, Parts};
 
 /// Appends the edited document to `out`.
 pub(crate) fn edit(plan: &Plan, text: &[u8], out: &mut Vec<u8>) -> Result<(), NotJson> {
-    if let Err(error) = std::str::from_utf8(text) {
-        return Err(NotJson {
-            at: error.valid_up_to(),
-        });
-    }
+    std::str::from_utf8(text).map_err(|_| NotJson)?;
     let mut editor = Editor { text, out };
     let start = scan::space(text, 0);
     let end = editor.value(plan, start, 0)?;
-    match scan::space(text, end) {
-        at if at == text.len() => Ok(()),
-        at => Err(NotJson { at }),
-    }
+    let is_whole = scan::space(text, end) == text.len();
+    is_whole.then_some(()).ok_or(NotJson)
 }
 
 /// Copies a document with its edits.
@@ -56,7 +50,8 @@ impl Editor<'_, '_> {
             0
         };
         let mut seen = 0_u64;
-        let mut list = self.open(b'{');
+        self.out.push(b'{');
+        let mut is_empty = true;
         let mut members = Parts::open(self.text, at, depth)?;
         let mut from = members.at;
         while let Some(member) = members.next_member()? {
@@ -65,14 +60,14 @@ impl Editor<'_, '_> {
             let place = plan.number(&name);
             let bit = place.map_or(0, |number| 1 << number);
             if seen & bit != 0 {
-                return Err(NotJson { at: member.name.0 });
+                return Err(NotJson);
             }
             seen |= bit;
             // If another member is renamed to this name, the existing member is removed.
             let is_replaced = before != 0 && replaced(plan, before, &name);
             let edit = place.map(|number| &plan.places[number].edit);
             if !is_replaced || matches!(edit, Some(Edit::Rename { .. })) {
-                self.member(member, from, edit, depth, &mut list)?;
+                self.member(member, from, edit, depth, &mut is_empty)?;
             }
             from = after_comma(self.text, members.at);
         }
@@ -81,7 +76,7 @@ impl Editor<'_, '_> {
                 && !replaced(plan, before, place.name.as_bytes())
                 && let Edit::Add(json) | Edit::Default(json) = &place.edit
             {
-                self.item(&mut list, &[&place.quoted, b":", json]);
+                self.item(&mut is_empty, &[&place.quoted, b":", json]);
             }
         }
         self.out.push(b'}');
@@ -95,19 +90,20 @@ impl Editor<'_, '_> {
         from: usize,
         edit: Option<&Edit>,
         depth: usize,
-        list: &mut List,
+        is_empty: &mut bool,
     ) -> Result<(), NotJson> {
         let text = self.text;
         let (name, value) = (member.name, member.value);
         match edit {
-            None | Some(Edit::Default(_)) => self.item(list, &[&text[from..value.1]]),
+            None | Some(Edit::Default(_)) => self.item(is_empty, &[&text[from..value.1]]),
             Some(Edit::Remove) => {}
             Some(Edit::Rename { quoted, .. }) => {
-                self.item(list, &[&text[from..name.0], quoted, &text[name.1..value.1]]);
+                let (before, after) = (&text[from..name.0], &text[name.1..value.1]);
+                self.item(is_empty, &[before, quoted, after]);
             }
-            Some(Edit::Add(json)) => self.item(list, &[&text[from..value.0], json]),
+            Some(Edit::Add(json)) => self.item(is_empty, &[&text[from..value.0], json]),
             Some(Edit::Inside(inner)) => {
-                self.item(list, &[&text[from..value.0]]);
+                self.item(is_empty, &[&text[from..value.0]]);
                 self.value(inner, value.0, depth + 1)?;
             }
         }
@@ -126,7 +122,8 @@ impl Editor<'_, '_> {
     }
 
     fn array(&mut self, plan: &Plan, at: usize, depth: usize) -> Result<usize, NotJson> {
-        let mut list = self.open(b'[');
+        self.out.push(b'[');
+        let mut is_empty = true;
         let mut items = Parts::open(self.text, at, depth)?;
         let mut from = items.at;
         let mut number = 0;
@@ -136,16 +133,13 @@ impl Editor<'_, '_> {
             let text = &self.text[from..item.1];
             match edit {
                 None | Some(Edit::Default(_) | Edit::Rename { .. }) => {
-                    self.item(&mut list, &[text]);
+                    self.item(&mut is_empty, &[text]);
                 }
                 Some(Edit::Remove) => {}
-                Some(Edit::Add(json)) => {
-                    self.item(&mut list, &[json]);
-                    self.item(&mut list, &[text]);
-                }
+                Some(Edit::Add(json)) => self.item(&mut is_empty, &[json, b",", text]),
                 Some(Edit::Inside(inner)) => {
                     let before = &self.text[from..item.0];
-                    self.item(&mut list, &[before]);
+                    self.item(&mut is_empty, &[before]);
                     self.value(inner, item.0, depth + 1)?;
                 }
             }
@@ -157,22 +151,16 @@ impl Editor<'_, '_> {
         let next = plan.places.iter().filter(is_next);
         for place in next.chain(plan.places.iter().filter(is_last)) {
             if let Edit::Add(json) | Edit::Default(json) = &place.edit {
-                self.item(&mut list, &[json]);
+                self.item(&mut is_empty, &[json]);
             }
         }
         self.out.push(b']');
         Ok(items.at)
     }
 
-    /// Begins a list with its opening bracket.
-    fn open(&mut self, bracket: u8) -> List {
-        self.out.push(bracket);
-        List { is_empty: true }
-    }
-
-    /// Adds an item, with a comma unless it is the first.
-    fn item(&mut self, list: &mut List, parts: &[&[u8]]) {
-        if !std::mem::take(&mut list.is_empty) {
+    /// Adds an item to a list, with a comma unless the list was empty.
+    fn item(&mut self, is_empty: &mut bool, parts: &[&[u8]]) {
+        if !std::mem::take(is_empty) {
             self.out.push(b',');
         }
         for part in parts {
@@ -205,11 +193,6 @@ fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
         // Half of a surrogate pair: no edit can name such a string.
         Err(_) => Cow::Borrowed(raw),
     }
-}
-
-/// A list that is being written.
-struct List {
-    is_empty: bool,
 }
 
 #[cfg(test)]

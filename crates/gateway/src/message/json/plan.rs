@@ -80,7 +80,7 @@ impl Plan {
             .collect();
         let (last, parents) = tokens.split_last().expect("a split has a part");
         let clash = || {
-            let message = format!("two edits concern \"{pointer}\" or what is in it");
+            let message = format!("two edits concern \"{pointer}\" or a part of it");
             ConfigError::new(message, "keep one of them")
         };
         let mut plan = self;

@@ -3,14 +3,9 @@
 /// The largest nesting depth of arrays and objects.
 pub(super) const DEPTH_MAX: usize = 128;
 
-/// The text is not JSON, is nested deeper than 128, or contains an edited member twice. The place
-/// is an offset in bytes.
+/// The text is not JSON, is nested deeper than 128, or contains an edited member twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotJson {
-    /// The position of the mistake, in bytes from the start.
-    #[cfg_attr(not(test), allow(dead_code, reason = "tests state the place"))]
-    pub(crate) at: usize,
-}
+pub(crate) struct NotJson;
 
 /// Skips white space.
 pub(super) fn space(text: &[u8], mut at: usize) -> usize {
@@ -20,32 +15,37 @@ pub(super) fn space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the value that begins at `at`; `depth` is its depth of nesting.
+/// Returns the end of the value that begins at `at`; `depth` is its depth of nesting.
 pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
     match text.get(at) {
         Some(b'"') => string(text, at),
-        Some(b'{') => object(text, at, depth),
-        Some(b'[') => array(text, at, depth),
+        Some(b'{') => {
+            let mut members = Parts::open(text, at, depth)?;
+            while members.next_member()?.is_some() {}
+            Ok(members.at)
+        }
+        Some(b'[') => {
+            let mut items = Parts::open(text, at, depth)?;
+            while items.next_item()?.is_some() {}
+            Ok(items.at)
+        }
         Some(b'-' | b'0'..=b'9') => number(text, at),
         Some(b't') => word(text, at, b"true"),
         Some(b'f') => word(text, at, b"false"),
         Some(b'n') => word(text, at, b"null"),
-        _ => Err(NotJson { at }),
+        _ => Err(NotJson),
     }
 }
 
 /// Returns the end of a string whose opening quote is at `at`.
-pub(super) fn string(text: &[u8], at: usize) -> Result<usize, NotJson> {
-    if text.get(at) != Some(&b'"') {
-        return Err(NotJson { at });
-    }
-    let mut at = at + 1;
+fn string(text: &[u8], at: usize) -> Result<usize, NotJson> {
+    let mut at = word(text, at, b"\"")?;
     loop {
         match text.get(at) {
             Some(b'"') => return Ok(at + 1),
             Some(b'\\') => at = escape(text, at)?,
             Some(0x20..) => at += 1,
-            _ => return Err(NotJson { at }),
+            _ => return Err(NotJson),
         }
     }
 }
@@ -54,15 +54,11 @@ fn escape(text: &[u8], at: usize) -> Result<usize, NotJson> {
     match text.get(at + 1) {
         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
         Some(b'u') => {
-            let digits = text.get(at + 2..at + 6);
-            let is_hexadecimal = digits.is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit));
-            if is_hexadecimal {
-                Ok(at + 6)
-            } else {
-                Err(NotJson { at })
-            }
+            let digits = text.get(at + 2..at + 6).ok_or(NotJson)?;
+            let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
+            is_hexadecimal.then_some(at + 6).ok_or(NotJson)
         }
-        _ => Err(NotJson { at }),
+        _ => Err(NotJson),
     }
 }
 
@@ -87,31 +83,12 @@ fn digits(text: &[u8], from: usize) -> Result<usize, NotJson> {
     while let Some(b'0'..=b'9') = text.get(at) {
         at += 1;
     }
-    if at > from {
-        Ok(at)
-    } else {
-        Err(NotJson { at })
-    }
+    (at > from).then_some(at).ok_or(NotJson)
 }
 
 fn word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, NotJson> {
-    if text[at..].starts_with(word) {
-        Ok(at + word.len())
-    } else {
-        Err(NotJson { at })
-    }
-}
-
-fn object(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
-    let mut members = Parts::open(text, at, depth)?;
-    while members.next_member()?.is_some() {}
-    Ok(members.at)
-}
-
-fn array(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
-    let mut items = Parts::open(text, at, depth)?;
-    while items.next_item()?.is_some() {}
-    Ok(items.at)
+    let is_there = text[at..].starts_with(word);
+    is_there.then_some(at + word.len()).ok_or(NotJson)
 }
 
 /// The positions of a member of an object and of its parts.
@@ -136,7 +113,7 @@ impl<'t> Parts<'t> {
     /// Begins with the object or array whose opening bracket is at `at`.
     pub(super) fn open(text: &'t [u8], at: usize, depth: usize) -> Result<Self, NotJson> {
         if depth >= DEPTH_MAX {
-            return Err(NotJson { at });
+            return Err(NotJson);
         }
         Ok(Self {
             text,
@@ -148,52 +125,40 @@ impl<'t> Parts<'t> {
 
     /// The next member of an object.
     pub(super) fn next_member(&mut self) -> Result<Option<Member>, NotJson> {
-        let text = self.text;
-        let Some(start) = next_start(text, &mut self.at, &mut self.is_first, b'}')? else {
+        let Some(start) = self.next_start(b'}')? else {
             return Ok(None);
         };
-        let end = string(text, start)?;
-        let colon = space(text, end);
-        if text.get(colon) != Some(&b':') {
-            return Err(NotJson { at: colon });
-        }
-        let from = space(text, colon + 1);
-        let to = value(text, from, self.depth + 1)?;
-        self.at = to;
+        let end = string(self.text, start)?;
+        let colon = word(self.text, space(self.text, end), b":")?;
+        let from = space(self.text, colon);
+        self.at = value(self.text, from, self.depth + 1)?;
         Ok(Some(Member {
             name: (start, end),
-            value: (from, to),
+            value: (from, self.at),
         }))
     }
 
     /// Returns the range of the next item of an array.
     pub(super) fn next_item(&mut self) -> Result<Option<(usize, usize)>, NotJson> {
-        let text = self.text;
-        let Some(start) = next_start(text, &mut self.at, &mut self.is_first, b']')? else {
+        let Some(start) = self.next_start(b']')? else {
             return Ok(None);
         };
-        let end = value(text, start, self.depth + 1)?;
-        self.at = end;
-        Ok(Some((start, end)))
+        self.at = value(self.text, start, self.depth + 1)?;
+        Ok(Some((start, self.at)))
     }
-}
 
-/// Returns the start of the next member or item, after its comma; none at the closing bracket,
-/// which is consumed.
-fn next_start(
-    text: &[u8],
-    at: &mut usize,
-    is_first: &mut bool,
-    closing: u8,
-) -> Result<Option<usize>, NotJson> {
-    let next = space(text, *at);
-    match text.get(next) {
-        Some(byte) if *byte == closing => {
-            *at = next + 1;
-            Ok(None)
+    /// Returns the start of the next member or item, after its comma; none at the closing bracket,
+    /// which is consumed.
+    fn next_start(&mut self, closing: u8) -> Result<Option<usize>, NotJson> {
+        let next = space(self.text, self.at);
+        match self.text.get(next) {
+            Some(byte) if *byte == closing => {
+                self.at = next + 1;
+                Ok(None)
+            }
+            Some(b',') if !self.is_first => Ok(Some(space(self.text, next + 1))),
+            Some(_) if std::mem::take(&mut self.is_first) => Ok(Some(next)),
+            _ => Err(NotJson),
         }
-        Some(b',') if !*is_first => Ok(Some(space(text, next + 1))),
-        Some(_) if std::mem::take(is_first) => Ok(Some(next)),
-        _ => Err(NotJson { at: next }),
     }
 }

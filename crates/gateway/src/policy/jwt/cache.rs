@@ -1,16 +1,16 @@
 //! Tokens that one worker has verified, by their exact bytes.
 //!
 //! The validity of a token depends on its bytes, on the policy (which does not change) and on the
-//! time. The same bytes therefore stay valid until the token expires: a token that is found here
-//! costs a hash and a comparison, and is neither parsed nor verified. Time is that of the monotonic
-//! clock; to follow steps of the wall clock, an entry is trusted for at most a minute. A worker
+//! time. The same bytes therefore stay valid until the token expires: a cached token costs a hash
+//! and a comparison, and is neither parsed nor verified. The cache uses the monotonic clock; an
+//! entry is trusted for at most a minute, so that steps of the wall clock take effect. A worker
 //! keeps 1024 tokens per policy, of at most 8 KiB each; only verified tokens are added, and the
 //! oldest is removed.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
-use crate::policy::credential_store::equal_in_constant_time;
+use crate::policy::credentials::equal_in_constant_time;
 
 /// The largest number of tokens kept.
 const TOKENS_MAX: usize = 1024;

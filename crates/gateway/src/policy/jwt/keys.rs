@@ -26,10 +26,8 @@ enum Material {
 
 /// The keys of a policy.
 pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
-    let written = policy
-        .keys
-        .iter()
-        .enumerate()
+    let written = policy.keys.iter().enumerate();
+    let written = written
         .map(|(at, key)| from_setting(key).map_err(|wrong| wrong.below(format!("/keys/{at}"))));
     let sets = policy.jwks.iter().flat_map(|set| set.get("keys"));
     let members = sets.flat_map(|keys| keys.as_array().into_iter().flatten());
@@ -69,8 +67,8 @@ fn from_setting(key: &JwtKey) -> Result<Key, ConfigError> {
 }
 
 /// Reads a JSON Web Key (RFC 7517, RFC 7518 section 6). Returns `None` for a key of another kind or
-/// purpose: a published set may contain keys for other readers, and a reader skips unsuitable keys
-/// (RFC 7517 section 5).
+/// purpose, because a published set may contain keys for other readers, and a reader skips
+/// unsuitable keys (RFC 7517 section 5).
 fn from_jwk(jwk: &Value) -> Result<Option<Key>, ConfigError> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let bytes = |name: &str| {
@@ -105,17 +103,13 @@ fn symmetric(secret: &[u8], id: Option<String>) -> Result<Key, ConfigError> {
 }
 
 fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
-    // Leading zero bytes do not count.
-    let strip = |mut number: Vec<u8>| {
-        let zeros = number.iter().take_while(|&&byte| byte == 0).count();
-        number.drain(..zeros);
-        number
-    };
-    let (n, e) = (strip(n), strip(e));
+    let without_leading_zeros =
+        |number: Vec<u8>| -> Vec<u8> { number.into_iter().skip_while(|byte| *byte == 0).collect() };
+    let (n, e) = (without_leading_zeros(n), without_leading_zeros(e));
     let zero_bits = n.first().map_or(0, |byte| byte.leading_zeros() as usize);
     let bits = n.len() * 8 - zero_bits;
     if !(2048..=8192).contains(&bits) {
-        let message = format!("an RSA key of {bits} bits");
+        let message = format!("the RSA key has {bits} bits");
         return Err(ConfigError::new(message, "write one of 2048 to 8192 bits"));
     }
     let material = Material::Rs256(RsaPublicKeyComponents { n, e });
@@ -123,25 +117,22 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, ConfigError> {
 }
 
 impl Key {
-    /// Reports whether this key signed the token. The algorithm is that of the key: the token must
-    /// only agree, so that it cannot choose a weaker one (RFC 8725 section 3.1).
+    /// Reports whether this key signed the token. The key determines the algorithm, and the token
+    /// must state the same one, so that it cannot choose a weaker one (RFC 8725 section 3.1).
     pub(crate) fn signed(&self, token: &Token<'_>) -> bool {
         if let (Some(id), Some(named)) = (&self.id, &token.header.kid)
             && id != named
         {
             return false;
         }
-        match &self.material {
-            Material::Hs256(key) => {
-                token.header.alg == "HS256"
-                    && hmac::verify(key, token.signed, &token.signature).is_ok()
+        let (signed, signature) = (token.signed, token.signature.as_slice());
+        match (&self.material, token.header.alg.as_str()) {
+            (Material::Hs256(key), "HS256") => hmac::verify(key, signed, signature).is_ok(),
+            (Material::Rs256(key), "RS256") => {
+                let algorithm = &RSA_PKCS1_2048_8192_SHA256;
+                key.verify(algorithm, signed, signature).is_ok()
             }
-            Material::Rs256(key) => {
-                token.header.alg == "RS256"
-                    && key
-                        .verify(&RSA_PKCS1_2048_8192_SHA256, token.signed, &token.signature)
-                        .is_ok()
-            }
+            _ => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use gatebench_model::policy::JwtPolicy;
 
-use super::consumers::Consumers;
+use super::Consumers;
 use crate::config::ConfigError;
 pub(crate) use cache::Cache;
 use keys::Key;
@@ -69,24 +69,18 @@ impl Verifier {
             return None;
         }
         let claims = token.claims()?;
-        let is_meant = self
-            .issuer
-            .as_ref()
-            .is_none_or(|issuer| claims.iss.as_ref() == Some(issuer))
-            && self.audience.as_ref().is_none_or(|audience| {
-                claims
-                    .aud
-                    .as_ref()
-                    .is_some_and(|named| named.contains(audience))
-            });
-        if !is_meant {
+        if self.issuer.is_some() && self.issuer != claims.iss {
             return None;
         }
-        let left_ns = self.left_ns(&claims, now_s)?;
+        if let Some(audience) = &self.audience
+            && !claims.aud.as_ref()?.contains(audience)
+        {
+            return None;
+        }
         let subject = claims.sub.as_deref();
         Some(Good {
             consumer: subject.and_then(|name| consumers.named(name)),
-            left_ns,
+            left_ns: self.left_ns(&claims, now_s)?,
         })
     }
 
@@ -95,9 +89,8 @@ impl Verifier {
         if claims.nbf.is_some_and(|nbf| nbf > now_s + self.leeway_s) {
             return None;
         }
-        let left_s = claims
-            .exp
-            .map_or(f64::MAX, |exp| exp + self.leeway_s - now_s);
+        let exp = claims.exp;
+        let left_s = exp.map_or(f64::MAX, |exp| exp + self.leeway_s - now_s);
         // A conversion from float to integer saturates at the bounds of the integer.
         (left_s > 0.0).then_some((left_s * 1e9) as u64)
     }

@@ -68,17 +68,13 @@ fn an_rsa_key_of_a_set_verifies_and_another_does_not() {
         verifier(json!({"jwks": {"keys": [{"kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256"}]}}))
     };
     let token = b"eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
-    assert!(
+    let is_good = |n: &str| {
         key(n)
             .verify(token, &consumers(), 1_300_819_000.0)
             .is_some()
-    );
-    let other = n.replacen("ofgW", "pfgW", 1);
-    assert!(
-        key(&other)
-            .verify(token, &consumers(), 1_300_819_000.0)
-            .is_none()
-    );
+    };
+    assert!(is_good(n));
+    assert!(!is_good(&n.replacen("ofgW", "pfgW", 1)));
 }
 
 #[test]
@@ -110,11 +106,10 @@ fn claims_are_checked_against_the_settings() {
 #[test]
 fn the_key_determines_the_algorithm() {
     let verifier = of_secret();
-    let payload = r#"{"sub":"alice"}"#;
-    assert!(is_good(
-        &verifier,
-        &signed(r#"{"alg":"HS256","typ":"JWT"}"#, payload)
-    ));
+    let accepts = |verifier: &Verifier, header: &str| {
+        is_good(verifier, &signed(header, r#"{"sub":"alice"}"#))
+    };
+    assert!(accepts(&verifier, r#"{"alg":"HS256","typ":"JWT"}"#));
     for header in [
         r#"{"alg":"none"}"#,
         r#"{"alg":"HS384"}"#,
@@ -125,18 +120,12 @@ fn the_key_determines_the_algorithm() {
         r#"{}"#,
         "[]",
     ] {
-        assert!(!is_good(&verifier, &signed(header, payload)), "{header}");
+        assert!(!accepts(&verifier, header), "{header}");
     }
     let named = self::verifier(json!({"keys": [{"hs256": {"secret": SECRET, "id": "one"}}]}));
-    assert!(is_good(&named, &signed(r#"{"alg":"HS256"}"#, payload)));
-    assert!(is_good(
-        &named,
-        &signed(r#"{"alg":"HS256","kid":"one"}"#, payload)
-    ));
-    assert!(!is_good(
-        &named,
-        &signed(r#"{"alg":"HS256","kid":"two"}"#, payload)
-    ));
+    assert!(accepts(&named, r#"{"alg":"HS256"}"#));
+    assert!(accepts(&named, r#"{"alg":"HS256","kid":"one"}"#));
+    assert!(!accepts(&named, r#"{"alg":"HS256","kid":"two"}"#));
 }
 
 #[test]
@@ -207,10 +196,8 @@ fn unsuitable_keys_of_a_set_are_skipped() {
     let secret = URL_SAFE_NO_PAD.encode(SECRET);
     let key = |usage: &str, alg: &str| json!({"kty": "oct", "k": secret, "use": usage, "alg": alg});
     let of = |keys: serde_json::Value| {
-        Verifier::new(
-            &serde_json::from_value(json!({"jwks": {"keys": keys}})).unwrap(),
-            0,
-        )
+        let policy = serde_json::from_value(json!({"jwks": {"keys": keys}}));
+        Verifier::new(&policy.unwrap(), 0)
     };
     let elliptic = json!({"kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA"});
     let some = of(json!([elliptic, key("enc", "A256KW"), key("sig", "HS256")])).unwrap();

@@ -22,26 +22,19 @@ pub(crate) struct Token<'t> {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Header {
     pub(crate) alg: String,
-    #[serde(default)]
     pub(crate) kid: Option<String>,
     /// Extensions that the reader must understand. This reader understands none.
-    #[serde(default)]
     crit: Option<serde::de::IgnoredAny>,
 }
 
 /// The claims (RFC 7519 section 4.1) that the gateway uses. A duplicate claim is refused.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Claims {
-    #[serde(default)]
     pub(crate) iss: Option<String>,
-    #[serde(default)]
     pub(crate) sub: Option<String>,
-    #[serde(default)]
     pub(crate) aud: Option<Audience>,
     /// Seconds since 1970, perhaps with a fraction.
-    #[serde(default)]
     pub(crate) exp: Option<f64>,
-    #[serde(default)]
     pub(crate) nbf: Option<f64>,
 }
 

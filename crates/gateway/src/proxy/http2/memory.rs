@@ -45,35 +45,19 @@ impl Held {
         self.kept = self.kept + now.kept - before.kept;
         self.queued = self.queued + now.queued - before.queued;
     }
-}
-
-/// The bounds of one connection, in bytes.
-#[derive(Clone, Copy, Debug)]
-struct Bounds {
-    /// The bound of all bytes.
-    all: usize,
-    /// The bytes that may be unread regardless of the sum.
-    unread: usize,
-}
-
-impl Bounds {
-    fn new(limits: &Limits) -> Self {
-        Self {
-            // One body must fit.
-            all: limits.connection_collected_max.max(limits.collected_max),
-            unread: limits.collected_max,
-        }
-    }
 
     /// Reports whether too much is held if `sent` bytes are unread in addition to those at the
     /// streams.
-    fn is_full(self, held: Held, sent: usize) -> bool {
-        held.kept + held.queued + sent > self.all
+    fn is_full(self, sent: usize, limits: &Limits) -> bool {
+        // One body must fit.
+        let bound = limits.connection_collected_max.max(limits.collected_max);
+        self.kept + self.queued + sent > bound
     }
 
-    /// Reports whether bytes that the client leaves unread are the reason.
-    fn is_behind(self, held: Held, sent: usize) -> bool {
-        held.queued + sent > self.unread && self.is_full(held, sent)
+    /// Reports whether too much is held because the client leaves more bytes unread than one body
+    /// may have.
+    fn is_behind(self, sent: usize, limits: &Limits) -> bool {
+        self.queued + sent > limits.collected_max && self.is_full(sent, limits)
     }
 }
 
@@ -91,12 +75,12 @@ impl Multiplexed {
 
     /// Reports whether too much is held because the client leaves its responses unread.
     pub(super) fn is_behind(&self, limits: &Limits) -> bool {
-        Bounds::new(limits).is_behind(self.held, self.sent_unread())
+        self.held.is_behind(self.sent_unread(), limits)
     }
 
     /// Reports whether too much is held.
     fn is_full(&self, limits: &Limits) -> bool {
-        Bounds::new(limits).is_full(self.held, self.sent_unread())
+        self.held.is_full(self.sent_unread(), limits)
     }
 
     /// Pauses streams that would hold more while too much is held, and resumes them when there is
@@ -115,17 +99,17 @@ impl Multiplexed {
 
     /// Pauses or resumes each stream that serves a request.
     fn hold_back<I: Io>(&mut self, core: &mut Core<I>) {
-        let bounds = Bounds::new(&core.limits);
+        let limits = core.limits;
         let sent = self.sent_unread();
-        let oldest = self.oldest_keeper(&core.limits);
+        let oldest = self.oldest_keeper(&limits);
         for (slot, stream) in (0..).zip(&mut self.streams) {
             let Some(id) = stream.id else { continue };
             // Each resumed stream may use up the room, so this is computed again for each.
-            let is_behind = bounds.is_behind(self.held, sent);
+            let is_behind = self.held.is_behind(sent, &limits);
             let exchange = &stream.client.exchange;
             let waits = match exchange.phase {
                 _ if exchange.keeps() => {
-                    Some(id.number()) != oldest && bounds.is_full(self.held, sent)
+                    Some(id.number()) != oldest && self.held.is_full(sent, &limits)
                 }
                 Phase::Local(_) => is_behind,
                 // A response that is forwarded at once proceeds as fast as the client reads it.

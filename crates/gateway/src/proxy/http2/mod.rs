@@ -116,6 +116,12 @@ impl Multiplexed {
         stream.id.is_some().then_some(&mut stream.client)
     }
 
+    /// Reports whether a response, or a part of it, waits to be sent.
+    fn has_queued(&mut self, slot: u32) -> bool {
+        self.client_mut(slot)
+            .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
+    }
+
     /// The connections to targets that serve its requests.
     pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
         let streams = self.streams.iter().filter(|stream| stream.id.is_some());
@@ -128,10 +134,7 @@ impl Multiplexed {
             self.read(core, bytes);
             // A window may have grown.
             for slot in 0..self.streams.len() as u32 {
-                if self
-                    .client_mut(slot)
-                    .is_some_and(Client::has_response_queued)
-                {
+                if self.has_queued(slot) {
                     self.stirred.push(slot);
                 }
             }
@@ -264,11 +267,7 @@ impl Multiplexed {
             idle.client.exchange.forget_deadline(core);
             return Fate::Keep;
         }
-        if self.behind_at.is_some()
-            && self
-                .client_mut(slot)
-                .is_some_and(Client::has_response_queued)
-        {
+        if self.behind_at.is_some() && self.has_queued(slot) {
             // A client that is behind has one time for everything that it leaves unread.
             return self.with_stream(slot, core, |client, core| {
                 client.exchange.forget_deadline(core);
@@ -383,16 +382,9 @@ impl Multiplexed {
     /// them.
     fn end<I: Io>(&mut self, core: &mut Core<I>) {
         self.state = State::Closing;
-        self.give_up_all(core);
+        let busy = self.streams.iter_mut().filter(|it| it.id.is_some());
+        busy.for_each(|stream| stream.give_up(core));
         self.stir(core);
-    }
-
-    fn give_up_all<I: Io>(&mut self, core: &mut Core<I>) {
-        for stream in &mut self.streams {
-            if stream.id.is_some() {
-                stream.give_up(core);
-            }
-        }
     }
 }
 

@@ -396,7 +396,7 @@ pub fn named_keys() -> Vec<Vector> {
     ]
 }
 
-/// A public key, which everybody has: it must not be accepted as a secret (RFC 8725 2.1).
+/// A public key is available to everybody, so it must not be accepted as a secret (RFC 8725 2.1).
 pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     let header = r#"{"alg":"RS256"}"#;
     let (good, text) = (rsa.signed(header, CLAIMS), unsigned(header, CLAIMS));

@@ -1,5 +1,5 @@
-//! OpenAPI documents with valid and invalid requests and responses. The verdicts are not listed
-//! here.
+//! OpenAPI documents with valid and invalid requests and responses. An independent validator
+//! supplies the verdicts.
 
 use serde_json::{Map, Value, json};
 

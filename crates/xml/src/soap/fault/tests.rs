@@ -111,13 +111,13 @@ fn json_byte_for_byte() {
 
 #[test]
 fn the_status_of_another_policy_is_kept() {
-    let fault = Fault::of_status(401, Client::Soap11, true, None).unwrap();
+    let fault = Fault::of_status(401, Client::Soap11, true).unwrap();
     assert_eq!((fault.status, fault.culprit), (401, Culprit::Client));
     assert!(text(&fault).contains("<faultstring>Unauthorized</faultstring>"));
     assert!(text(&fault).contains("<errorMessage>HTTP Error code is 401</errorMessage>"));
-    let fault = Fault::of_status(502, Client::Soap12, false, None).unwrap();
+    let fault = Fault::of_status(502, Client::Soap12, false).unwrap();
     assert!(text(&fault).contains(">Bad Gateway<") && text(&fault).contains("env:Receiver"));
-    assert_eq!(Fault::of_status(429, Client::Json, true, None), None);
+    assert_eq!(Fault::of_status(429, Client::Json, true), None);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use gatebench_xml::soap::{
 };
 use gatebench_xml::{NoFiles, Transform};
 
-/// One of these ways.
+/// A way to process a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// The envelope is validated.
