@@ -1,7 +1,7 @@
 # gatebench: `make run` measures, `make test` tests, and `make help` lists the rest.
 
 CARGO ?= cargo
-GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/release/gatebench
+GATEBENCH = $(or $(CARGO_TARGET_DIR),target)/dist/gatebench
 
 # Arguments for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
@@ -27,14 +27,14 @@ help: ## prints this list
 
 run: ## installs what is missing, builds (10 minutes on 2 cores), and runs the tour (3 minutes)
 	@scripts/install-deps
-	@$(CARGO) build --release --locked --package gatebench
+	@$(CARGO) build --profile dist --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)
 	@scripts/split-symbols $(GATEBENCH)
 	@$(GATEBENCH) run $(ARGS)
 
-build: ## builds target/release/gatebench
+build: ## builds target/dist/gatebench
 	@scripts/check-rust
-	$(CARGO) build --release --locked --package gatebench
+	$(CARGO) build --profile dist --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)
 	@scripts/split-symbols $(GATEBENCH)
 

@@ -15,7 +15,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds the project's programs in release mode.
+    /// Builds the project's programs with link-time optimization.
     pub fn build(root: &Path) -> Result<Self, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         for package in [
@@ -24,13 +24,13 @@ impl Programs {
             &["-p", "gatebench-faulty"],
         ] {
             let status = Command::new(&cargo)
-                .args(["build", "--release", "--quiet"])
+                .args(["build", "--profile", "dist", "--quiet"])
                 .args(package)
                 .current_dir(root)
                 .status()
                 .map_err(|error| format!("cargo cannot be started: {error}"))?;
             if !status.success() {
-                return Err("the release build failed".into());
+                return Err("the build failed".into());
             }
         }
         Ok(Self::built(root))
@@ -40,11 +40,11 @@ impl Programs {
     fn built(root: &Path) -> Self {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let release = target.join("release");
+        let dist = target.join("dist");
         Self {
-            gatebench: release.join("gatebench"),
-            bare: release.join("examples/bare"),
-            faulty: release.join("gatebench-faulty"),
+            gatebench: dist.join("gatebench"),
+            bare: dist.join("examples/bare"),
+            faulty: dist.join("gatebench-faulty"),
             external: root.join("target/external/bin"),
         }
     }
