@@ -43,12 +43,13 @@ impl Pool {
         }
         let piece = self.take_free()?;
         // SAFETY: the piece was just taken, so nothing else refers to its memory, and it is long
-        // enough; `bytes` cannot be of this memory, which is only ever lent out as other pieces.
+        // enough; `bytes` cannot overlap it, because the pool has lent out only other pieces.
         unsafe {
             self.address(piece)
                 .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
         };
-        // SAFETY: the piece was taken above and filled to this length, and no kernel knows it.
+        // SAFETY: the piece was taken above and filled to this length, and the kernel has no
+        // reference to it.
         Some(unsafe { self.filled(piece, bytes.len()) })
     }
 

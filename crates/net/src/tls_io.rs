@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use crate::buffer::Pool;
+use crate::io::Bound;
 use crate::tls::{ServerContext, Session, SessionError};
 use crate::workers::{Seat, Service};
 use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_BYTES};
@@ -217,11 +218,7 @@ impl<I: Io> Io for TlsIo<I> {
         self.conns.get(conn).map(|entry| &entry.session)
     }
 
-    fn listen(
-        &mut self,
-        address: SocketAddr,
-        shared: bool,
-    ) -> io::Result<(ListenerId, SocketAddr)> {
+    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<Bound> {
         self.io.listen(address, shared)
     }
 
@@ -272,11 +269,8 @@ impl<I: Io> Io for TlsIo<I> {
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
         let conns = &self.conns;
         let before = events.len();
-        events.extend(
-            self.ready
-                .drain(..)
-                .filter(|it| conns.get(it.conn()).is_some()),
-        );
+        let is_open = |it: &Event| conns.get(it.conn()).is_some();
+        events.extend(self.ready.drain(..).filter(is_open));
         let idle = events.len() == before;
         let mut below = std::mem::take(&mut self.below);
         self.io

@@ -143,9 +143,8 @@ impl FieldFacts {
         if version_minor == 1 && !self.host {
             return Err(ProtocolError::HostMissing);
         }
-        Ok(self
-            .announced_framing(version_minor)?
-            .unwrap_or(Framing::None))
+        let announced = self.announced_framing(version_minor)?;
+        Ok(announced.unwrap_or(Framing::None))
     }
 
     /// The framing of a response (RFC 9112 6.3 items 1 to 8).
@@ -153,9 +152,8 @@ impl FieldFacts {
         if self.ignore_length {
             return Ok(Framing::None);
         }
-        Ok(self
-            .announced_framing(version_minor)?
-            .unwrap_or(Framing::UntilClose))
+        let announced = self.announced_framing(version_minor)?;
+        Ok(announced.unwrap_or(Framing::UntilClose))
     }
 
     fn announced_framing(&self, version_minor: u8) -> Result<Option<Framing>, ProtocolError> {

@@ -126,7 +126,7 @@ pub(super) struct Span {
 }
 
 /// The fields of the last decoded block. The memory is reused for the next one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Fields {
     bytes: Vec<u8>,
     spans: Vec<Span>,
@@ -143,14 +143,8 @@ impl Fields {
     /// (RFC 9113 6.5.2).
     pub(super) fn new(list_bytes_max: usize) -> Self {
         Self {
-            bytes: Vec::new(),
-            spans: Vec::new(),
-            pseudo: [None; PSEUDO_FIELDS],
-            content_length: None,
-            list_bytes: 0,
             list_bytes_max: list_bytes_max.min(u32::MAX as usize),
-            too_large: false,
-            malformed: None,
+            ..Self::default()
         }
     }
 
@@ -238,7 +232,7 @@ impl Fields {
     }
 
     /// The limit, if the fields exceed the bound up to which they are decoded: a byte of a block
-    /// may name kilobytes of a table.
+    /// may refer to kilobytes of a table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);
@@ -250,7 +244,7 @@ impl Fields {
         self.content_length
     }
 
-    /// Checks that these are the fields of a request (RFC 9113 8.3.1); of CONNECT too (8.5).
+    /// Checks that these are the fields of a request (RFC 9113 8.3.1), which may be CONNECT (8.5).
     pub(super) fn check_request(&self) -> Result<(), Malformed> {
         self.check_fields()?;
         let has = |pseudo: Pseudo| self.pseudo[pseudo as usize].is_some();

@@ -97,12 +97,16 @@ impl FrameHeader {
         }
     }
 
-    /// The type of the frame does not allow its stream.
-    pub(super) fn wrong_stream(&self) -> ProtocolError {
-        ProtocolError::FrameStream {
+    /// Checks that the frame names a stream, or that it belongs to the connection.
+    #[inline]
+    pub(super) fn names_stream(&self, must: bool) -> Result<(), ProtocolError> {
+        if (self.stream != 0) == must {
+            return Ok(());
+        }
+        Err(ProtocolError::FrameStream {
             frame: self.frame,
             stream: self.stream,
-        }
+        })
     }
 }
 

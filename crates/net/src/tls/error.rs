@@ -1,6 +1,5 @@
 //! Errors of settings and of a session.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -12,52 +11,39 @@ use super::Version;
 /// The reason that a context cannot be made. The cause is always the user's input, except for
 /// [`SettingsError::NoSystemRoots`], which is caused by the machine.
 #[derive(Debug, thiserror::Error)]
+#[error("{}; {}", self.what_and_place(), self.remedy())]
 pub enum SettingsError {
     /// A file cannot be read.
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// The system's reason.
         #[source]
         error: io::Error,
     },
-    /// The input does not have the required form.
+    /// The PEM text with this name, usually that of its file, does not have the required form.
     Unusable {
-        /// The name of the PEM text, usually its file.
         name: String,
-        /// The description of the mistake.
         reason: String,
-        /// The action that removes the mistake.
         remedy: &'static str,
     },
     /// The machine has no certificates of authorities.
     NoSystemRoots(String),
-    /// The server name is not a valid name.
+    /// The server name is neither a DNS name nor an IP address.
     ServerName(String),
-    /// No version is within the bounds.
-    Versions {
-        /// The lowest allowed version.
-        min: Version,
-        /// The highest allowed version.
-        max: Version,
-    },
+    /// The lowest allowed version is above the highest.
+    Versions { min: Version, max: Version },
     /// rustls refuses the combination.
     Refused(String),
 }
 
 /// The reason that a session ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}; {}", self.what(), self.remedy())]
 pub enum SessionError {
-    /// The peer sent a fatal alert.
-    Alert {
-        /// The name in RFC 8446 6.2, for example `handshake_failure`.
-        name: String,
-    },
+    /// The peer sent a fatal alert, named as in RFC 8446 6.2, for example `handshake_failure`.
+    Alert { name: String },
     /// The peer's certificate was not accepted.
     Certificate {
-        /// The kind of mistake.
         fault: CertificateFault,
-        /// The description of the mistake.
         reason: String,
     },
     /// The first bytes were not TLS.
@@ -105,6 +91,12 @@ impl SettingsError {
         }
     }
 
+    /// Returns the place, if there is one, and the description of the mistake.
+    pub fn what_and_place(&self) -> String {
+        let place = self.place().map_or(String::new(), |it| format!("{it}: "));
+        place + &self.what()
+    }
+
     /// Returns the description of the mistake without the place and the remedy.
     pub fn what(&self) -> String {
         match self {
@@ -136,15 +128,6 @@ impl SettingsError {
     }
 }
 
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = self.place() {
-            write!(f, "{place}: ")?;
-        }
-        write!(f, "{}; {}", self.what(), self.remedy())
-    }
-}
-
 impl SessionError {
     /// Returns the description of the error without the remedy.
     pub fn what(&self) -> String {
@@ -157,7 +140,7 @@ impl SessionError {
             Self::Incompatible(reason) => {
                 format!("the peer supports nothing that this side offers: {reason}")
             }
-            Self::Protocol(reason) => format!("the peer broke the TLS protocol: {reason}"),
+            Self::Protocol(reason) => format!("the peer violated the TLS protocol: {reason}"),
             Self::KeysUsedUp => {
                 "the TLS 1.2 keys of the connection have reached their record limit".into()
             }
@@ -182,12 +165,6 @@ impl SessionError {
             Self::KeysUsedUp => "use TLS 1.3, which renews its keys, or renew connections earlier",
             Self::ClosedInHandshake | Self::Truncated => "check the peer's log",
         }
-    }
-}
-
-impl fmt::Display for SessionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.what(), self.remedy())
     }
 }
 
@@ -243,8 +220,8 @@ fn alert_remedy(name: &str) -> &'static str {
         }
         "protocol_version" => "allow a TLS version that the peer speaks",
         "no_application_protocol" => "offer an ALPN protocol that the peer speaks",
-        "unrecognized_name" => "ask for a server name that the peer serves",
-        _ => "the peer's log may say why",
+        "unrecognized_name" => "request a server name that the peer serves",
+        _ => "check the peer's log for the reason",
     }
 }
 
@@ -264,7 +241,7 @@ fn certificate_reason(error: &CertificateError) -> String {
         E::BadSignature => "its signature is wrong".into(),
         E::Revoked => "it was revoked".into(),
         E::UnknownIssuer => "no authority that is trusted here signed it (UnknownIssuer)".into(),
-        E::NotValidForName => "it is not valid for the name asked for".into(),
+        E::NotValidForName => "it is not valid for the requested name".into(),
         E::NotValidForNameContext {
             expected,
             presented,
@@ -282,10 +259,10 @@ fn certificate_reason(error: &CertificateError) -> String {
         }
         E::NotValidYet => "it is not valid yet".into(),
         E::NotValidYetContext { time, not_before } => {
-            format!("it is valid only in {}", seconds(*not_before, *time))
+            format!("it becomes valid in {}", seconds(*not_before, *time))
         }
         error if is_of_authority(error) => {
-            "it is an authority's own certificate (CA:TRUE), which a server must not show".into()
+            "it is an authority's own certificate (CA:TRUE), which a server must not present".into()
         }
         E::Other(other) => other.to_string(),
         error => error.to_string(),

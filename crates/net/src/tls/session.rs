@@ -171,11 +171,6 @@ impl Session {
         }
     }
 
-    /// The negotiated cipher suite, once it is known, for example `TLS13_AES_256_GCM_SHA384`.
-    pub fn cipher_suite(&self) -> Option<&'static str> {
-        self.connection.negotiated_cipher_suite()?.suite().as_str()
-    }
-
     /// Reports whether an earlier session was resumed; known once the handshake is complete.
     pub fn resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)

@@ -17,7 +17,6 @@ fn both_versions_carry_data_both_ways() {
         let mut pair = Pair::ready(&client, &server);
         assert_eq!(pair.client.version(), Some(version));
         assert_eq!(pair.server.version(), Some(version));
-        assert!(pair.client.cipher_suite().unwrap().starts_with("TLS"));
         assert_eq!(pair.ask(b"request"), b"request");
         assert_eq!(pair.send_from_server(b"answer"), b"answer");
         let long: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
