@@ -12,6 +12,7 @@ use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, joined, pin_
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 
 use crate::load::nanos;
+use crate::population::share;
 
 /// The longest time to wait for connections.
 const CONNECT_NS: u64 = 5_000_000_000;
@@ -84,16 +85,15 @@ impl Bare {
     }
 
     fn clients(&self, server: SocketAddr) -> io::Result<Carried> {
-        let workers = self.client_cores.len().max(1) as u32;
+        let workers = self.client_cores.len().max(1);
         let exchanges: io::Result<u64> = thread::scope(|scope| {
-            let client = |worker: u32| {
-                let more = u32::from(worker < self.connections % workers);
+            let client = |worker: usize| {
                 let client = Client {
                     bare: self,
                     server,
-                    connections: self.connections / workers + more,
+                    connections: share(u64::from(self.connections), worker, workers),
                 };
-                let core = self.client_cores.get(worker as usize).copied();
+                let core = self.client_cores.get(worker).copied();
                 scope.spawn(move || {
                     core.map_or(Ok(()), pin_to_core)?;
                     gatebench_net::run(self.backend, client)?
@@ -196,7 +196,7 @@ impl Service for Echo<'_> {
 struct Client<'a> {
     bare: &'a Bare,
     server: SocketAddr,
-    connections: u32,
+    connections: u64,
 }
 
 impl IoTask for Client<'_> {

@@ -7,6 +7,7 @@ use gatebench_net::http2::{
 };
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
+use crate::compiled::Compiled;
 use crate::kept_body::Allowance;
 use crate::render::Rendered;
 use crate::response::{Exchange, Response};
@@ -28,9 +29,9 @@ pub(crate) struct Http2 {
 }
 
 /// A stream and its response. A slot without a stream identifier is free.
-pub(crate) struct Stream {
-    pub(crate) id: Option<StreamId>,
-    pub(crate) response: Response,
+struct Stream {
+    id: Option<StreamId>,
+    response: Response,
 }
 
 /// The way a stream ended.
@@ -101,25 +102,28 @@ impl Http2 {
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],
-        responses: &impl Responses,
+        compiled: &Compiled<'_>,
         now_ns: u64,
     ) -> Result<(), ProtocolError> {
+        let traced = compiled.load.trace_tag.is_some();
+        let checks = |response: &Response| &compiled.routes[response.exchange.route].checks;
         while let Some(event) = self.client.next(&mut input, &mut self.frames)? {
             match event {
                 Event::Head { stream, head } => {
-                    if let Some(it) = known(&mut self.streams, stream) {
-                        it.response.exchange.first_byte_ns = now_ns;
-                        responses.head(&mut it.response, &head);
+                    if let Some(response) = known(&mut self.streams, stream) {
+                        response.exchange.first_byte_ns = now_ns;
+                        let field = |name: &str| head.field(name);
+                        response.head(head.status(), field, checks(response), traced);
                     }
                 }
                 Event::Body { stream, bytes } => {
-                    if let Some(it) = known(&mut self.streams, stream) {
-                        responses.body(&mut it.response, bytes);
+                    if let Some(response) = known(&mut self.streams, stream) {
+                        response.body(bytes, checks(response));
                     }
                 }
                 Event::End { stream } => {
-                    if let Some(it) = known(&mut self.streams, stream) {
-                        responses.end(&mut it.response);
+                    if let Some(response) = known(&mut self.streams, stream) {
+                        response.end(checks(response));
                         self.ended.push((stream.slot(), End::Complete));
                     }
                 }
@@ -165,18 +169,10 @@ impl Http2 {
     }
 }
 
-/// The handler of the parts of responses.
-pub(crate) trait Responses {
-    fn head(&self, response: &mut Response, head: &gatebench_net::http2::Head<'_>);
-    fn body(&self, response: &mut Response, bytes: &[u8]);
-    fn end(&self, response: &mut Response);
-}
-
-/// The stream with this identifier, if it has not ended.
-fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Stream> {
-    streams
-        .get_mut(id.slot())
-        .filter(|stream| stream.id == Some(id))
+/// The response of a stream that has not ended.
+fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Response> {
+    let stream = streams.get_mut(id.slot())?;
+    (stream.id == Some(id)).then_some(&mut stream.response)
 }
 
 /// One worker's header block and body of one route, in memory that is reused.

@@ -69,14 +69,12 @@ impl Parts {
             })?;
             fields.push((name.to_owned(), value));
         }
-        let body = match request
-            .body
-            .as_ref()
-            .map(|body| (body.text(), body.bytes()))
-        {
+        let body = match &request.body {
             None => Text::default(),
-            Some((Some(text), _)) => Text::compile(text, data)?,
-            Some((None, bytes)) => Text::of_bytes(bytes),
+            Some(body) => match body.text() {
+                Some(text) => Text::compile(text, data)?,
+                None => Text::of_bytes(body.bytes()),
+            },
         };
         let host = request.host().unwrap_or(host);
         Ok(Self::new(&request.method, host, path, fields, body))
@@ -131,10 +129,8 @@ fn allows(
     allowed: fn(&u8) -> bool,
 ) -> Result<(), DataError> {
     for slot in text.slots() {
-        if let Some(value) = data
-            .texts(slot)
-            .find(|value| !value.as_bytes().iter().all(allowed))
-        {
+        let is_wrong = |value: &&str| !value.as_bytes().iter().all(allowed);
+        if let Some(value) = data.texts(slot).find(is_wrong) {
             return Err(DataError::Unsafe {
                 name: data.sources[slot.source].name.clone(),
                 place,
@@ -231,7 +227,7 @@ impl Rendered {
             buffer.extend_from_slice(body);
             return;
         }
-        // The length comes before the body, so the body is first rendered into a buffer next to it.
+        // The length comes before the body, so the body is first rendered into a separate buffer.
         let mut scratch = std::mem::take(&mut sampler.scratch);
         scratch.clear();
         self.parts.body.write(sampler, &mut scratch);

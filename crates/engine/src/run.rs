@@ -126,10 +126,7 @@ impl Outcome {
             .flat_map(|request| &request.checks)
             .map(ToString::to_string);
         Self {
-            counts: Counts {
-                checks_failed: vec![0; compiled.check_count],
-                ..Counts::default()
-            },
+            counts: Counts::new(compiled.check_count),
             recordings: BTreeMap::new(),
             groups: Vec::new(),
             statuses: BTreeMap::new(),

@@ -10,7 +10,7 @@ use gatebench_net::{ConnId, Peer};
 
 use crate::compiled::Compiled;
 use crate::load::{Group, Protocol, nanos};
-use crate::population::{Population, ThinkTimes};
+use crate::population::{Population, ThinkTimes, share};
 use crate::random::derive;
 use crate::request_mix::Mix;
 use crate::schedule::{Arrivals, Schedule};
@@ -85,7 +85,7 @@ impl<'a> GroupState<'a> {
         let thinks = closed.and_then(|it| it.think.as_ref());
         let warm_up_ns = nanos(compiled.load.warm_up);
         let schedule = compiled.schedules[index].as_ref();
-        let connections = share(limits.connections, number, workers);
+        let connections = share(u64::from(limits.connections), number, workers) as u32;
         // A worker that never has a connection could not send the arrivals distributed to it.
         let senders = limits.peak.clamp(1, workers as u32) as usize;
         let sends = number < senders;
@@ -115,7 +115,7 @@ impl<'a> GroupState<'a> {
             }),
             idle: VecDeque::new(),
             queue: VecDeque::new(),
-            queue_max: share(limits.queue, number, workers) as usize,
+            queue_max: share(u64::from(limits.queue), number, workers) as usize,
             thinks: thinks.map(|think| ThinkTimes::new(Some(think), seed, number)),
             thinking: BinaryHeap::new(),
             handshakes,
@@ -240,6 +240,12 @@ impl<'a> GroupState<'a> {
     fn is_given_up(&self, now: u64) -> bool {
         let timeout_ns = nanos(self.settings.timeout);
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
+    }
+
+    /// Reports whether a connection that has carried this number of requests takes no more.
+    pub(super) fn is_used_up(&self, requests: u64) -> bool {
+        let most = self.requests_per_connection;
+        most.is_some_and(|most| requests >= most)
     }
 
     /// Reports whether a request can be sent now.
@@ -374,14 +380,4 @@ impl Limits {
             },
         }
     }
-}
-
-/// This worker's part of a number that is divided among all, the remainder going to the first.
-fn share<N>(all: N, number: usize, workers: usize) -> N
-where
-    N: TryFrom<u64> + Into<u64> + Copy,
-{
-    let (number, workers, whole) = (number as u64, workers as u64, all.into());
-    let part = whole / workers + u64::from(number < whole % workers);
-    N::try_from(part).unwrap_or(all)
 }

@@ -240,9 +240,7 @@ impl<I: Io> Worker<'_, I> {
         let group = connection.group;
         let number = self.groups[group].take_turn();
         let route = &self.compiled.routes[number];
-        let last = self.groups[group]
-            .requests_per_connection
-            .is_some_and(|most| connection.requests + 1 >= most);
+        let last = self.groups[group].is_used_up(connection.requests + 1);
         let rendered = match &route.closing {
             Some(closing) if last => closing,
             _ => &route.rendered,

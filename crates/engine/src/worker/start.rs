@@ -5,9 +5,8 @@ use std::sync::atomic::Ordering;
 
 use gatebench_net::{ConnId, Event, Io};
 
-use crate::connect_error::ConnectError;
 use crate::connection::{Connection, State};
-use crate::error::EngineError;
+use crate::error::{ConnectError, EngineError};
 use crate::layer::Layer;
 use crate::load::nanos;
 

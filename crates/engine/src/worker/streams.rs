@@ -1,13 +1,12 @@
 //! HTTP/2: connections that carry several exchanges at a time.
 
-use gatebench_net::{ConnId, Io, http2};
+use gatebench_net::{ConnId, Io};
 
-use crate::compiled::Compiled;
-use crate::connect_error::ConnectError;
-use crate::http2::{End, Http2, Message, Responses};
+use crate::error::ConnectError;
+use crate::http2::{End, Http2, Message};
 use crate::kind::ErrorKind;
 use crate::load::Protocol;
-use crate::response::{Exchange, Response};
+use crate::response::Exchange;
 
 use super::Worker;
 
@@ -44,8 +43,8 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Number of requests that may be begun on a connection that is now ready: over HTTP/2, one per
-    /// stream.
+    /// The number of requests that may be begun on a connection that is now ready: 1, or over
+    /// HTTP/2 one per stream.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
             return 0;
@@ -75,8 +74,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let group = connection.group;
-        let most = self.groups[group].requests_per_connection;
-        let is_used_up = most.is_some_and(|most| connection.requests >= most);
+        let is_used_up = self.groups[group].is_used_up(connection.requests);
         if is_used_up || http2.can_open() == 0 {
             // The connection's last request is in flight, or the server now allows fewer streams:
             // the request waits for another connection.
@@ -204,14 +202,13 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// A stream of the connection is free for the next request, and so are parked streams if the
-    /// server allows more again.
+    /// Gives the next request to a stream that is free, and to parked streams if the server allows
+    /// more again.
     fn release_stream(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        let most = self.groups[connection.group].requests_per_connection;
-        let is_used_up = most.is_some_and(|most| connection.requests >= most);
+        let is_used_up = self.groups[connection.group].is_used_up(connection.requests);
         let Some(http2) = &mut connection.http2 else {
             return;
         };
@@ -251,9 +248,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let group = &mut self.groups[connection.group];
-        let is_used_up = group
-            .requests_per_connection
-            .is_some_and(|most| connection.requests >= most);
+        let is_used_up = group.is_used_up(connection.requests);
         let Some(http2) = &connection.http2 else {
             return;
         };
@@ -300,20 +295,5 @@ impl<I: Io> Worker<'_, I> {
             self.end_streams(conn, ErrorKind::Timeout, now);
             self.push_frames(conn, true);
         }
-    }
-}
-
-impl Responses for Compiled<'_> {
-    fn head(&self, response: &mut Response, head: &http2::Head<'_>) {
-        let checks = &self.routes[response.exchange.route].checks;
-        response.head(head, checks, self.load.trace_tag.is_some());
-    }
-
-    fn body(&self, response: &mut Response, bytes: &[u8]) {
-        response.body(bytes, &self.routes[response.exchange.route].checks);
-    }
-
-    fn end(&self, response: &mut Response) {
-        response.end(&self.routes[response.exchange.route].checks);
     }
 }

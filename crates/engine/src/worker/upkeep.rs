@@ -39,10 +39,8 @@ impl<I: Io> Worker<'_, I> {
         for group in 0..self.groups.len() {
             self.reconnect(group, now);
             self.wake_users(group, now);
-            if self.groups[group]
-                .next_change_ns
-                .is_some_and(|at| at <= now)
-            {
+            let next_change_ns = self.groups[group].next_change_ns;
+            if next_change_ns.is_some_and(|at| at <= now) {
                 self.repopulate(group, now);
             }
         }
