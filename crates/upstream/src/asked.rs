@@ -1,5 +1,6 @@
-//! The head of a request, in whichever protocol.
+//! The head of a request in either protocol.
 
+use gatebench_net::http1::Field;
 use gatebench_net::{http1, http2};
 
 use crate::response::Response;
@@ -100,10 +101,10 @@ impl<'a> Asked<'a> {
             Head::Http2(head) => (None, Some(head)),
         };
         let host = self.authority().map(|host| ("Host", host));
-        let http1 = http1.map(|head| head.fields().map(|it| (it.name, it.value)));
-        let http2 = http2.map(|head| head.fields().map(|it| (it.name, it.value)));
-        let rest = http2.into_iter().flatten();
-        http1.into_iter().flatten().chain(host).chain(rest)
+        let http1 = http1.into_iter().flat_map(|head| head.fields());
+        let http2 = http2.into_iter().flat_map(|head| head.fields());
+        let pair = |it: Field<'a>| (it.name, it.value);
+        http1.map(pair).chain(host).chain(http2.map(pair))
     }
 
     /// The value that replaces Host in HTTP/2.

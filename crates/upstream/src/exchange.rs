@@ -1,4 +1,4 @@
-//! A request and its response, in whichever protocol.
+//! A request and its response in either protocol.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
@@ -78,7 +78,7 @@ enum Source {
 }
 
 impl Exchange {
-    /// Handles a head: decides the response.
+    /// Decides the response when the head is known.
     pub(crate) fn begin<I>(
         &mut self,
         env: &mut Env<'_, I, Apps>,

@@ -203,12 +203,8 @@ impl Ledger {
 /// The first figure of the thread's `schedstat`: nanoseconds on a CPU.
 fn thread_cpu_ns(thread_id: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
-    std::fs::read_to_string(path)
-        .ok()?
-        .split_ascii_whitespace()
-        .next()?
-        .parse()
-        .ok()
+    let text = std::fs::read_to_string(path).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -231,14 +227,8 @@ mod tests {
         assert_eq!(before.connections_open, 4);
         ledger.reset();
         let after = ledger.snapshot();
-        assert_eq!(
-            (
-                after.requests,
-                after.connections_accepted,
-                after.connections_open
-            ),
-            (0, 0, 4)
-        );
+        assert_eq!((after.requests, after.connections_accepted), (0, 0));
+        assert_eq!(after.connections_open, 4);
         ledger.note(ledger.of_worker(0), Some(Nonce::new(1, 0, 5)));
         assert_eq!(ledger.snapshot().unique, 1);
     }

@@ -104,10 +104,9 @@ impl Response {
     }
 
     pub(crate) fn not_allowed(allow: &'static str) -> Self {
-        let response = Self::error(405, "upstream: the path does not allow this method\n");
         Self {
             allow: Some(allow),
-            ..response
+            ..Self::error(405, "upstream: the path does not allow this method\n")
         }
     }
 

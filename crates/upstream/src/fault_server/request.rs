@@ -35,19 +35,6 @@ pub(super) struct Job {
     pub(super) pieces_sent: u64,
 }
 
-impl Job {
-    /// The time at which the next piece is due.
-    pub(super) fn next_due_ns(&self) -> u64 {
-        let begins_ns = self.receipt.received_ns + self.service.begins_ns;
-        begins_ns + self.pieces_sent * self.service.piece_every_ns
-    }
-
-    /// The time at which the last piece, or the reset, is due.
-    pub(super) fn ends_due_ns(&self) -> u64 {
-        self.receipt.received_ns + self.service.ends_ns()
-    }
-}
-
 /// The state before the first request.
 impl Default for Request {
     fn default() -> Self {
@@ -144,6 +131,12 @@ impl Job {
         }
     }
 
+    /// The time at which the next piece is due.
+    pub(super) fn next_due_ns(&self) -> u64 {
+        let begins_ns = self.receipt.received_ns + self.service.begins_ns;
+        begins_ns + self.pieces_sent * self.service.piece_every_ns
+    }
+
     /// The bytes of the body that are due next. A response that is reset sends half of its body.
     pub(super) fn next_bytes(&self) -> Range<u64> {
         let Service {
@@ -189,15 +182,16 @@ impl Job {
         } else {
             End::Answered(self.service.body_bytes)
         };
-        let (due_ns, now_ns) = (self.ends_due_ns(), env.io.now_ns());
-        env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
+        self.account(env, end, env.io.now_ns());
     }
 
     /// Accounts for a response whose client has disconnected.
     pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
-        let (due_ns, now_ns) = (self.ends_due_ns(), env.now_ns);
-        env.origin
-            .accounts
-            .end(&self.receipt, End::Abandoned, due_ns, now_ns);
+        self.account(env, End::Abandoned, env.now_ns);
+    }
+
+    fn account<I>(&self, env: &Env<'_, '_, I>, end: End, now_ns: u64) {
+        let due_ns = self.receipt.received_ns + self.service.ends_ns();
+        env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
     }
 }

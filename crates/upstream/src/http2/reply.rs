@@ -28,7 +28,7 @@ pub(crate) struct Reply<'a> {
     heads: &'a mut Heads,
     stream: StreamId,
     out: &'a mut Vec<u8>,
-    /// The clock just before this is sent.
+    /// The clock just before the reply is sent.
     pub(crate) now_ns: u64,
     is_timed: bool,
 }
