@@ -85,13 +85,9 @@ impl Comparison {
 
     /// Adds the interval whose ends are these logarithms.
     pub(crate) fn add_interval(&mut self, method: Method, ends: (f64, f64), confidence: f64) {
-        let (low, high) = ends;
+        let ends = (ends.0.exp(), ends.1.exp());
         self.method = Some(method);
-        self.interval = Some(Interval {
-            low: low.exp(),
-            high: high.exp(),
-            confidence,
-        });
+        self.interval = Some(Interval::of(ends, confidence));
     }
 }
 

@@ -92,13 +92,8 @@ fn exact_p(points: usize, s: f64) -> f64 {
         }
     }
     let extreme = |inversions: usize| (pairs as f64 - 2.0 * inversions as f64).abs() >= s.abs();
-    let p: f64 = share
-        .iter()
-        .enumerate()
-        .filter(|(k, _)| extreme(*k))
-        .map(|(_, p)| p)
-        .sum();
-    p.min(1.0)
+    let extremes = share.iter().enumerate().filter(|(k, _)| extreme(*k));
+    extremes.map(|(_, p)| p).sum::<f64>().min(1.0)
 }
 
 /// The normal approximation with correction for ties and continuity.

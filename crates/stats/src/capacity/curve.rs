@@ -237,11 +237,7 @@ impl Curve {
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
         Rate {
             rate_per_second: middle,
-            interval: has_interval.then_some(Interval {
-                low,
-                high,
-                confidence: CONFIDENCE,
-            }),
+            interval: has_interval.then(|| Interval::of((low, high), CONFIDENCE)),
         }
     }
 

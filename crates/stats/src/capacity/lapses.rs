@@ -54,13 +54,11 @@ impl Lapses {
             reached.unwrap_or(COUNT - 1)
         };
         let lowest = cell(tail);
+        let low = if lowest == 0 { 0.0 } else { ENDS[lowest] };
+        let high = ENDS[cell(1.0 - tail) + 1];
         Self {
             share: share(cell(0.5)),
-            interval: Interval {
-                low: if lowest == 0 { 0.0 } else { ENDS[lowest] },
-                high: ENDS[cell(1.0 - tail) + 1],
-                confidence: CONFIDENCE,
-            },
+            interval: Interval::of((low, high), CONFIDENCE),
         }
     }
 }

@@ -124,9 +124,7 @@ pub enum Because {
 /// finite, or the times do not rise.
 pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let finite = |s: &Sample| s.at_seconds.is_finite() && s.value.is_finite();
-    let rising = samples
-        .windows(2)
-        .all(|pair| pair[0].at_seconds < pair[1].at_seconds);
+    let rising = samples.is_sorted_by(|a, b| a.at_seconds < b.at_seconds);
     if samples.len() < 2 || !rising || !samples.iter().all(finite) {
         return None;
     }
@@ -156,10 +154,9 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let steps = Steps::of(judged, &finest, rule.step / unit.range, duration);
     let verdict = steps.allow(consistent(verdict, judged, bound, duration), grown, bound);
     let resolution_per_hour = steps.per_second() * per_hour;
-    let interval = |found: &Resampled| Interval {
-        low: (found.slope - found.half) * per_hour,
-        high: (found.slope + found.half) * per_hour,
-        confidence: CONFIDENCE,
+    let interval = |found: &Resampled| {
+        let ends = (found.slope - found.half, found.slope + found.half);
+        Interval::of((ends.0 * per_hour, ends.1 * per_hour), CONFIDENCE)
     };
     let smallest = |found: &Resampled| {
         let apart = SEEN_IN_NINE_OF_TEN * found.half * per_hour;

@@ -135,10 +135,8 @@ impl Fit {
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Columns of length 1 keep the equations well conditioned.
         let length = |column: usize| {
-            rows.iter()
-                .map(|row| row[column].powi(2))
-                .sum::<f64>()
-                .sqrt()
+            let squares = rows.iter().map(|row| row[column].powi(2));
+            squares.sum::<f64>().sqrt()
         };
         let lengths: Vec<f64> = columns.iter().map(|column| length(*column)).collect();
         let value = |row: &[f64; 3], i: usize| row[columns[i]] / lengths[i];

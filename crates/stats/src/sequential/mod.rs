@@ -159,8 +159,8 @@ impl Sequential {
     }
 }
 
-/// The value that a t variable of `blocks` blocks exceeds as often as a normal variable exceeds
-/// `z`.
+/// The value that a t variable of `blocks` blocks exceeds with the probability that a normal
+/// variable exceeds `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)
 }

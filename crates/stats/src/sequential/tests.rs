@@ -176,10 +176,8 @@ fn fewer_than_ten_blocks_give_no_verdict_and_the_plan_ends() {
             .unwrap()
     };
     let early = look(9);
-    assert_eq!(
-        early.comparison.verdict,
-        Verdict::TooFewBlocks { blocks: 9 }
-    );
+    let verdict = early.comparison.verdict;
+    assert_eq!(verdict, Verdict::TooFewBlocks { blocks: 9 });
     assert_eq!((early.stop, early.comparison.interval), (None, None));
     assert_eq!(look(11).stop, None);
     assert_eq!(look(12).stop, Some(Stop::PlanDone));
