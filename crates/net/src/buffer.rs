@@ -15,7 +15,7 @@ const APART_BYTES: usize = 9 * 64;
 /// kernel (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
 pub(crate) struct Pool {
     memory: Box<[UnsafeCell<u8>]>,
-    piece_bytes: usize,
+    pub(crate) piece_bytes: usize,
     free: RefCell<Vec<u16>>,
 }
 
@@ -51,11 +51,6 @@ impl Pool {
         // SAFETY: the piece was taken above and filled to this length, and the kernel has no
         // reference to it.
         Some(unsafe { self.filled(piece, bytes.len()) })
-    }
-
-    /// The size of a piece in bytes.
-    pub(crate) fn piece_bytes(&self) -> usize {
-        self.piece_bytes
     }
 
     /// Takes a free piece.

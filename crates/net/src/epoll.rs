@@ -215,7 +215,7 @@ impl Epoll {
         let Some(entry) = self.conns.get_mut(conn) else {
             return self.pool.give_back(piece);
         };
-        let size = self.pool.piece_bytes();
+        let size = self.pool.piece_bytes;
         // SAFETY: the piece was just taken from the pool, so nothing else refers to its memory, and
         // it is `size` bytes long.
         let got = unsafe {

@@ -90,7 +90,7 @@ pub(super) fn request(
         framing,
         closes: !fields.persists(version_minor, framing),
         expects_continue: fields.expects_continue(version_minor),
-        connection_lists_fields: fields.connection_lists_fields(),
+        connection_lists_fields: fields.lists_fields,
         ..HeadFacts::default()
     }))
 }
@@ -129,7 +129,7 @@ pub(super) fn response(
         version_minor,
         framing,
         closes: !fields.persists(version_minor, framing),
-        connection_lists_fields: fields.connection_lists_fields(),
+        connection_lists_fields: fields.lists_fields,
         ..HeadFacts::default()
     }))
 }

@@ -38,8 +38,8 @@ pub(super) struct Connection {
     pub(super) reading: Reading,
     intake: Intake,
     pub(super) queued: Queued,
-    /// The highest stream number so far: at a client that of our last stream, at a server that of
-    /// the peer's.
+    /// The highest stream number so far. At a client this side opened that stream, at a server the
+    /// peer did.
     pub(super) last_stream: u32,
     /// No more streams are accepted: this side or, at a client, the peer has announced it.
     pub(super) going_away: bool,
@@ -70,7 +70,7 @@ pub(super) struct PartialBlock {
 /// The part of the connection to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
-    /// The client's preface, of which this number of bytes has been read.
+    /// The client's preface, after this number of its bytes.
     Preface(usize),
     Frame,
     Data(IncomingData),

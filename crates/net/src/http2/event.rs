@@ -50,7 +50,8 @@ pub enum Event<'a> {
         /// The code of RST_STREAM, the peer's or ours.
         code: ErrorCode,
         /// The peer's error, if we reset the stream; `None` if the peer reset it, or if its GOAWAY
-        /// says that it did not process the stream (then `code` is [`ErrorCode::REFUSED_STREAM`]).
+        /// states that it did not process the stream (then `code` is
+        /// [`ErrorCode::REFUSED_STREAM`]).
         error: Option<StreamError>,
     },
     /// The peer's settings changed; a client may now open more streams, or fewer.

@@ -44,7 +44,7 @@ impl<'a> Head<'a> {
 
     /// The value of Content-Length.
     pub fn content_length(&self) -> Option<u64> {
-        self.fields.content_length()
+        self.fields.content_length
     }
 
     /// Every regular field in wire order. Names are in lower case; values may contain control

@@ -88,7 +88,7 @@ impl Connection {
             return self.refuse(number, error.code(), out);
         }
         let id = self.streams.open(number, Incoming::Body);
-        let body_left = self.fields.content_length();
+        let body_left = self.fields.content_length;
         if let Some(stream) = self.streams.get(id) {
             stream.body_left = body_left;
         }
@@ -110,13 +110,13 @@ impl Connection {
         self.check_size()?;
         self.fields.check_request()?;
         if ends {
-            check_end(self.fields.content_length())?;
+            check_end(self.fields.content_length)?;
         }
         Ok(())
     }
 
     fn check_size(&self) -> Result<(), StreamError> {
-        if self.fields.is_too_large() {
+        if self.fields.is_too_large {
             let limit = self.limits.list_bytes;
             return Err(StreamError::FieldsTooLarge { limit });
         }
@@ -149,7 +149,7 @@ impl Connection {
         stream.body_left = if has_no_body {
             Some(0)
         } else {
-            self.fields.content_length()
+            self.fields.content_length
         };
         if ends {
             check_end(stream.body_left)?;

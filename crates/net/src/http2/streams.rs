@@ -43,7 +43,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
-    /// The number of these bytes that have been sent meanwhile.
+    /// The number of these bytes that have been sent since.
     pub(super) sent: usize,
     /// The stream ends after these bytes.
     pub(super) ends: bool,

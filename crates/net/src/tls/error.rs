@@ -174,10 +174,10 @@ impl From<Error> for SessionError {
             Error::AlertReceived(alert) => Self::Alert {
                 name: alert_name(alert),
             },
-            Error::InvalidCertificate(error) => Self::Certificate {
-                fault: CertificateFault::of(&error),
-                reason: certificate_reason(&error),
-            },
+            Error::InvalidCertificate(error) => {
+                let (fault, reason) = mistake(&error);
+                Self::Certificate { fault, reason }
+            }
             Error::NoCertificatesPresented => Self::Certificate {
                 fault: CertificateFault::Missing,
                 reason: "it sent none".to_owned(),
@@ -225,10 +225,11 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
-/// The mistake in a certificate, with the values in the certificate that show it.
-fn certificate_reason(error: &CertificateError) -> String {
+/// The mistake in a certificate, described with the values in the certificate that show it.
+fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     use CertificateError as E;
-    let seconds = |later: UnixTime, earlier: UnixTime| {
+    use CertificateFault as Fault;
+    let span = |later: UnixTime, earlier: UnixTime| {
         let seconds = later.as_secs().saturating_sub(earlier.as_secs());
         match seconds / SECONDS_OF_A_DAY {
             0 => format!("{seconds} s"),
@@ -237,11 +238,17 @@ fn certificate_reason(error: &CertificateError) -> String {
         }
     };
     match error {
-        E::BadEncoding => "it cannot be parsed".into(),
-        E::BadSignature => "its signature is wrong".into(),
-        E::Revoked => "it was revoked".into(),
-        E::UnknownIssuer => "no authority that is trusted here signed it (UnknownIssuer)".into(),
-        E::NotValidForName => "it is not valid for the requested name".into(),
+        E::BadEncoding => (Fault::Other, "it cannot be parsed".into()),
+        E::BadSignature => (Fault::Other, "its signature is wrong".into()),
+        E::Revoked => (Fault::Other, "it was revoked".into()),
+        E::UnknownIssuer => {
+            let reason = "no authority that is trusted here signed it (UnknownIssuer)";
+            (Fault::UnknownIssuer, reason.into())
+        }
+        E::NotValidForName => {
+            let reason = "it is not valid for the requested name";
+            (Fault::OtherName, reason.into())
+        }
         E::NotValidForNameContext {
             expected,
             presented,
@@ -251,31 +258,31 @@ fn certificate_reason(error: &CertificateError) -> String {
                 [] => "but for no name at all".to_owned(),
                 names => format!("but for {}", names.join(", ")),
             };
-            format!("it is not valid for {}, {names}", expected.to_str())
+            let reason = format!("it is not valid for {}, {names}", expected.to_str());
+            (Fault::OtherName, reason)
         }
-        E::Expired => "it has expired".into(),
+        E::Expired => (Fault::Expired, "it has expired".into()),
         E::ExpiredContext { time, not_after } => {
-            format!("it expired {} ago", seconds(*time, *not_after))
+            let reason = format!("it expired {} ago", span(*time, *not_after));
+            (Fault::Expired, reason)
         }
-        E::NotValidYet => "it is not valid yet".into(),
+        E::NotValidYet => (Fault::NotYetValid, "it is not valid yet".into()),
         E::NotValidYetContext { time, not_before } => {
-            format!("it becomes valid in {}", seconds(*not_before, *time))
+            let reason = format!("it becomes valid in {}", span(*not_before, *time));
+            (Fault::NotYetValid, reason)
         }
-        error if is_of_authority(error) => {
-            "it is an authority's own certificate (CA:TRUE), which a server must not present".into()
+        // webpki has a separate name for this error, which rustls passes on unchanged.
+        E::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            let reason =
+                "it is an authority's own certificate (CA:TRUE), which a server must not present";
+            (Fault::OfAuthority, reason.into())
         }
-        E::Other(other) => other.to_string(),
-        error => error.to_string(),
+        E::Other(other) => (Fault::Other, other.to_string()),
+        error => (Fault::Other, error.to_string()),
     }
 }
 
 const SECONDS_OF_A_DAY: u64 = 24 * 3600;
-
-/// Reports whether a server sent the certificate of an authority. webpki has a separate name for
-/// this error, which rustls passes on unchanged.
-fn is_of_authority(error: &CertificateError) -> bool {
-    matches!(error, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
-}
 
 /// A name from a message of rustls: `localhost` from `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
@@ -286,18 +293,6 @@ fn bare(name: &str) -> &str {
 }
 
 impl CertificateFault {
-    fn of(error: &CertificateError) -> Self {
-        use CertificateError as E;
-        match error {
-            E::UnknownIssuer => Self::UnknownIssuer,
-            E::NotValidForName | E::NotValidForNameContext { .. } => Self::OtherName,
-            E::Expired | E::ExpiredContext { .. } => Self::Expired,
-            E::NotValidYet | E::NotValidYetContext { .. } => Self::NotYetValid,
-            error if is_of_authority(error) => Self::OfAuthority,
-            _ => Self::Other,
-        }
-    }
-
     fn remedy(self) -> &'static str {
         match self {
             Self::Missing => "give the client a certificate and its key",

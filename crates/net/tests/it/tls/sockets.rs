@@ -237,7 +237,7 @@ impl Serve for Leave {
 }
 
 #[test]
-fn a_close_says_close_notify() {
+fn closing_sends_close_notify() {
     serve(Leave, |address, context| {
         let mut client = Client::connect(address, &context);
         client.say(b"hello");
@@ -276,7 +276,7 @@ impl OpenSsl {
             let address: SocketAddr = line.strip_prefix("ACCEPT ")?.parse().ok()?;
             Some(address.port())
         });
-        let port = port.expect("openssl s_server says where it listens");
+        let port = port.expect("openssl s_server prints where it listens");
         Self { child, port }
     }
 }
