@@ -86,8 +86,8 @@ impl Checks {
         !self.bodies.is_empty()
     }
 
-    /// Checks a head, of which `field` returns the first value of a name; `failed` gets the number
-    /// of each check that fails.
+    /// Checks a head. `field` returns the value of the first field with a name; `failed` gets the
+    /// number of each check that fails.
     pub(crate) fn head<'h>(
         &self,
         status: u16,

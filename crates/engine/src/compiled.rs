@@ -1,7 +1,7 @@
 //! A load prepared for its workers: requests rendered, checks compiled, schedules computed.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use gatebench_model::{Request, Shape};
 
@@ -22,7 +22,8 @@ pub(crate) struct Compiled<'a> {
     pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,
     pub(crate) workers: usize,
-    pub(crate) gate: Gate,
+    /// The number of workers that wait for the start.
+    pub(crate) ready: AtomicUsize,
     pub(crate) control: &'a Control,
 }
 
@@ -32,21 +33,6 @@ pub(crate) struct Route {
     /// The rendered last request of a connection, if connections end after a number of requests.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
-}
-
-/// The point at which workers wait for each other before the start.
-#[derive(Default)]
-pub(crate) struct Gate {
-    pub(crate) ready: AtomicUsize,
-    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
-    pub(crate) start_ns: AtomicU64,
-}
-
-impl Gate {
-    /// Reports whether the start is known.
-    pub(crate) fn is_open(&self) -> bool {
-        self.start_ns.load(Ordering::Relaxed) != 0
-    }
 }
 
 pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compiled<'a>, DataError> {
@@ -68,7 +54,7 @@ pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compil
             .collect(),
         check_count,
         workers: load.cores.len().max(1),
-        gate: Gate::default(),
+        ready: AtomicUsize::new(0),
         control,
     })
 }

@@ -15,7 +15,7 @@ use crate::sampler::Sampler;
 
 /// One connection's streams.
 pub(crate) struct Http2 {
-    client: Client,
+    pub(crate) client: Client,
     /// The streams by slot.
     streams: Vec<Stream>,
     /// Frames to be sent, for the layer below.
@@ -59,21 +59,6 @@ impl Http2 {
             parked: 0,
             allowance,
         }
-    }
-
-    /// Reports whether the server's settings are known, so that requests may be sent.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.client.is_ready()
-    }
-
-    /// Reports whether no further request may be begun.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.client.is_closing()
-    }
-
-    /// Requests that may be begun now.
-    pub(crate) fn can_open(&self) -> usize {
-        self.client.can_open()
     }
 
     /// Reports whether no request is in flight.
@@ -162,11 +147,6 @@ impl Http2 {
             self.ended.push((slot, End::Reset));
         }
     }
-
-    /// Refills the server's budgets of frames that do no work; called once per second.
-    pub(crate) fn refill(&mut self) {
-        self.client.refill_budgets();
-    }
 }
 
 /// The response of a stream that has not ended.
@@ -194,7 +174,7 @@ impl Message {
         traced: bool,
         sampler: &mut Sampler,
     ) -> Self {
-        let parts = rendered.parts();
+        let parts = &rendered.parts;
         let mut message = Self {
             block: Block::request(&parts.method, scheme, &parts.authority, ""),
             nonce: None,
@@ -218,7 +198,7 @@ impl Message {
         traced: bool,
         sampler: &mut Sampler,
     ) {
-        let parts = rendered.parts();
+        let parts = &rendered.parts;
         let Self {
             block,
             nonce,

@@ -61,7 +61,7 @@ impl Kept {
 }
 
 impl Recorder {
-    /// Applies a change to the record of the load and to that of the group.
+    /// Applies a change to the records of the load and of the group.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);
         if let Some(record) = self.kept.groups.get_mut(group) {

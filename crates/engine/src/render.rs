@@ -15,7 +15,9 @@ use crate::template::Text;
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     wire: Wire,
-    parts: Parts,
+    /// The parts of the request, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts
+    /// are written.
+    pub(crate) parts: Parts,
     /// The sources whose values it needs, without duplicates.
     sources: Vec<usize>,
     /// True if the response has no body, regardless of its headers.
@@ -168,12 +170,6 @@ impl Rendered {
         }
     }
 
-    /// The parts of the request, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts
-    /// are written.
-    pub(crate) fn parts(&self) -> &Parts {
-        &self.parts
-    }
-
     /// Draws the values of the next request.
     pub(crate) fn draw(&self, sampler: &mut Sampler) {
         sampler.advance(&self.sources);
@@ -253,7 +249,7 @@ pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataErr
         bytes
     };
     let text = |it: &Text| String::from_utf8_lossy(&bytes(it)).into_owned();
-    let parts = rendered.parts();
+    let parts = &rendered.parts;
     let host = request.host().map(|host| ("Host".to_owned(), host.into()));
     let fields = parts.fields.iter();
     let headers: BTreeMap<_, _> = fields

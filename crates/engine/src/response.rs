@@ -70,7 +70,7 @@ impl Response {
         self.is_gzip = false;
     }
 
-    /// Handles the head, of which `field` returns the first value of a name.
+    /// Handles the head. `field` returns the value of the first field with a name.
     pub(crate) fn head<'h>(
         &mut self,
         status: u16,

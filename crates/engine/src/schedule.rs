@@ -3,8 +3,8 @@
 //!
 //! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t.
 //! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
-//! of those of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
-//! Processes, 1975, section 4.7), which is exact for any rate.
+//! of the arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to
+//! Stochastic Processes, 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -65,10 +65,10 @@ impl Schedule {
         Self { phase, ..self }
     }
 
-    /// The arrivals of one of several workers. Even arrivals are distributed in turn, so those of
-    /// all workers together are the schedule. For a Poisson process each worker has an independent
-    /// process with an equal part of the rate; together they are a Poisson process of the whole
-    /// rate.
+    /// The arrivals of one of several workers. Even arrivals are distributed in turn, so the
+    /// arrivals of all workers together are the schedule. For a Poisson process each worker has an
+    /// independent process with an equal part of the rate; together they are a Poisson process of
+    /// the whole rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {

@@ -8,7 +8,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatebench_model::load::{Change, Closed, Open, RateStage};
@@ -204,7 +203,7 @@ fn simulate_controlled(
     machine: Simulated,
 ) -> (Vec<Interval>, Interval, Kept) {
     let compiled = compile(load, control).unwrap();
-    compiled.gate.start_ns.store(10 * MS, Ordering::Relaxed);
+    control.starts_at(10 * MS);
     let (full, mut out) = RingBuffer::new(64);
     let (_back, empty) = RingBuffer::new(64);
     let work = Work {
@@ -447,8 +446,7 @@ fn a_paused_machine_is_not_mistaken_for_a_silent_server() {
     let (_, sum, _) = simulate_on(&load(open(100.0, 64, 1_000), 0, 4_000), machine);
     assert_eq!(sum.counts.errors, [0; ErrorKind::ALL.len()]);
     assert_eq!((sum.counts.intended, sum.counts.completed), (400, 400));
-    // The latency of requests that were in flight, and of those that fell due meanwhile, contains
-    // the pause.
+    // The pause is part of the latency of requests that were in flight or fell due during it.
     let (_, _, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
     assert!(response_max >= 1_500 * MS, "{response_max}");
 }

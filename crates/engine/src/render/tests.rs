@@ -140,7 +140,7 @@ fn http2_gets_the_parts_of_a_request() {
     let rendered = Rendered::new(&request, "h:1", true, &data()).unwrap();
     let mut sampler = sampler();
     rendered.draw(&mut sampler);
-    let parts = rendered.parts();
+    let parts = &rendered.parts;
     let written = |text: &Text| {
         let mut out = Vec::new();
         text.write(&sampler, &mut out);

@@ -259,8 +259,8 @@ impl<'a> GroupState<'a> {
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Changes the number of connections to that of a time after the start; returns the time of the
-    /// next change.
+    /// Sets the number of connections that there should be at a time after the start; returns the
+    /// time of the next change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);

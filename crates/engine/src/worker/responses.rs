@@ -66,7 +66,7 @@ impl<I: Io> Worker<'_, I> {
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
         let received = layer.receive(bytes, &mut plain);
-        layer.flush(&mut self.io, conn, true);
+        layer.outbox.flush(&mut self.io, conn, true);
         if received.is_err() {
             self.fail(conn, ErrorKind::Tls, now);
         } else if !plain.is_empty() {
@@ -194,8 +194,8 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         if let Some(layer) = &mut connection.layer {
-            layer.sent(bytes);
-            layer.flush(&mut self.io, conn, true);
+            layer.outbox.sent(bytes);
+            layer.outbox.flush(&mut self.io, conn, true);
         } else {
             connection.buffer = Some(bytes);
         }

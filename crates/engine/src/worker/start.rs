@@ -167,10 +167,8 @@ impl<I: Io> Worker<'_, I> {
         if group.has_layer() {
             let preamble = group.preamble(connection.source);
             let layer = Layer::begin(&preamble, group.tls.as_ref())?;
-            connection
-                .layer
-                .insert(Box::new(layer))
-                .flush(&mut self.io, conn, true);
+            let layer = connection.layer.insert(Box::new(layer));
+            layer.outbox.flush(&mut self.io, conn, true);
         }
         self.establish(conn, &[], now)
     }
@@ -188,7 +186,7 @@ impl<I: Io> Worker<'_, I> {
         self.plain.clear();
         if let Some(layer) = &mut connection.layer {
             let received = layer.receive(bytes, &mut self.plain);
-            layer.flush(&mut self.io, conn, true);
+            layer.outbox.flush(&mut self.io, conn, true);
             received?;
             if !layer.is_ready() {
                 return Ok(());
@@ -230,14 +228,14 @@ impl<I: Io> Worker<'_, I> {
     }
 
     pub(super) fn wait_for_start(&mut self) -> Result<(), EngineError> {
-        let gate = &self.compiled.gate;
-        gate.ready.fetch_add(1, Ordering::Release);
+        let control = self.compiled.control;
+        self.compiled.ready.fetch_add(1, Ordering::Release);
         let mut events = Vec::new();
         let start_ns = loop {
-            match gate.start_ns.load(Ordering::Acquire) {
-                0 if self.compiled.control.stopped() => break self.io.now_ns(),
-                0 => {}
-                start_ns => break start_ns,
+            match control.start_ns() {
+                Some(start_ns) => break start_ns,
+                None if control.stopped() => break self.io.now_ns(),
+                None => {}
             }
             let nap = self.io.now_ns() + SECOND_NS / 1000;
             self.io.poll(Some(nap), &mut events)?;

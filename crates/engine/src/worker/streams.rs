@@ -34,7 +34,7 @@ impl<I: Io> Worker<'_, I> {
             .http2
             .get_or_insert_with(|| Box::new(Http2::new(streams, self.allowance.clone())));
         let received = http2.receive(&self.plain, self.compiled, now);
-        let (is_ready, is_closing) = (http2.is_ready(), http2.is_closing());
+        let (is_ready, is_closing) = (http2.client.is_ready(), http2.client.is_closing());
         self.push_frames(conn, true);
         received.map_err(|error| ConnectError::NotHttp2(error.to_string()))?;
         if is_closing {
@@ -58,7 +58,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let most = group.requests_per_connection.unwrap_or(u64::MAX);
         let asked = u64::from(streams).min(most) as usize;
-        let now = http2.can_open().min(asked);
+        let now = http2.client.can_open().min(asked);
         // The server may allow the others later.
         http2.parked = (asked - now) as u32;
         now
@@ -75,7 +75,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let group = connection.group;
         let is_used_up = self.groups[group].is_used_up(connection.requests);
-        if is_used_up || http2.can_open() == 0 {
+        if is_used_up || http2.client.can_open() == 0 {
             // The connection's last request is in flight, or the server now allows fewer streams:
             // the request waits for another connection.
             http2.parked += 1;
@@ -138,7 +138,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let written = layer.write(&http2.frames);
         http2.frames.clear();
-        layer.flush(&mut self.io, conn, now);
+        layer.outbox.flush(&mut self.io, conn, now);
         if written.is_err() {
             let at = self.io.now_ns();
             self.fail(conn, ErrorKind::Tls, at);
@@ -212,10 +212,10 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        if is_used_up || connection.leaving || http2.is_closing() {
+        if is_used_up || connection.leaving || http2.client.is_closing() {
             return;
         }
-        let free = http2.can_open();
+        let free = http2.client.can_open();
         let unparked = (http2.parked as usize).min(free.saturating_sub(1));
         http2.parked -= unparked as u32;
         for _ in 0..=unparked {
@@ -231,11 +231,11 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        let is_over = connection.leaving || http2.is_closing();
+        let is_over = connection.leaving || http2.client.is_closing();
         if http2.parked == 0 || is_over || !http2.is_quiet() {
             return;
         }
-        let unparked = http2.can_open().min(http2.parked as usize);
+        let unparked = http2.client.can_open().min(http2.parked as usize);
         http2.parked -= unparked as u32;
         for _ in 0..unparked {
             self.reuse(conn, now);
@@ -252,7 +252,7 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &connection.http2 else {
             return;
         };
-        if !is_used_up && !connection.leaving && !http2.is_closing() {
+        if !is_used_up && !connection.leaving && !http2.client.is_closing() {
             return;
         }
         group.idle.retain(|idle| *idle != conn);

@@ -86,7 +86,7 @@ impl<I: Io> Worker<'_, I> {
             && now < self.end_ns
         {
             self.groups[group].thinking.pop();
-            // A connection that was lost meanwhile has no user any more.
+            // A connection that was lost since then no longer has a user.
             if self.conns.get(conn).is_none() {
                 continue;
             }
@@ -162,7 +162,9 @@ impl<I: Io> Worker<'_, I> {
         // Polling is not work: without it, the thread would sleep.
         let cpu_ns = cpu_ns.saturating_sub(self.watch.end_second(run_queue_wait_ns));
         for (_, connection) in self.conns.iter_mut() {
-            connection.http2.iter_mut().for_each(|it| it.refill());
+            if let Some(http2) = &mut connection.http2 {
+                http2.client.refill_budgets();
+            }
         }
         if self.seal_at_ns == self.measure_ns {
             let opened = self.recorder.interval.counts.connections_opened;
