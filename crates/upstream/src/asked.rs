@@ -33,7 +33,7 @@ pub(crate) struct Shape {
     pub(crate) version: Version,
     /// Field lines; over HTTP/2 without the pseudo-header fields.
     pub(crate) fields: u64,
-    /// Size in bytes; over HTTP/2 that of the names and values.
+    /// Size in bytes; over HTTP/2 the size of the names and values.
     pub(crate) bytes: u64,
 }
 

@@ -78,31 +78,6 @@ enum Source {
 }
 
 impl Exchange {
-    /// Decides the response when the head is known.
-    pub(crate) fn begin<I>(
-        &mut self,
-        env: &mut Env<'_, I, Apps>,
-        asked: &Asked<'_>,
-        is_control: bool,
-    ) {
-        self.scratch.clear();
-        self.request_body.clear();
-        self.request_bytes = 0;
-        self.begun = false;
-        self.is_control = is_control;
-        if !is_control {
-            env.counters.begin(asked);
-        }
-        self.pause_ns = asked.field(PAUSE_HEADER).map_or(0, pause_ns);
-        self.response = if is_control {
-            control::response(asked.method, asked.path, env.ledger, &mut self.scratch)
-        } else {
-            apps::response(&mut env.origin, asked, &mut self.scratch)
-        };
-        self.nonce = asked.field(NONCE_HEADER).and_then(Nonce::from_hex);
-        self.is_head = asked.method == "HEAD";
-    }
-
     /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
@@ -118,8 +93,8 @@ impl Exchange {
         self.received_ns = env.now_ns;
         if !self.is_control {
             if env.ledger.note(env.counters, self.nonce) {
-                // The times of a retry are not those of the original request: it is counted, but
-                // not timed.
+                // A retry is counted but not timed, because its times differ from the times of the
+                // original request.
                 self.nonce = None;
             }
             env.counters.bytes_in.add(wire_bytes);
@@ -284,7 +259,20 @@ impl Exchange {
 
 impl<I: Io> Responding<I, Apps> for Exchange {
     fn begin(&mut self, env: &mut Env<'_, I, Apps>, asked: &Asked<'_>, is_control: bool) {
-        self.begin(env, asked, is_control);
+        self.scratch.clear();
+        self.request_body.clear();
+        self.request_bytes = 0;
+        self.begun = false;
+        self.is_control = is_control;
+        self.pause_ns = asked.field(PAUSE_HEADER).map_or(0, pause_ns);
+        self.response = if is_control {
+            control::response(asked.method, asked.path, env.ledger, &mut self.scratch)
+        } else {
+            env.counters.begin(asked);
+            apps::response(&mut env.origin, asked, &mut self.scratch)
+        };
+        self.nonce = asked.field(NONCE_HEADER).and_then(Nonce::from_hex);
+        self.is_head = asked.method == "HEAD";
     }
 
     fn take_body(&mut self, piece: &[u8]) -> usize {

@@ -36,7 +36,7 @@ pub struct Snapshot {
     /// Number of field lines of these requests; over HTTP/2 without the pseudo-header fields.
     #[serde(default)]
     pub fields: u64,
-    /// Size of their heads in bytes as sent; over HTTP/2 that of the names and values.
+    /// Size of their heads in bytes as sent; over HTTP/2 the size of the names and values.
     #[serde(default)]
     pub head_bytes: u64,
     /// Size of the bodies of complete requests in bytes, without their framing.
@@ -79,8 +79,8 @@ impl Snapshot {
         self.workers.extend(other.workers.iter().cloned());
     }
 
-    /// Replaces each count, except that of the open connections, by a function of it and the
-    /// other's.
+    /// Replaces each count, except the number of open connections, by a function of it and the
+    /// other's count.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),

@@ -153,7 +153,7 @@ impl HeadOptions<'static> {
 
 impl HeadOptions<'_> {
     /// The length that the head states. RFC 9110 8.6: 204 must not have one, and on 304 it would be
-    /// that of another response.
+    /// the length of another response.
     pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,

@@ -52,16 +52,12 @@ impl Default for Request {
 impl Request {
     /// Decides the response when the head is known.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
-        if !is_control {
-            env.counters.begin(asked);
-        }
         let what = if is_control {
             let mut body = Vec::new();
-            let response = env
-                .origin
-                .control(asked.method, asked.path, asked.query, &mut body);
+            let response = env.origin.control(asked, &mut body);
             What::AtOnce(response, body)
         } else {
+            env.counters.begin(asked);
             match Case::parse(asked.path, asked.query) {
                 Ok(case) => What::Case(case),
                 Err(words) => What::AtOnce(
@@ -88,8 +84,8 @@ impl Request {
             return;
         }
         if env.ledger.note(env.counters, self.nonce) {
-            // The times of a retry are not those of the original request: it is counted, but not
-            // timed.
+            // A retry is counted but not timed, because its times differ from the times of the
+            // original request.
             self.nonce = None;
         }
         env.counters.bytes_in.add(wire_bytes);

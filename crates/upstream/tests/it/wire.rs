@@ -1,5 +1,4 @@
-//! The ledger's counts of requests on the wire, and the pause in a response that a request asks
-//! for.
+//! The ledger's counts of requests on the wire, and the pause in a response that its request sets.
 
 use std::io::Write;
 use std::process::Command;
