@@ -33,8 +33,8 @@ impl Difference {
 }
 
 /// The difference between values of the same blocks. The interval is Student's t on the blocks'
-/// differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the bootstrap, at
-/// `confidence` (such as 0.95).
+/// differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the bootstrap's, at `confidence`
+/// (such as 0.95).
 ///
 /// `None` if the sides differ in length, are empty, or contain a value that is not finite.
 pub fn difference(

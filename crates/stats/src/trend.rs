@@ -51,7 +51,7 @@ pub(crate) fn theil_sen(values: &[f64]) -> Option<f64> {
     median(&slopes)
 }
 
-/// Kendall's S: the number of rising pairs minus that of falling pairs.
+/// Kendall's S: the number of rising pairs minus the number of falling pairs.
 pub(crate) fn kendall_s(values: &[f64]) -> f64 {
     let sign = |(_, rise): (f64, f64)| if rise == 0.0 { 0.0 } else { rise.signum() };
     pairs(values).map(sign).sum()

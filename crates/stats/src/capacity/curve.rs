@@ -9,7 +9,7 @@
 //! others (the prior under which intervals for a normal quantile are exact). A quantile of the
 //! curve over processes and steps follows from each combination; median and the middle 95 % of
 //! those weights are the estimate and its interval. No rate is held with a higher probability than
-//! 1 − λ: the sustained rate is that of the combinations whose lapses allow one.
+//! 1 − λ: the sustained rate is computed from the combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -225,13 +225,12 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, by the combinations that have such a
-    /// rate.
+    /// The rate at which steps hold with that probability, by the combinations that have one.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, by the combinations that have such a rate.
+    /// The rate at this distance below the middle, by the combinations that have one.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
@@ -285,7 +284,8 @@ impl Curve {
         most.map(|it| it.0).unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, given those of the others, at the likeliest widths.
+    /// The middle of each repeat's process, given the middles of the others, at the likeliest
+    /// widths.
     fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
         let spread = width(self.likeliest().processes);
         let own = self.own_middles(repeats, |place| {

@@ -19,7 +19,7 @@ pub(super) struct Middle {
     pub(super) error: f64,
 }
 
-/// The indices of the processes whose middles differ from those of the others by more than chance.
+/// The indices of the processes whose middles differ from the others by more than chance.
 pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
     if middles.len() < PROCESSES_MIN {
         return Vec::new();

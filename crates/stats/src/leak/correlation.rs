@@ -57,8 +57,8 @@ pub(super) fn time(correlations: &[f64]) -> f64 {
 }
 
 /// The correlation time of a short series after its line was removed. The plain estimate is too
-/// small, so the result is at least that of a process of order 1 whose correlation is corrected for
-/// the removed line.
+/// small, so the result is at least the correlation time of a process of order 1 whose correlation
+/// is corrected for the removed line.
 ///
 /// Source: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954,
 /// and for a line P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low by

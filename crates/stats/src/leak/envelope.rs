@@ -7,7 +7,7 @@ use super::correlation::{period, rank_correlations, time};
 /// The number of cells to which a long series is reduced before it is examined more closely.
 const CELLS_MAX: usize = 600;
 
-/// The largest number of windows; more of them take longer and show hardly more.
+/// The largest number of windows; more of them take longer and add little.
 const WINDOWS_MAX: usize = 60;
 
 /// The smallest number of windows that are judged.
@@ -20,8 +20,8 @@ const TEETH: f64 = 1.25;
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
     /// The envelope in windows of the length that the first half of the series needs, if they are
-    /// shorter. After a late change, a series is correlated over such a long time that its own
-    /// windows hide the change.
+    /// shorter. After a late change, a series is correlated over a long time, and its own windows
+    /// hide the change.
     pub(super) undisturbed: Vec<Sample>,
     /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,

@@ -1,4 +1,4 @@
-//! Growth of an envelope at its end, which its slope over the whole time hardly shows.
+//! Growth of an envelope at its end, which has little effect on its slope over the whole time.
 //!
 //! The median of slopes is not affected by a change in less than 29 % of the time (the breakdown
 //! point of Theil and Sen's slope).

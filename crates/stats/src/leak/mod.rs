@@ -110,7 +110,7 @@ pub enum LeakVerdict {
 pub enum Because {
     /// It is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// Its growth slows down, as that of a cache that fills up does, or that of a leak may do.
+    /// Its growth slows down. The growth of a cache that fills up does so, and that of a leak may.
     Slowing,
     /// It grows at its end, as a leak that begins late does.
     GrowingLately,
@@ -173,8 +173,8 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
 }
 
 /// Reports whether the range of the values is smaller than growth at the bound would be. A series
-/// that settles more and more slowly is correlated over such a long time that it has no usable
-/// slope; its range needs none.
+/// that settles more and more slowly is correlated over too long a time to have a usable slope; its
+/// range needs none.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }

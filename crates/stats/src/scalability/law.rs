@@ -61,8 +61,8 @@ impl Law {
     /// [`CORES_MAX`] does.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
-        // A tolerance of a billionth compensates for rounding if the rate is exactly that of a
-        // whole number.
+        // A tolerance of a billionth compensates for rounding if a whole number achieves exactly
+        // the rate.
         let manages = |cores: f64| self.at(cores) >= rate_per_second * (1.0 - 1e-9);
         if !manages(high) {
             return None;

@@ -35,7 +35,7 @@ pub struct Total {
 }
 
 /// Reports whether the cost per response has settled. `totals` are taken at the edges of the bins,
-/// of which all have this length; there is one more edge than bins.
+/// which all have this length; there is one more edge than bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;
