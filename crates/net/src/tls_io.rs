@@ -168,7 +168,7 @@ impl<I: Io> TlsIo<I> {
             let bytes = pool.copy(plain).unwrap_or_else(|| Buffer::from(plain));
             events.push(Event::Received { conn, bytes });
         });
-        // The reply of the handshake, or the alert with the reason for which it failed.
+        // The reply of the handshake, or the alert that states why it failed.
         entry.outbox.flush(&mut self.io, conn, result.is_err());
         match result {
             Err(error) => entry.fail(conn, error, events),

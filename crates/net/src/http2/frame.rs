@@ -110,8 +110,8 @@ impl FrameHeader {
     }
 }
 
-/// Removes the padding from a payload: its length at the beginning and itself at the end (RFC 9113
-/// 6.1, 6.2).
+/// Removes the padding from a payload: its length at the beginning and the padding itself at the
+/// end (RFC 9113 6.1, 6.2).
 pub(super) fn without_padding<'p>(
     header: &FrameHeader,
     payload: &'p [u8],

@@ -80,7 +80,7 @@ impl Budgets {
         }
     }
 
-    /// Takes one from a budget.
+    /// Takes one unit from a budget.
     #[inline]
     pub(super) fn spend(&mut self, flood: Flood) -> Result<(), ProtocolError> {
         let left = &mut self.left[flood as usize];

@@ -45,7 +45,7 @@ impl Session {
     }
 
     fn new(mut connection: Connection) -> Self {
-        // The caller limits the queued bytes by what it appends to `out`.
+        // No limit is needed here: the caller decides how much it sends.
         connection.set_buffer_limit(None);
         Self {
             connection,
@@ -110,7 +110,7 @@ impl Session {
             .write_all(plain)
             .map_err(|error| SessionError::Protocol(error.to_string()))?;
         self.write(out);
-        // Once the keys are used up, rustls drops it silently.
+        // Once the keys are used up, rustls drops the plaintext silently.
         if out.len() - before < plain.len() && !self.is_handshaking() {
             self.closed = true;
             return Err(SessionError::KeysUsedUp);

@@ -489,14 +489,13 @@ impl Io for Uring {
             self.release(conn);
             return;
         }
-        let connecting = entry.peer.is_some();
+        let pending = match entry.peer {
+            Some(_) => Operation::Connect,
+            None => Operation::Receive,
+        };
         // Ends a pending receive and send at once, and sends FIN to the peer.
         let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Both);
-        if connecting {
-            self.cancel(conn, Operation::Connect);
-        } else {
-            self.cancel(conn, Operation::Receive);
-        }
+        self.cancel(conn, pending);
     }
 
     fn abort(&mut self, conn: ConnId) {
