@@ -28,7 +28,7 @@ pub fn failed_checks(
 }
 
 /// The checks of one request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
     statuses: Vec<(usize, Vec<u16>)>,
     absent: Vec<(usize, String)>,
@@ -48,13 +48,7 @@ enum BodyCheck {
 impl Checks {
     /// Compiles checks; `first` is the index of the first of them in the counts of the load.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
-        let mut compiled = Self {
-            statuses: Vec::new(),
-            absent: Vec::new(),
-            headers: Vec::new(),
-            lengths: Vec::new(),
-            bodies: Vec::new(),
-        };
+        let mut compiled = Self::default();
         for (number, check) in (first..).zip(checks) {
             let mut body = |check| compiled.bodies.push((number, check));
             match check {

@@ -1,6 +1,5 @@
 //! A load prepared for its workers: requests rendered, checks compiled, schedules computed.
 
-use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 
 use gatebench_model::{Request, Shape};
@@ -17,8 +16,8 @@ pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
     /// The requests of all groups.
     pub(crate) routes: Vec<Route>,
-    /// Each group's part of the routes.
-    pub(crate) groups: Vec<Range<usize>>,
+    /// The index of each group's first route.
+    pub(crate) first_routes: Vec<usize>,
     pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,
     pub(crate) workers: usize,
@@ -36,19 +35,18 @@ pub(crate) struct Route {
 }
 
 pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compiled<'a>, DataError> {
-    let (mut routes, mut groups, mut check_count) = (Vec::new(), Vec::new(), 0);
+    let (mut routes, mut first_routes, mut check_count) = (Vec::new(), Vec::new(), 0);
     for group in &load.groups {
-        let first = routes.len();
+        first_routes.push(routes.len());
         for request in &group.requests {
             routes.push(Route::compile(load, group, request, check_count)?);
             check_count += request.checks.len();
         }
-        groups.push(first..routes.len());
     }
     Ok(Compiled {
         load,
         routes,
-        groups,
+        first_routes,
         schedules: (0..load.groups.len())
             .map(|number| schedule(load, number, nanos(load.warm_up)))
             .collect(),

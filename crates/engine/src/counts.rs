@@ -45,7 +45,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts of 0 for a load with this number of checks.
+    /// Zero counts for a load with this number of checks.
     pub(crate) fn new(checks: usize) -> Self {
         Self {
             checks_failed: vec![0; checks],

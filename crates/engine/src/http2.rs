@@ -66,10 +66,10 @@ impl Http2 {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
 
-    /// Begins an exchange; returns false if the server allows no further stream.
-    pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) -> bool {
+    /// Begins an exchange, if the server allows a further stream.
+    pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) {
         let Some(id) = self.client.request(block, body, &mut self.frames) else {
-            return false;
+            return;
         };
         while self.streams.len() <= id.slot() {
             self.streams.push(Stream {
@@ -80,7 +80,6 @@ impl Http2 {
         let stream = &mut self.streams[id.slot()];
         stream.id = Some(id);
         stream.response.begin(exchange);
-        true
     }
 
     /// Processes bytes received at `now_ns`. Streams that end are listed in `ended`.

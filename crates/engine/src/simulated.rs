@@ -186,7 +186,7 @@ fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
     })
 }
 
-/// Runs one worker; returns the intervals that it handed out, and their sum.
+/// Runs one worker; returns its finished intervals and their sum.
 fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     let (intervals, sum, _) = simulate_on(load, Simulated::new(server));
     (intervals, sum)

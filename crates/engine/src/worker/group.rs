@@ -99,7 +99,7 @@ impl<'a> GroupState<'a> {
         let population = closed.filter(|_| !handshakes);
         Self {
             settings,
-            first_route: compiled.groups[index].start,
+            first_route: compiled.first_routes[index],
             mix: Mix::new(&weights, settings.order, seed, number),
             closed: closed.is_some(),
             arrivals: schedule

@@ -29,7 +29,10 @@ impl<I: Io> Worker<'_, I> {
             limit = limit.max(last + CONNECT_LIMIT_NS);
         }
         for group in 0..self.groups.len() {
-            self.probe(group)?;
+            // A load of connections makes one before the start to show that it is possible.
+            if self.groups[group].handshakes && self.groups[group].missing > 0 {
+                self.open_connection(group)?;
+            }
         }
         let mut events = Vec::new();
         while let Some(late) = self.groups.iter().position(|it| it.missing > 0) {
@@ -68,14 +71,6 @@ impl<I: Io> Worker<'_, I> {
             wanted: group.wanted,
             limit_s: CONNECT_LIMIT_S,
         }
-    }
-
-    /// In a load of connections, makes one before the start to show that it is possible.
-    fn probe(&mut self, group: usize) -> io::Result<()> {
-        if self.groups[group].handshakes && self.groups[group].missing > 0 {
-            self.open_connection(group)?;
-        }
-        Ok(())
     }
 
     /// Opens the connections that are due.

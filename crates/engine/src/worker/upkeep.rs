@@ -10,6 +10,7 @@ use crate::load::nanos;
 use crate::record::Interval;
 use crate::response::Exchange;
 
+use super::group::GroupState;
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
 /// The search for timed-out requests runs at an interval of the shortest timeout divided by this,
@@ -59,14 +60,11 @@ impl<I: Io> Worker<'_, I> {
 
     /// Closes connections that take longer to open than a request may take.
     fn expire_connecting(&mut self, now: u64) {
-        let groups = &self.groups;
-        let late = |(conn, it): (ConnId, &mut Connection)| {
-            let timeout_ns = nanos(groups[it.group].settings.timeout);
-            let is_late = it.begun_ns.saturating_add(timeout_ns) <= now;
-            (it.state == State::Connecting && is_late).then_some(conn)
+        let is_late = |group: &GroupState<'_>, it: &Connection| {
+            let timeout_ns = nanos(group.settings.timeout);
+            it.state == State::Connecting && it.begun_ns.saturating_add(timeout_ns) <= now
         };
-        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
-        self.time_out(&expired, now);
+        self.time_out(is_late, now);
     }
 
     fn reconnect(&mut self, group: usize, now: u64) {
@@ -139,19 +137,21 @@ impl<I: Io> Worker<'_, I> {
 
     /// Fails the requests in flight that `is_late` selects by group and exchange.
     fn expire_where(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
-        let groups = &self.groups;
-        let late = |(conn, it): (ConnId, &mut Connection)| {
-            let under_way = is_under_way(it, groups[it.group].handshakes);
-            (under_way && is_late(it.group, &it.response.exchange)).then_some(conn)
+        let is_expired = |group: &GroupState<'_>, it: &Connection| {
+            is_under_way(it, group.handshakes) && is_late(it.group, &it.response.exchange)
         };
-        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
-        self.time_out(&expired, now);
+        self.time_out(is_expired, now);
         self.expire_streams(is_late, now);
     }
 
-    fn time_out(&mut self, expired: &[ConnId], now: u64) {
+    /// Fails the connections that `is_late` selects.
+    fn time_out(&mut self, is_late: impl Fn(&GroupState<'_>, &Connection) -> bool, now: u64) {
+        let groups = &self.groups;
+        let late =
+            |(conn, it): (ConnId, &mut Connection)| is_late(&groups[it.group], it).then_some(conn);
+        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
         for conn in expired {
-            self.fail(*conn, ErrorKind::Timeout, now);
+            self.fail(conn, ErrorKind::Timeout, now);
         }
     }
 
