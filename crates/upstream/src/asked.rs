@@ -10,61 +10,17 @@ pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
-    head: Head<'a>,
+    pub(crate) head: Head<'a>,
 }
 
 /// The head in either protocol.
 #[derive(Clone, Copy)]
-enum Head<'a> {
+pub(crate) enum Head<'a> {
     Http1(http1::Head<'a>),
     Http2(http2::Head<'a>),
 }
 
-/// The HTTP version of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
-    Http10,
-    Http11,
-    Http2,
-}
-
-/// The size of a head on the wire.
-pub(crate) struct Shape {
-    pub(crate) version: Version,
-    /// Field lines; over HTTP/2 without the pseudo-header fields.
-    pub(crate) fields: u64,
-    /// Size in bytes; over HTTP/2 the size of the names and values.
-    pub(crate) bytes: u64,
-}
-
 impl<'a> Asked<'a> {
-    /// The size of the head on the wire.
-    pub(crate) fn shape(&self) -> Shape {
-        match &self.head {
-            Head::Http1(head) => Shape {
-                version: if head.version_minor() == 0 {
-                    Version::Http10
-                } else {
-                    Version::Http11
-                },
-                fields: head.fields().len() as u64,
-                bytes: head.bytes().len() as u64,
-            },
-            Head::Http2(head) => {
-                let mut shape = Shape {
-                    version: Version::Http2,
-                    fields: 0,
-                    bytes: 0,
-                };
-                for field in head.fields() {
-                    shape.fields += 1;
-                    shape.bytes += (field.name.len() + field.value.len()) as u64;
-                }
-                shape
-            }
-        }
-    }
-
     pub(crate) fn over_http1(head: http1::Head<'a>) -> Self {
         Self::new(head.method(), origin_form(head.target()), Head::Http1(head))
     }

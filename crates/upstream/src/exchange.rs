@@ -106,6 +106,7 @@ impl Exchange {
 
     /// Composes the body. `chunked` splits a body without a length into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
+        self.composed.clear();
         let (source, bytes) = match self.response.body {
             Body::Static(bytes) => (Source::Static(bytes), bytes.len() as u64),
             Body::Scratch => (Source::Scratch, self.scratch.len() as u64),
@@ -119,18 +120,15 @@ impl Exchange {
             Body::Noise(bytes) => (Source::Noise, bytes),
             Body::Echo => (Source::RequestBody, self.request_body.len() as u64),
             Body::Anything(parts) => {
-                self.composed.clear();
                 apps::write_anything(&mut self.composed, parts, &self.scratch, &self.request_body);
                 (Source::Composed, self.composed.len() as u64)
             }
             Body::Calculation(calculation) => {
-                self.composed.clear();
                 let out = &mut self.composed;
                 self.response.status = apps::calculate(calculation, &self.request_body, out);
                 (Source::Composed, self.composed.len() as u64)
             }
             Body::Lines if chunked => {
-                self.composed.clear();
                 for line in self.scratch.split_inclusive(|&byte| byte == b'\n') {
                     write_chunk(&mut self.composed, line);
                 }
@@ -185,13 +183,8 @@ impl Exchange {
         self.rest.held_at.map(|_| self.pause_ns)
     }
 
-    /// Reports whether a part of the body is held back.
-    pub(crate) fn is_holding(&self) -> bool {
-        self.rest.held_at.is_some()
-    }
-
     /// Ends the pause.
-    pub(crate) fn hold_no_more(&mut self) {
+    pub(crate) fn end_hold(&mut self) {
         self.rest.held_at = None;
     }
 

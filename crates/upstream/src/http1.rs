@@ -116,12 +116,12 @@ impl<I: Io> Conversation<I, Apps> for Connection {
                 self.advance(env)
             }
             State::Lingering => Fate::Close,
-            State::Reading | State::Closing if self.exchange.is_holding() => {
-                self.exchange.hold_no_more();
+            State::Reading | State::Closing => {
+                self.exchange.end_hold();
                 self.fill();
                 self.advance(env)
             }
-            State::Reading | State::Broken | State::Closing => Fate::Keep,
+            State::Broken => Fate::Keep,
         }
     }
 

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_written_to_the_byte() {
+    fn a_head_has_the_exact_bytes() {
         let mut out = b"before".to_vec();
         assert_eq!(write_head(&mut out, &plain(200)), None);
         let expected =

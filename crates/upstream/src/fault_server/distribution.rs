@@ -60,7 +60,7 @@ mod tests {
     const MEAN_NS: u64 = 1_000_000;
 
     #[test]
-    fn the_inverse_is_right_at_known_places() {
+    fn the_inverse_is_right_at_known_values() {
         let uniform = Distribution::Uniform { mean_ns: MEAN_NS };
         let exponential = Distribution::Exponential { mean_ns: MEAN_NS };
         let pareto = Distribution::Pareto { mean_ns: MEAN_NS };
