@@ -36,7 +36,7 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// Where an interval comes from.
+/// The method by which an interval is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {

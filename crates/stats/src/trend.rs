@@ -79,7 +79,7 @@ fn tie_sizes(values: &[f64]) -> Vec<f64> {
 }
 
 /// The exact p-value: S is the number of pairs minus twice the inversions, and the number of orders
-/// with k inversions follows from those of one point fewer.
+/// with k inversions follows from the numbers for one point fewer.
 fn exact_p(points: usize, s: f64) -> f64 {
     let pairs = points * (points - 1) / 2;
     let mut share = vec![0.0; pairs + 1];
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_approximation_meets_the_exact_distribution() {
+    fn the_approximation_is_close_to_the_exact_distribution() {
         for s in [61.0, 101.0, 151.0] {
             assert!(
                 (normal_p(30, s, &[]) - exact_p(30, s)).abs() < 3e-3,
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn turning_the_series_round_turns_the_drift(
+        fn reversing_the_series_reverses_the_drift(
             values in prop::collection::vec(1.0_f64..100.0, 5..40),
         ) {
             let mut reversed = values.clone();

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_the_cells_that_hold_it() {
+    fn an_interval_spans_the_cells_that_contain_it() {
         let mut weights = [0.0; COUNT];
         weights[0] = 1.0;
         let none = Lapses::of(weights);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn two_readings_far_off_are_no_pattern() {
+    fn two_outliers_are_no_pattern() {
         let mut noise = Noise::seeded(10);
         let mut values: Vec<f64> = (0..300).map(|_| noise.normal()).collect();
         (values[60], values[150]) = (1e3, 1e3);

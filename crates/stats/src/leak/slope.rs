@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slope_is_scipys() {
+    fn the_slope_equals_scipys() {
         // scipy 1.17.1: scipy.stats.theilslopes(y, t).slope
         let t = [0.0, 1.0, 2.5, 3.0, 4.5, 6.0, 7.0, 8.5];
         let y = [1.0, 2.2, 1.9, 9.0, 4.1, 5.0, 5.8, 7.7];

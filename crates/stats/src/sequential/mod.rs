@@ -142,9 +142,9 @@ impl Sequential {
         })
     }
 
-    /// The smallest number of blocks, larger than `blocks`, that settles it if mean and deviation
-    /// stay the same. Within the plan each look is tried. Beyond the plan the interval only
-    /// shrinks, so bisection finds the number.
+    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
+    /// deviation stay the same. Within the plan each look is tried. Beyond the plan the interval
+    /// only shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));
