@@ -129,8 +129,8 @@ impl Connection {
 
     /// Reports whether the kernel has taken all that was written.
     pub(crate) fn has_sent(&self) -> bool {
-        let is_empty = |layer: &Box<Layer>| layer.outbox.pending_bytes() == 0;
-        self.buffer.is_some() && self.layer.as_ref().is_none_or(is_empty)
+        let is_empty = |layer: &Layer| layer.outbox.pending_bytes() == 0;
+        self.buffer.is_some() && self.layer.as_deref().is_none_or(is_empty)
     }
 
     /// Reports whether another request may follow on this connection.
