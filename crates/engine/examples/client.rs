@@ -1,8 +1,8 @@
 //! The smallest program that drives the engine; the benchmarks run it as a separate process.
 //!
 //! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON: the requests sent and
-//! completed, and how long it took. Latency is recorded and the status is checked, as in every real
-//! load. With `GATEBENCH_REQUESTS`, a closed load ends after that number of requests, so that
+//! completed, and the time they took. Latency is recorded and the status is checked, as in every
+//! real load. With `GATEBENCH_REQUESTS`, a closed load ends after that number of requests, so that
 //! instructions per request can be counted.
 
 use std::net::ToSocketAddrs;
@@ -46,7 +46,7 @@ fn load(
 ) -> Result<Load, Box<dyn std::error::Error>> {
     let rest = url
         .strip_prefix("http://")
-        .ok_or("the URL begins with http://")?;
+        .ok_or("the URL must begin with http://")?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let address = host
         .to_socket_addrs()?

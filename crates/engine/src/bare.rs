@@ -12,6 +12,7 @@ use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, joined, pin_
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 
 use crate::load::nanos;
+use crate::population::share;
 
 /// The longest time to wait for connections.
 const CONNECT_NS: u64 = 5_000_000_000;
@@ -68,7 +69,7 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // The client may have failed meanwhile; then nobody receives this.
+                    // If the client has failed, nobody receives this.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)
@@ -84,16 +85,15 @@ impl Bare {
     }
 
     fn clients(&self, server: SocketAddr) -> io::Result<Carried> {
-        let workers = self.client_cores.len().max(1) as u32;
+        let workers = self.client_cores.len().max(1);
         let exchanges: io::Result<u64> = thread::scope(|scope| {
-            let client = |worker: u32| {
-                let more = u32::from(worker < self.connections % workers);
+            let client = |worker: usize| {
                 let client = Client {
                     bare: self,
                     server,
-                    connections: self.connections / workers + more,
+                    connections: share(u64::from(self.connections), worker, workers),
                 };
-                let core = self.client_cores.get(worker as usize).copied();
+                let core = self.client_cores.get(worker).copied();
                 scope.spawn(move || {
                     core.map_or(Ok(()), pin_to_core)?;
                     gatebench_net::run(self.backend, client)?
@@ -196,7 +196,7 @@ impl Service for Echo<'_> {
 struct Client<'a> {
     bare: &'a Bare,
     server: SocketAddr,
-    connections: u32,
+    connections: u64,
 }
 
 impl IoTask for Client<'_> {
@@ -204,16 +204,12 @@ impl IoTask for Client<'_> {
 
     fn run<I: Io>(self, mut io: I) -> io::Result<u64> {
         let bare = self.bare;
-        let mut conns = self.connected(&mut io)?;
+        let mut sides = self.connected(&mut io)?;
         let begin_ns = io.now_ns() + nanos(bare.warm_up);
         let end_ns = begin_ns + nanos(bare.measure);
-        for (conn, side) in &mut conns {
+        for (conn, side) in sides.iter_mut() {
             side.owed = 1;
-            side.send(&mut io, *conn);
-        }
-        let mut sides: ConnMap<Side> = ConnMap::default();
-        for (conn, side) in conns {
-            sides.insert(conn, side);
+            side.send(&mut io, conn);
         }
         let (mut exchanges, mut events) = (0, Vec::new());
         loop {
@@ -246,12 +242,12 @@ impl IoTask for Client<'_> {
 
 impl Client<'_> {
     /// Opens all its connections.
-    fn connected<I: Io>(&self, io: &mut I) -> io::Result<Vec<(ConnId, Side)>> {
+    fn connected<I: Io>(&self, io: &mut I) -> io::Result<ConnMap<Side>> {
         for _ in 0..self.connections {
             io.connect(self.server, None)?;
         }
         let until_ns = io.now_ns() + CONNECT_NS;
-        let (mut up, mut events) = (Vec::new(), Vec::new());
+        let (mut up, mut events) = (ConnMap::default(), Vec::new());
         while up.len() < self.connections as usize {
             if io.now_ns() >= until_ns {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -261,7 +257,7 @@ impl Client<'_> {
                 match event {
                     Event::Connected { conn } => {
                         let side = Side::new(self.bare.answered_bytes, self.bare.asked_bytes);
-                        up.push((conn, side));
+                        up.insert(conn, side);
                     }
                     event => lost(event)?,
                 }

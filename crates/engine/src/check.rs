@@ -1,35 +1,9 @@
 //! Checks on responses, compiled before the start.
 
 use gatebench_model::Check;
-use gatebench_net::{http1, http2};
+use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
-
-/// The head of a response in either protocol.
-pub(crate) trait Head {
-    fn status(&self) -> u16;
-    fn field(&self, name: &str) -> Option<&[u8]>;
-}
-
-impl Head for http1::Head<'_> {
-    fn status(&self) -> u16 {
-        self.status()
-    }
-
-    fn field(&self, name: &str) -> Option<&[u8]> {
-        self.field(name)
-    }
-}
-
-impl Head for http2::Head<'_> {
-    fn status(&self) -> u16 {
-        self.status()
-    }
-
-    fn field(&self, name: &str) -> Option<&[u8]> {
-        self.field(name)
-    }
-}
 
 /// The checks that one response fails, as the texts in [`crate::Outcome::checks`]; for responses
 /// outside a load. `body_bytes` is the length of the body as received.
@@ -41,7 +15,8 @@ pub fn failed_checks(
 ) -> Vec<String> {
     let compiled = Checks::compile(checks, 0);
     let mut failed = Vec::new();
-    compiled.head(head, |number| failed.push(number));
+    let field = |name: &str| head.field(name);
+    compiled.head(head.status(), field, |number| failed.push(number));
     compiled.length(body_bytes, |number| failed.push(number));
     compiled.body(body, |number| failed.push(number));
     failed.sort_unstable();
@@ -53,7 +28,7 @@ pub fn failed_checks(
 }
 
 /// The checks of one request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Checks {
     statuses: Vec<(usize, Vec<u16>)>,
     absent: Vec<(usize, String)>,
@@ -73,13 +48,7 @@ enum BodyCheck {
 impl Checks {
     /// Compiles checks; `first` is the index of the first of them in the counts of the load.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
-        let mut compiled = Self {
-            statuses: Vec::new(),
-            absent: Vec::new(),
-            headers: Vec::new(),
-            lengths: Vec::new(),
-            bodies: Vec::new(),
-        };
+        let mut compiled = Self::default();
         for (number, check) in (first..).zip(checks) {
             let mut body = |check| compiled.bodies.push((number, check));
             match check {
@@ -111,20 +80,26 @@ impl Checks {
         !self.bodies.is_empty()
     }
 
-    /// Checks a head; `failed` gets the number of each check that fails.
-    pub(crate) fn head(&self, head: &impl Head, mut failed: impl FnMut(usize)) {
+    /// Checks a head. `field` returns the value of the first field with a name; `failed` gets the
+    /// number of each check that fails.
+    pub(crate) fn head<'h>(
+        &self,
+        status: u16,
+        field: impl Fn(&str) -> Option<&'h [u8]>,
+        mut failed: impl FnMut(usize),
+    ) {
         for (number, statuses) in &self.statuses {
-            if !statuses.contains(&head.status()) {
+            if !statuses.contains(&status) {
                 failed(*number);
             }
         }
         for (number, name) in &self.absent {
-            if head.field(name).is_some() {
+            if field(name).is_some() {
                 failed(*number);
             }
         }
         for (number, name, value) in &self.headers {
-            if head.field(name) != Some(value.as_slice()) {
+            if field(name) != Some(value.as_slice()) {
                 failed(*number);
             }
         }
@@ -146,18 +121,18 @@ impl Checks {
 
     /// Checks the whole body.
     pub(crate) fn body(&self, body: &[u8], mut failed: impl FnMut(usize)) {
+        let json = || serde_json::from_slice::<Value>(body);
         for (number, check) in &self.bodies {
             let holds = match check {
                 BodyCheck::Equals(text) => body == text.as_slice(),
                 BodyCheck::Contains(finder) => finder.find(body).is_some(),
-                BodyCheck::Json { path, equals } => serde_json::from_slice::<Value>(body)
-                    .is_ok_and(|value| {
-                        value
-                            .pointer(path)
-                            .is_some_and(|found| json_equal(found, equals))
-                    }),
-                BodyCheck::JsonAbsent(path) => serde_json::from_slice::<Value>(body)
-                    .is_ok_and(|value| value.pointer(path).is_none()),
+                BodyCheck::Json { path, equals } => json().is_ok_and(|value| {
+                    let found = value.pointer(path);
+                    found.is_some_and(|found| json_equal(found, equals))
+                }),
+                BodyCheck::JsonAbsent(path) => {
+                    json().is_ok_and(|value| value.pointer(path).is_none())
+                }
             };
             if !holds {
                 failed(*number);
@@ -166,7 +141,7 @@ impl Checks {
     }
 }
 
-/// JSON equality in which 60 and 60.0 are the same number (RFC 8259 knows one kind of number).
+/// JSON equality in which 60 and 60.0 are the same number (RFC 8259 has one kind of number).
 fn json_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -198,10 +173,7 @@ mod tests {
             checks.length(bytes, |number| failed.push(number));
             failed
         };
-        assert_eq!(
-            (failed(3), failed(2), failed(4)),
-            (vec![], vec![8], vec![8])
-        );
+        assert_eq!([2, 3, 4].map(failed), [vec![8], vec![], vec![8]]);
     }
 
     #[test]
@@ -223,17 +195,13 @@ mod tests {
         };
         let good = failed("HTTP/1.1 429 X\r\nX-Other: 1\r\n\r\n", r#"{"a":{"c":1}}"#);
         assert!(good.is_empty(), "{good:?}");
-        assert_eq!(
-            failed(
-                "HTTP/1.1 401 X\r\nx-secret: 1\r\n\r\n",
-                r#"{"a":{"b":null}}"#
-            ),
-            [
-                "status is 200 or 429",
-                "there is no header X-Secret",
-                "there is no JSON at '/a/b'"
-            ]
-        );
+        let head = "HTTP/1.1 401 X\r\nx-secret: 1\r\n\r\n";
+        let expected = [
+            "status is 200 or 429",
+            "there is no header X-Secret",
+            "there is no JSON at '/a/b'",
+        ];
+        assert_eq!(failed(head, r#"{"a":{"b":null}}"#), expected);
         assert_eq!(failed("HTTP/1.1 200 OK\r\n\r\n", "no JSON").len(), 1);
     }
 }

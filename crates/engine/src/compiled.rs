@@ -1,7 +1,6 @@
 //! A load prepared for its workers: requests rendered, checks compiled, schedules computed.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use gatebench_model::{Request, Shape};
 
@@ -17,12 +16,13 @@ pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
     /// The requests of all groups.
     pub(crate) routes: Vec<Route>,
-    /// Each group's part of the routes.
-    pub(crate) groups: Vec<Range<usize>>,
+    /// The index of each group's first route.
+    pub(crate) first_routes: Vec<usize>,
     pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,
     pub(crate) workers: usize,
-    pub(crate) gate: Gate,
+    /// The number of workers that wait for the start.
+    pub(crate) ready: AtomicUsize,
     pub(crate) control: &'a Control,
 }
 
@@ -34,41 +34,25 @@ pub(crate) struct Route {
     pub(crate) checks: Checks,
 }
 
-/// The point at which workers wait for each other before the start.
-#[derive(Default)]
-pub(crate) struct Gate {
-    pub(crate) ready: AtomicUsize,
-    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
-    pub(crate) start_ns: AtomicU64,
-}
-
-impl Gate {
-    /// Reports whether the start is known.
-    pub(crate) fn is_open(&self) -> bool {
-        self.start_ns.load(Ordering::Relaxed) != 0
-    }
-}
-
 pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compiled<'a>, DataError> {
-    let (mut routes, mut groups, mut check_count) = (Vec::new(), Vec::new(), 0);
+    let (mut routes, mut first_routes, mut check_count) = (Vec::new(), Vec::new(), 0);
     for group in &load.groups {
-        let first = routes.len();
+        first_routes.push(routes.len());
         for request in &group.requests {
             routes.push(Route::compile(load, group, request, check_count)?);
             check_count += request.checks.len();
         }
-        groups.push(first..routes.len());
     }
     Ok(Compiled {
         load,
         routes,
-        groups,
+        first_routes,
         schedules: (0..load.groups.len())
             .map(|number| schedule(load, number, nanos(load.warm_up)))
             .collect(),
         check_count,
         workers: load.cores.len().max(1),
-        gate: Gate::default(),
+        ready: AtomicUsize::new(0),
         control,
     })
 }
@@ -106,8 +90,8 @@ pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Sc
     Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
 }
 
-/// The request, saying that it is the last (RFC 9112 9.6). The server then closes first, and keeps
-/// the TIME-WAIT that would cost us a port.
+/// The request with the field that marks it as the last of its connection (RFC 9112 9.6). The
+/// server then closes first, so that TIME-WAIT takes a port there and not here.
 fn with_close(request: &Request) -> Request {
     let mut request = request.clone();
     request.headers.insert("Connection".into(), "close".into());

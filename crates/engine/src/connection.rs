@@ -27,8 +27,9 @@ pub(crate) struct Connection {
     pub(crate) group: usize,
     pub(crate) state: State,
     pub(crate) response: Response,
-    /// The request's bytes while the kernel does not have them, and the route they belong to.
+    /// The buffer for requests; `None` while the kernel is sending it.
     pub(crate) buffer: Option<Vec<u8>>,
+    /// The route of the request in the buffer, and whether it is the last of the connection.
     pub(crate) buffer_holds: Option<(usize, Last)>,
     /// The layer between HTTP and the socket; `None` if bytes pass unchanged.
     pub(crate) layer: Option<Box<Layer>>,
@@ -99,7 +100,10 @@ impl Connection {
         while let Some(event) = self.decoder.next(&mut input)? {
             match event {
                 Event::Informational(_) => {}
-                Event::Head(head) => self.response.head(&head, checks, traced),
+                Event::Head(head) => {
+                    let field = |name: &str| head.field(name);
+                    self.response.head(head.status(), field, checks, traced);
+                }
                 Event::Body(bytes) => self.response.body(bytes, checks),
                 Event::End => {
                     self.response.end(checks);
@@ -114,7 +118,7 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// The server closed its side. `Complete` if that ends the response.
+    /// Handles the end of the server's side; `Complete` if that ends the response.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);
@@ -125,7 +129,8 @@ impl Connection {
 
     /// Reports whether the kernel has taken all that was written.
     pub(crate) fn has_sent(&self) -> bool {
-        self.buffer.is_some() && self.layer.as_ref().is_none_or(|it| it.has_sent())
+        let is_empty = |layer: &Layer| layer.outbox.pending_bytes() == 0;
+        self.buffer.is_some() && self.layer.as_deref().is_none_or(is_empty)
     }
 
     /// Reports whether another request may follow on this connection.

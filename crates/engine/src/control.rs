@@ -53,7 +53,7 @@ impl Control {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
 
-    /// Sets the time that the first request is due.
+    /// Sets the time at which the first request is due.
     pub(crate) fn starts_at(&self, at_ns: u64) {
         self.start_ns.store(at_ns, Ordering::Release);
     }

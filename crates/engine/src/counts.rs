@@ -45,6 +45,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Zero counts for a load with this number of checks.
+    pub(crate) fn new(checks: usize) -> Self {
+        Self {
+            checks_failed: vec![0; checks],
+            ..Self::default()
+        }
+    }
+
     /// Adds another worker's or second's counts; keeps the greater length of the queue.
     pub fn add(&mut self, other: &Self) {
         self.intended += other.intended;

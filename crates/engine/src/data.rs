@@ -2,7 +2,6 @@
 //! ready to be drawn from. Shared by all workers and never modified.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use gatebench_model::Source;
 use gatebench_model::data::{List, Pick, Rows};
@@ -11,6 +10,7 @@ use rand_distr::{Normal, Uniform, Zipf};
 
 /// The reason that values or requests cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}; {}", self.what(), self.remedy())]
 pub enum DataError {
     /// A template names a source that does not exist.
     NoSource { name: String },
@@ -23,19 +23,12 @@ pub enum DataError {
         columns: String,
     },
     /// A distribution has parameters for which it is not defined.
-    Undefined {
-        /// The source.
-        name: String,
-        /// The description of the mistake.
-        reason: String,
-    },
+    Undefined { name: String, reason: String },
     /// A text is not a valid template.
     Template(#[from] gatebench_model::template::TemplateError),
-    /// A value would break the head of a request.
+    /// A value of a source would end the part of a request that contains it.
     Unsafe {
-        /// The source.
         name: String,
-        /// The part of the request.
         place: &'static str,
         value: String,
     },
@@ -70,12 +63,6 @@ impl DataError {
             Self::Template(error) => error.help.clone(),
             Self::Unsafe { .. } => "encode it, or send it in the body".into(),
         }
-    }
-}
-
-impl fmt::Display for DataError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.what(), self.remedy())
     }
 }
 

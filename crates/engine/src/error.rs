@@ -1,10 +1,11 @@
-//! Errors of running a load.
+//! Errors of running a load, and of connecting to its target.
 
+use std::fmt;
 use std::io;
 
 use gatebench_net::Peer;
+use gatebench_net::tls::{SessionError, SettingsError};
 
-use crate::connect_error::ConnectError;
 use crate::data::DataError;
 
 /// The reason that a load could not run.
@@ -12,16 +13,103 @@ use crate::data::DataError;
 pub enum EngineError {
     /// No connection could be made.
     #[error("cannot connect to {address}: {reason}")]
-    Unreachable {
-        /// The target.
-        address: Peer,
-        /// Why.
-        reason: ConnectError,
-    },
-    /// The requests cannot be made of the values given.
+    Unreachable { address: Peer, reason: ConnectError },
+    /// A request cannot be made from the data.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The kernel refused something the engine needs.
+    /// The kernel refused a resource that the engine needs.
     #[error("the load generator cannot run here: {0}")]
     Environment(#[from] io::Error),
+}
+
+/// The reason that one of the first connections to a target was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// The kernel's reason.
+    Kernel(String),
+    /// After `made` of the `wanted` connections, no further one was made within the limit.
+    Late {
+        made: u32,
+        wanted: u32,
+        limit_s: u64,
+    },
+    /// The server closed the connection during the TLS handshake.
+    ClosedInHandshake,
+    /// The server closes connections as soon as they are made.
+    ClosedAtOnce,
+    /// TLS could not begin with its settings.
+    Settings { what: String, remedy: &'static str },
+    /// TLS failed.
+    Tls(SessionError),
+    /// The server did not agree to HTTP/2 in the TLS handshake.
+    NoHttp2,
+    /// The server violated HTTP/2; the reason as text.
+    NotHttp2(String),
+    /// The server ended the HTTP/2 connection before the first request.
+    GoAway,
+}
+
+impl ConnectError {
+    /// Returns the description of the error without the remedy.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Kernel(reason) => reason.clone(),
+            Self::Late {
+                made: 0, limit_s, ..
+            } => format!("no connection was made within {limit_s} s"),
+            Self::Late {
+                made,
+                wanted,
+                limit_s,
+            } => {
+                format!("{made} of {wanted} connections were made, and no other within {limit_s} s")
+            }
+            Self::ClosedInHandshake => "the connection is closed during the TLS handshake".into(),
+            Self::ClosedAtOnce => "connections are closed as soon as they are made".into(),
+            Self::Settings { what, .. } => what.clone(),
+            Self::Tls(error) => error.what(),
+            Self::NoHttp2 => "the server did not agree to HTTP/2 (ALPN h2)".into(),
+            Self::NotHttp2(reason) => format!("the server does not speak HTTP/2: {reason}"),
+            Self::GoAway => "the server refuses requests: it sent GOAWAY before the first".into(),
+        }
+    }
+
+    /// Returns the action that removes the error; none if the user must examine the target itself.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Late { made: 1.., .. } => Some("open fewer, or fewer per second"),
+            Self::Settings { remedy, .. } => Some(remedy),
+            Self::Tls(error) => Some(error.remedy()),
+            Self::NoHttp2 => Some("use HTTP/1.1"),
+            Self::Kernel(_)
+            | Self::Late { .. }
+            | Self::ClosedInHandshake
+            | Self::ClosedAtOnce
+            | Self::NotHttp2(_)
+            | Self::GoAway => None,
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what())?;
+        self.remedy()
+            .map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
+    }
+}
+
+impl From<SessionError> for ConnectError {
+    fn from(error: SessionError) -> Self {
+        Self::Tls(error)
+    }
+}
+
+impl From<SettingsError> for ConnectError {
+    fn from(error: SettingsError) -> Self {
+        Self::Settings {
+            what: error.what_and_place(),
+            remedy: error.remedy(),
+        }
+    }
 }

@@ -7,6 +7,7 @@ use gatebench_net::http2::{
 };
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
+use crate::compiled::Compiled;
 use crate::kept_body::Allowance;
 use crate::render::Rendered;
 use crate::response::{Exchange, Response};
@@ -14,7 +15,7 @@ use crate::sampler::Sampler;
 
 /// One connection's streams.
 pub(crate) struct Http2 {
-    client: Client,
+    pub(crate) client: Client,
     /// The streams by slot.
     streams: Vec<Stream>,
     /// Frames to be sent, for the layer below.
@@ -28,9 +29,9 @@ pub(crate) struct Http2 {
 }
 
 /// A stream and its response. A slot without a stream identifier is free.
-pub(crate) struct Stream {
-    pub(crate) id: Option<StreamId>,
-    pub(crate) response: Response,
+struct Stream {
+    id: Option<StreamId>,
+    response: Response,
 }
 
 /// The way a stream ended.
@@ -60,30 +61,15 @@ impl Http2 {
         }
     }
 
-    /// Reports whether the server's settings are known, so that requests may be sent.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.client.is_ready()
-    }
-
-    /// Reports whether no further request may be begun.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.client.is_closing()
-    }
-
-    /// Requests that may be begun now.
-    pub(crate) fn can_open(&self) -> usize {
-        self.client.can_open()
-    }
-
     /// Reports whether no request is in flight.
     pub(crate) fn is_quiet(&self) -> bool {
         self.client.open_count() == 0 && self.ended.is_empty()
     }
 
-    /// Begins an exchange; returns false if the server allows no further stream.
-    pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) -> bool {
+    /// Begins an exchange, if the server allows a further stream.
+    pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) {
         let Some(id) = self.client.request(block, body, &mut self.frames) else {
-            return false;
+            return;
         };
         while self.streams.len() <= id.slot() {
             self.streams.push(Stream {
@@ -94,32 +80,34 @@ impl Http2 {
         let stream = &mut self.streams[id.slot()];
         stream.id = Some(id);
         stream.response.begin(exchange);
-        true
     }
 
     /// Processes bytes received at `now_ns`. Streams that end are listed in `ended`.
     pub(crate) fn receive(
         &mut self,
         mut input: &[u8],
-        responses: &impl Responses,
+        compiled: &Compiled<'_>,
         now_ns: u64,
     ) -> Result<(), ProtocolError> {
+        let traced = compiled.load.trace_tag.is_some();
+        let checks = |response: &Response| &compiled.routes[response.exchange.route].checks;
         while let Some(event) = self.client.next(&mut input, &mut self.frames)? {
             match event {
                 Event::Head { stream, head } => {
-                    if let Some(it) = known(&mut self.streams, stream) {
-                        it.response.exchange.first_byte_ns = now_ns;
-                        responses.head(&mut it.response, &head);
+                    if let Some(response) = known(&mut self.streams, stream) {
+                        response.exchange.first_byte_ns = now_ns;
+                        let field = |name: &str| head.field(name);
+                        response.head(head.status(), field, checks(response), traced);
                     }
                 }
                 Event::Body { stream, bytes } => {
-                    if let Some(it) = known(&mut self.streams, stream) {
-                        responses.body(&mut it.response, bytes);
+                    if let Some(response) = known(&mut self.streams, stream) {
+                        response.body(bytes, checks(response));
                     }
                 }
                 Event::End { stream } => {
-                    if let Some(it) = known(&mut self.streams, stream) {
-                        responses.end(&mut it.response);
+                    if let Some(response) = known(&mut self.streams, stream) {
+                        response.end(checks(response));
                         self.ended.push((stream.slot(), End::Complete));
                     }
                 }
@@ -158,25 +146,12 @@ impl Http2 {
             self.ended.push((slot, End::Reset));
         }
     }
-
-    /// Refills the server's budgets of frames that do no work; called once per second.
-    pub(crate) fn refill(&mut self) {
-        self.client.refill_budgets();
-    }
 }
 
-/// The handler of the parts of responses.
-pub(crate) trait Responses {
-    fn head(&self, response: &mut Response, head: &gatebench_net::http2::Head<'_>);
-    fn body(&self, response: &mut Response, bytes: &[u8]);
-    fn end(&self, response: &mut Response);
-}
-
-/// The stream with this identifier, if it has not ended.
-fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Stream> {
-    streams
-        .get_mut(id.slot())
-        .filter(|stream| stream.id == Some(id))
+/// The response of a stream that has not ended.
+fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Response> {
+    let stream = streams.get_mut(id.slot())?;
+    (stream.id == Some(id)).then_some(&mut stream.response)
 }
 
 /// One worker's header block and body of one route, in memory that is reused.
@@ -198,7 +173,7 @@ impl Message {
         traced: bool,
         sampler: &mut Sampler,
     ) -> Self {
-        let parts = rendered.parts();
+        let parts = &rendered.parts;
         let mut message = Self {
             block: Block::request(&parts.method, scheme, &parts.authority, ""),
             nonce: None,
@@ -222,7 +197,7 @@ impl Message {
         traced: bool,
         sampler: &mut Sampler,
     ) {
-        let parts = rendered.parts();
+        let parts = &rendered.parts;
         let Self {
             block,
             nonce,

@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 
+use gatebench_net::Outbox;
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
-use gatebench_net::{ConnId, Io, Outbox};
 
 /// The layers of one connection, and the bytes that are queued to be sent through them.
 pub(crate) struct Layer {
     session: Option<Session>,
-    outbox: Outbox,
+    pub(crate) outbox: Outbox,
 }
 
 impl Layer {
@@ -42,7 +42,7 @@ impl Layer {
         session.is_none_or(|it| it.alpn() == Some(b"h2"))
     }
 
-    /// Queues a message; [`Layer::flush`] sends it.
+    /// Queues a message; [`Outbox::flush`] sends it.
     pub(crate) fn write(&mut self, message: &[u8]) -> Result<(), SessionError> {
         match &mut self.session {
             Some(session) => session.send(message, self.outbox.queue()),
@@ -60,9 +60,10 @@ impl Layer {
         plain: &mut Vec<u8>,
     ) -> Result<(), SessionError> {
         match &mut self.session {
-            Some(session) => session.receive(bytes, self.outbox.queue(), |said| {
-                plain.extend_from_slice(said);
-            }),
+            Some(session) => {
+                let keep = |piece: &[u8]| plain.extend_from_slice(piece);
+                session.receive(bytes, self.outbox.queue(), keep)
+            }
             None => {
                 plain.extend_from_slice(bytes);
                 Ok(())
@@ -73,21 +74,6 @@ impl Layer {
     /// Handles the end of the server's side; an error if its last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
-    }
-
-    /// Sends the queued bytes, at once if `now`.
-    pub(crate) fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
-        self.outbox.flush(io, conn, now);
-    }
-
-    /// Reports whether the kernel has taken all that was queued.
-    pub(crate) fn has_sent(&self) -> bool {
-        self.outbox.pending_bytes() == 0
-    }
-
-    /// Takes back the vector of a finished send.
-    pub(crate) fn sent(&mut self, bytes: Vec<u8>) {
-        self.outbox.sent(bytes);
     }
 }
 

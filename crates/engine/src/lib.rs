@@ -1,15 +1,14 @@
 //! The load engine: sends requests on an absolute schedule or on each response, and records the
 //! responses and their times.
 //!
-//! It knows no gateway, no policy, no file and no terminal. [`run`] takes a [`Load`], renders its
-//! requests to bytes and splits its schedule before the start; then every worker owns its loop, its
-//! connections and its record. Each second a worker hands the finished record out through a queue,
-//! so a day needs no more memory than a minute.
+//! It contains nothing about gateways, policies, files or terminals. [`run`] takes a [`Load`],
+//! renders its requests to bytes and splits its schedule before the start; then every worker owns
+//! its loop, its connections and its record. Each second a worker passes the finished record on
+//! through a queue, so a day needs no more memory than a minute.
 
 mod bare;
 mod check;
 mod compiled;
-mod connect_error;
 mod connection;
 mod control;
 mod cost;
@@ -42,11 +41,10 @@ mod worker;
 
 pub use bare::{Bare, Carried};
 pub use check::failed_checks;
-pub use connect_error::ConnectError;
 pub use control::{Control, Live};
 pub use counts::Counts;
 pub use data::{DataError, DataSet};
-pub use error::EngineError;
+pub use error::{ConnectError, EngineError};
 pub use kind::{Class, ErrorKind, Metric};
 pub use layer::ProxyProtocol;
 pub use load::{Group, Load, Protocol, Target};

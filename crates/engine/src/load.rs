@@ -16,13 +16,10 @@ use crate::layer::ProxyProtocol;
 pub enum Protocol {
     /// HTTP/1.1, one request at a time.
     Http1,
-    /// HTTP/2 with up to this number of requests at a time, fewer if the server allows fewer. Over
-    /// TLS the context must offer `h2` (ALPN); without TLS the server must expect it (RFC 9113
-    /// 3.3).
-    Http2 {
-        /// Streams in flight on a connection.
-        streams: u32,
-    },
+    /// HTTP/2 with up to `streams` requests at a time on a connection, or fewer if the server
+    /// allows fewer. Over TLS the context must offer `h2` (ALPN); without TLS the server must
+    /// expect HTTP/2 (RFC 9113 3.3).
+    Http2 { streams: u32 },
     /// No requests: each unit of the load is a connection that is made, TLS included, and closed
     /// again.
     Handshakes,

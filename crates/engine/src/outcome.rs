@@ -74,12 +74,10 @@ impl Outcome {
             *self.statuses.entry(status).or_default() += count;
         }
         for (metric, class, recording) in interval.recordings() {
-            match self.recordings.get_mut(&(metric, class)) {
-                Some(total) => total.add(recording),
-                None => {
-                    self.recordings.insert((metric, class), recording.clone());
-                }
-            }
+            let total = self.recordings.entry((metric, class));
+            total
+                .and_modify(|total| total.add(recording))
+                .or_insert_with(|| recording.clone());
         }
         self.workers[worker].cpu_ns += interval.cpu_ns;
         self.workers[worker].run_queue_wait_ns += interval.run_queue_wait_ns;

@@ -11,8 +11,8 @@ use crate::random::{Random, Use, generator};
 pub struct Population {
     first: u32,
     legs: Vec<Leg>,
-    worker: u32,
-    workers: u32,
+    worker: usize,
+    workers: usize,
 }
 
 /// The line from one number to the next.
@@ -75,8 +75,8 @@ impl Population {
         Self {
             first: closed.connections,
             legs,
-            worker: worker as u32,
-            workers: workers.max(1) as u32,
+            worker,
+            workers: workers.max(1),
         }
     }
 
@@ -93,7 +93,7 @@ impl Population {
         self.legs[current.unwrap_or(0)..].iter().find_map(|leg| {
             let done = leg.changes_until(after_ns);
             // Of every `workers` changes, one belongs to this worker.
-            let last = u64::from(leg.from.abs_diff(leg.to)).min(done + u64::from(self.workers));
+            let last = u64::from(leg.from.abs_diff(leg.to)).min(done + self.workers as u64);
             // Changes at the same time may cancel each other out.
             (done + 1..=last)
                 .map(|number| leg.change_ns(number))
@@ -103,17 +103,19 @@ impl Population {
 
     /// The largest number of connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
-        let most = self
-            .legs
-            .iter()
-            .map(|leg| leg.to)
-            .fold(self.first, u32::max);
-        self.share(most)
+        let numbers = self.legs.iter().map(|leg| leg.to);
+        self.share(numbers.fold(self.first, u32::max))
     }
 
     fn share(&self, all: u32) -> u32 {
-        all / self.workers + u32::from(self.worker < all % self.workers)
+        share(u64::from(all), self.worker, self.workers) as u32
     }
+}
+
+/// A worker's part of a number that is divided among all workers; the remainder goes to the first.
+pub(crate) fn share(all: u64, worker: usize, workers: usize) -> u64 {
+    let (worker, workers) = (worker as u64, workers as u64);
+    all / workers + u64::from(worker < all % workers)
 }
 
 /// Draws think times.

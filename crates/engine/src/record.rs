@@ -44,10 +44,7 @@ impl Interval {
     pub fn new(checks: usize) -> Self {
         let mut interval = Self {
             second: 0,
-            counts: Counts {
-                checks_failed: vec![0; checks],
-                ..Counts::default()
-            },
+            counts: Counts::new(checks),
             busy: 0,
             statuses: vec![0; STATUSES.len()],
             timed: Default::default(),

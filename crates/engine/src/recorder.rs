@@ -61,7 +61,7 @@ impl Kept {
 }
 
 impl Recorder {
-    /// Applies a change to the record of the load and to that of the group.
+    /// Applies a change to the records of the load and of the group.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);
         if let Some(record) = self.kept.groups.get_mut(group) {
@@ -107,9 +107,7 @@ impl Recorder {
             record.completed += 1;
             record.by_class[Class::of(exchange.status) as usize] += 1;
             record.responses_failing_checks += u64::from(!failed_checks.is_empty());
-            record
-                .response
-                .record(now.saturating_sub(exchange.intended_ns));
+            record.response.record(exchange.response_ns(now));
         }
     }
 
@@ -123,9 +121,7 @@ impl Recorder {
         self.note(group, |it| it.failure(exchange, kind, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
             record.errors[kind as usize] += 1;
-            record
-                .response
-                .record(now.saturating_sub(exchange.intended_ns));
+            record.response.record(exchange.response_ns(now));
         }
     }
 }
@@ -139,10 +135,7 @@ impl Interval {
         for number in failed_checks {
             self.counts.checks_failed[*number] += 1;
         }
-        let service_ns = now.saturating_sub(exchange.sent_ns);
-        let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);
-        let response_ns = now.saturating_sub(exchange.intended_ns);
-        self.record(class, response_ns, service_ns, lateness_ns);
+        let service_ns = self.time(class, exchange, now);
         if exchange.first_byte_ns < now {
             let waiting_ns = exchange.first_byte_ns.saturating_sub(exchange.sent_ns);
             self.record_parts(class, waiting_ns, service_ns);
@@ -169,9 +162,14 @@ impl Interval {
 
     fn failure(&mut self, exchange: &Exchange, kind: ErrorKind, now: u64) {
         self.counts.errors[kind as usize] += 1;
-        let response_ns = now.saturating_sub(exchange.intended_ns);
+        self.time(Class::Failed, exchange, now);
+    }
+
+    /// Records response, service and lateness of a request that ends now. Returns its service.
+    fn time(&mut self, class: Class, exchange: &Exchange, now: u64) -> u64 {
         let service_ns = now.saturating_sub(exchange.sent_ns);
         let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);
-        self.record(Class::Failed, response_ns, service_ns, lateness_ns);
+        self.record(class, exchange.response_ns(now), service_ns, lateness_ns);
+        service_ns
     }
 }

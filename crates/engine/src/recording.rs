@@ -72,7 +72,7 @@ impl<C: Counter> Recording<C> {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
-    /// The values without those of `part`. Minimum and maximum are bucket values, within the exact
+    /// The values that are not in `part`. Minimum and maximum are bucket values, within the exact
     /// ones of the whole.
     pub(crate) fn without(&self, part: &Self) -> Self {
         let mut rest = self.clone();

@@ -15,7 +15,9 @@ use crate::template::Text;
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     wire: Wire,
-    parts: Parts,
+    /// The parts of the request, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts
+    /// are written.
+    pub(crate) parts: Parts,
     /// The sources whose values it needs, without duplicates.
     sources: Vec<usize>,
     /// True if the response has no body, regardless of its headers.
@@ -69,14 +71,12 @@ impl Parts {
             })?;
             fields.push((name.to_owned(), value));
         }
-        let body = match request
-            .body
-            .as_ref()
-            .map(|body| (body.text(), body.bytes()))
-        {
+        let body = match &request.body {
             None => Text::default(),
-            Some((Some(text), _)) => Text::compile(text, data)?,
-            Some((None, bytes)) => Text::of_bytes(bytes),
+            Some(body) => match body.text() {
+                Some(text) => Text::compile(text, data)?,
+                None => Text::of_bytes(body.bytes()),
+            },
         };
         let host = request.host().unwrap_or(host);
         Ok(Self::new(&request.method, host, path, fields, body))
@@ -131,10 +131,8 @@ fn allows(
     allowed: fn(&u8) -> bool,
 ) -> Result<(), DataError> {
     for slot in text.slots() {
-        if let Some(value) = data
-            .texts(slot)
-            .find(|value| !value.as_bytes().iter().all(allowed))
-        {
+        let is_wrong = |value: &&str| !value.as_bytes().iter().all(allowed);
+        if let Some(value) = data.texts(slot).find(is_wrong) {
             return Err(DataError::Unsafe {
                 name: data.sources[slot.source].name.clone(),
                 place,
@@ -170,12 +168,6 @@ impl Rendered {
             is_head: parts.method == "HEAD",
             parts,
         }
-    }
-
-    /// The parts of the request, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts
-    /// are written.
-    pub(crate) fn parts(&self) -> &Parts {
-        &self.parts
     }
 
     /// Draws the values of the next request.
@@ -231,7 +223,7 @@ impl Rendered {
             buffer.extend_from_slice(body);
             return;
         }
-        // The length comes before the body, so the body is first rendered into a buffer next to it.
+        // The length comes before the body, so the body is first rendered into a separate buffer.
         let mut scratch = std::mem::take(&mut sampler.scratch);
         scratch.clear();
         self.parts.body.write(sampler, &mut scratch);
@@ -257,7 +249,7 @@ pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataErr
         bytes
     };
     let text = |it: &Text| String::from_utf8_lossy(&bytes(it)).into_owned();
-    let parts = rendered.parts();
+    let parts = &rendered.parts;
     let host = request.host().map(|host| ("Host".to_owned(), host.into()));
     let fields = parts.fields.iter();
     let headers: BTreeMap<_, _> = fields

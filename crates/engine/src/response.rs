@@ -2,7 +2,7 @@
 
 use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
 
-use crate::check::{Checks, Head};
+use crate::check::Checks;
 use crate::gzip;
 use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 
@@ -31,6 +31,11 @@ impl Exchange {
             times: None,
             first_byte_ns: u64::MAX,
         }
+    }
+
+    /// The response time of an exchange that ends now.
+    pub(crate) fn response_ns(&self, now: u64) -> u64 {
+        now.saturating_sub(self.intended_ns)
     }
 }
 
@@ -65,16 +70,23 @@ impl Response {
         self.is_gzip = false;
     }
 
-    pub(crate) fn head(&mut self, head: &impl Head, checks: &Checks, traced: bool) {
-        self.exchange.status = head.status();
+    /// Handles the head. `field` returns the value of the first field with a name.
+    pub(crate) fn head<'h>(
+        &mut self,
+        status: u16,
+        field: impl Fn(&str) -> Option<&'h [u8]>,
+        checks: &Checks,
+        traced: bool,
+    ) {
+        self.exchange.status = status;
         if traced {
-            self.exchange.times = head.field(TIMES_HEADER).and_then(Times::parse);
+            self.exchange.times = field(TIMES_HEADER).and_then(Times::parse);
         }
         if checks.need_body() {
-            let encoding = head.field("content-encoding");
+            let encoding = field("content-encoding");
             self.is_gzip = encoding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
         }
-        checks.head(head, |number| self.failed_checks.push(number));
+        checks.head(status, field, |number| self.failed_checks.push(number));
     }
 
     pub(crate) fn body(&mut self, bytes: &[u8], checks: &Checks) {
@@ -84,7 +96,7 @@ impl Response {
         }
     }
 
-    /// The response is complete.
+    /// Checks the complete response.
     pub(crate) fn end(&mut self, checks: &Checks) {
         let mut failed = |number| self.failed_checks.push(number);
         checks.length(self.body_bytes, &mut failed);

@@ -73,9 +73,9 @@ pub fn run(
         }
         let mut outcome = Outcome::empty(&compiled, backend);
         while !threads.iter().all(|thread| thread.is_finished()) {
-            open_gate(&compiled);
-            if !compiled.gate.is_open() && threads.iter().any(|thread| thread.is_finished()) {
-                // A worker failed before the start, so the others would wait for it in vain.
+            start_when_ready(&compiled);
+            if control.start_ns().is_none() && threads.iter().any(|it| it.is_finished()) {
+                // A worker failed before the start, so the others would wait for it forever.
                 control.stop();
             }
             collect(&mut inlets, &mut outcome, &mut sink);
@@ -96,12 +96,10 @@ fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> 
 }
 
 /// Sets the start once every worker is ready.
-fn open_gate(compiled: &Compiled<'_>) {
-    let gate = &compiled.gate;
-    if !gate.is_open() && gate.ready.load(Ordering::Acquire) == compiled.workers {
-        let start_ns = clock::now_ns() + START_AHEAD_NS;
-        gate.start_ns.store(start_ns, Ordering::Release);
-        compiled.control.starts_at(start_ns);
+fn start_when_ready(compiled: &Compiled<'_>) {
+    let are_ready = compiled.ready.load(Ordering::Acquire) == compiled.workers;
+    if are_ready && compiled.control.start_ns().is_none() {
+        compiled.control.starts_at(clock::now_ns() + START_AHEAD_NS);
     }
 }
 
@@ -126,10 +124,7 @@ impl Outcome {
             .flat_map(|request| &request.checks)
             .map(ToString::to_string);
         Self {
-            counts: Counts {
-                checks_failed: vec![0; compiled.check_count],
-                ..Counts::default()
-            },
+            counts: Counts::new(compiled.check_count),
             recordings: BTreeMap::new(),
             groups: Vec::new(),
             statuses: BTreeMap::new(),

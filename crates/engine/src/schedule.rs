@@ -3,8 +3,8 @@
 //!
 //! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t.
 //! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
-//! of those of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
-//! Processes, 1975, section 4.7), which is exact for any rate.
+//! of the arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to
+//! Stochastic Processes, 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -38,7 +38,10 @@ impl Schedule {
     /// The schedule of an open load. The warm-up has the rate of the beginning; stages that are
     /// longer than the measurement are cut off.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
-        let mut line = Line::new(warm_up_ns.saturating_add(measure_ns) as f64);
+        let mut line = Line {
+            end_ns: warm_up_ns.saturating_add(measure_ns) as f64,
+            ..Line::default()
+        };
         let rate = open.rate_per_second;
         line.straight(rate, rate, warm_up_ns as f64);
         let mut last = rate;
@@ -65,10 +68,10 @@ impl Schedule {
         Self { phase, ..self }
     }
 
-    /// The arrivals of one of several workers. Even arrivals are distributed in turn, so those of
-    /// all workers together are the schedule. For a Poisson process each worker has an independent
-    /// process with an equal part of the rate; together they are a Poisson process of the whole
-    /// rate.
+    /// The arrivals of one of several workers. Even arrivals are distributed in turn, so the
+    /// arrivals of all workers together are the schedule. For a Poisson process each worker has an
+    /// independent process with an equal part of the rate; together they are a Poisson process of
+    /// the whole rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {
@@ -125,6 +128,7 @@ impl Segment {
 }
 
 /// Appends segments to one another.
+#[derive(Default)]
 struct Line {
     segments: Vec<Segment>,
     now_ns: f64,
@@ -136,16 +140,6 @@ struct Line {
 }
 
 impl Line {
-    fn new(end_ns: f64) -> Self {
-        Self {
-            segments: Vec::new(),
-            now_ns: 0.0,
-            area: 0.0,
-            end_ns,
-            last_ns: 0.0,
-        }
-    }
-
     /// Moves from one rate to another. A change that is longer than the remaining time fills that
     /// time if it has no configured length (the ramp over the measurement), and is cut off
     /// otherwise.

@@ -15,7 +15,7 @@ const APART_BYTES: usize = 9 * 64;
 /// kernel (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
 pub(crate) struct Pool {
     memory: Box<[UnsafeCell<u8>]>,
-    piece_bytes: usize,
+    pub(crate) piece_bytes: usize,
     free: RefCell<Vec<u16>>,
 }
 
@@ -43,18 +43,14 @@ impl Pool {
         }
         let piece = self.take_free()?;
         // SAFETY: the piece was just taken, so nothing else refers to its memory, and it is long
-        // enough; `bytes` cannot be of this memory, which is only ever lent out as other pieces.
+        // enough; `bytes` cannot overlap it, because the pool has lent out only other pieces.
         unsafe {
             self.address(piece)
                 .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
         };
-        // SAFETY: the piece was taken above and filled to this length, and no kernel knows it.
+        // SAFETY: the piece was taken above and filled to this length, and the kernel has no
+        // reference to it.
         Some(unsafe { self.filled(piece, bytes.len()) })
-    }
-
-    /// The size of a piece in bytes.
-    pub(crate) fn piece_bytes(&self) -> usize {
-        self.piece_bytes
     }
 
     /// Takes a free piece.

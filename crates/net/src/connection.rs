@@ -49,27 +49,22 @@ impl<T> ConnMap<T> {
 
     /// The value of a live connection.
     pub fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
-        match self.slots.get_mut(conn.slot as usize) {
-            Some(Some((generation, value))) if *generation == conn.generation => Some(value),
-            _ => None,
-        }
+        let (generation, value) = self.slots.get_mut(conn.slot as usize)?.as_mut()?;
+        (*generation == conn.generation).then_some(value)
     }
 
     /// The value of a live connection.
     pub fn get(&self, conn: ConnId) -> Option<&T> {
-        match self.slots.get(conn.slot as usize) {
-            Some(Some((generation, value))) if *generation == conn.generation => Some(value),
-            _ => None,
-        }
+        let (generation, value) = self.slots.get(conn.slot as usize)?.as_ref()?;
+        (*generation == conn.generation).then_some(value)
     }
 
     /// Removes the value and returns it.
     pub fn remove(&mut self, conn: ConnId) -> Option<T> {
         self.get(conn)?;
         self.len -= 1;
-        self.slots[conn.slot as usize]
-            .take()
-            .map(|(_, value)| value)
+        let (_, value) = self.slots[conn.slot as usize].take()?;
+        Some(value)
     }
 
     /// The number of connections that have a value.

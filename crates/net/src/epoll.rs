@@ -1,6 +1,6 @@
 //! The loop on epoll: every descriptor is registered once, edge-triggered.
 //!
-//! An edge says that something *may* be possible; receive and send show what is possible. A
+//! An edge only means that receiving or sending *may* be possible; the call shows whether it is. A
 //! connection that may have more to read stays on a list and gets one receive per round, so that
 //! one busy peer cannot starve the others.
 
@@ -18,7 +18,7 @@ use rustix::net::{SendFlags, SocketAddrUnix, SocketFlags};
 use rustix::time::Timespec;
 
 use crate::buffer::Pool;
-use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
+use crate::io::{Bound, Event, Io, IoConfig, SMALL_BYTES};
 use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
@@ -34,6 +34,7 @@ pub struct Epoll {
     pool: Rc<Pool>,
     resting: Resting,
     readable: VecDeque<ConnId>,
+    /// Events made by calls between two polls.
     ready: Vec<Event>,
     kernel_events: Vec<epoll::Event>,
 }
@@ -145,17 +146,13 @@ impl Epoll {
             return;
         };
         if entry.state == State::Connecting {
-            let outcome = match rustix::net::sockopt::socket_error(&entry.socket) {
-                Ok(Ok(())) if flags.contains(EventFlags::OUT) => Ok(()),
-                Ok(Ok(())) => return,
-                Ok(Err(error)) | Err(error) => Err(error),
-            };
-            match outcome {
-                Ok(()) => {
+            match rustix::net::sockopt::socket_error(&entry.socket) {
+                Ok(Ok(())) if flags.contains(EventFlags::OUT) => {
                     entry.state = State::Open;
                     events.push(Event::Connected { conn });
                 }
-                Err(error) => return self.fail(conn, error, events),
+                Ok(Ok(())) => return,
+                Ok(Err(error)) | Err(error) => return self.fail(conn, error, events),
             }
         }
         let hung_up = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
@@ -218,7 +215,7 @@ impl Epoll {
         let Some(entry) = self.conns.get_mut(conn) else {
             return self.pool.give_back(piece);
         };
-        let size = self.pool.piece_bytes();
+        let size = self.pool.piece_bytes;
         // SAFETY: the piece was just taken from the pool, so nothing else refers to its memory, and
         // it is `size` bytes long.
         let got = unsafe {
@@ -304,11 +301,7 @@ impl Io for Epoll {
         clock::now_ns()
     }
 
-    fn listen(
-        &mut self,
-        address: SocketAddr,
-        shared: bool,
-    ) -> io::Result<(ListenerId, SocketAddr)> {
+    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<Bound> {
         let (socket, bound) = socket::listener(address, shared)?;
         let index = self.listeners.len() as u32;
         epoll::add(
@@ -401,7 +394,9 @@ impl Io for Epoll {
 
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
         let before = events.len();
-        self.drain_ready(events);
+        let conns = &mut self.conns;
+        let is_open = |it: &Event| conns.get_mut(it.conn()).is_some();
+        events.extend(self.ready.drain(..).filter(is_open));
         for listener in self.resting.wake(clock::now_ns) {
             self.watch(listener.0 as usize, EventFlags::IN)?;
         }
@@ -420,14 +415,5 @@ impl Io for Epoll {
         }
         self.receive_round(events);
         Ok(())
-    }
-}
-
-impl Epoll {
-    /// Takes the events made by calls between two polls, except those of connections closed since.
-    fn drain_ready(&mut self, events: &mut Vec<Event>) {
-        let conns = &mut self.conns;
-        let open = |it: &Event| conns.get_mut(it.conn()).is_some();
-        events.extend(self.ready.drain(..).filter(open));
     }
 }

@@ -6,52 +6,27 @@ use std::net::{IpAddr, SocketAddr};
 use crate::tls::Session;
 use crate::{Buffer, ConnId, ListenerId, Peer};
 
-/// A send of up to this number of bytes that completes at once needs no event. A user that streams
-/// more than this can rely on an event to continue with.
+/// No event follows a send of at most this number of bytes that completes at once. An event follows
+/// every larger send, so that a user can stream by sending the next piece after each event.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
 /// A change of a connection. Events return every buffer that was lent to the loop.
 #[derive(Debug)]
 pub enum Event {
     /// A peer connected to `listener`. Receiving has already begun.
-    Accepted {
-        /// The listener that accepted it.
-        listener: ListenerId,
-        /// The new connection.
-        conn: ConnId,
-    },
+    Accepted { listener: ListenerId, conn: ConnId },
     /// A connection from [`Io::connect`] is established. Receiving has already begun.
-    Connected {
-        /// The connection.
-        conn: ConnId,
-    },
-    /// Bytes arrived. Dropping the buffer gives its memory back to the loop.
-    Received {
-        /// The connection.
-        conn: ConnId,
-        /// The bytes that arrived; never empty.
-        bytes: Buffer,
-    },
+    Connected { conn: ConnId },
+    /// Bytes arrived; there is at least one. Dropping the buffer returns its memory to the loop.
+    Received { conn: ConnId, bytes: Buffer },
     /// The peer will send no more (FIN). Sending is still possible.
-    EndOfStream {
-        /// The connection.
-        conn: ConnId,
-    },
-    /// The kernel has taken all bytes of the last [`Io::send`], which did not complete at once; the
-    /// vector is returned for reuse, with its contents unchanged.
-    Sent {
-        /// The connection.
-        conn: ConnId,
-        /// The vector given to `send`.
-        bytes: Vec<u8>,
-    },
-    /// The connection failed (refused, reset, timed out in the kernel). It must still be closed.
-    Failed {
-        /// The connection.
-        conn: ConnId,
-        /// The kernel's reason.
-        error: io::Error,
-    },
+    EndOfStream { conn: ConnId },
+    /// The kernel has taken all bytes of the last [`Io::send`], which did not complete at once. The
+    /// vector given to `send` is returned for reuse, with its contents unchanged.
+    Sent { conn: ConnId, bytes: Vec<u8> },
+    /// The connection failed for the kernel's reason (refused, reset, timed out). It must still be
+    /// closed.
+    Failed { conn: ConnId, error: io::Error },
 }
 
 impl Event {
@@ -68,6 +43,9 @@ impl Event {
     }
 }
 
+/// A listener and the address to which it is bound.
+pub type Bound = (ListenerId, SocketAddr);
+
 /// One thread's I/O.
 ///
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
@@ -79,8 +57,8 @@ pub trait Io {
     /// host). A simulated loop returns simulated time.
     fn now_ns(&self) -> u64;
 
-    /// The TLS session of a connection; `None` if the connection does not use TLS, or the loop does
-    /// not know it.
+    /// The TLS session of a connection; `None` if the connection does not use TLS or is not one of
+    /// the loop's.
     fn session(&self, _conn: ConnId) -> Option<&Session> {
         None
     }
@@ -90,8 +68,7 @@ pub trait Io {
     ///
     /// # Errors
     /// The error of `bind` or `listen`.
-    fn listen(&mut self, address: SocketAddr, shared: bool)
-    -> io::Result<(ListenerId, SocketAddr)>;
+    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<Bound>;
 
     /// Stops accepting on a listener and closes it; connections that it accepted stay open.
     fn stop_listening(&mut self, listener: ListenerId);

@@ -1,7 +1,7 @@
 //! Listeners that rest because there was no descriptor, or no memory, for the next connection.
 //!
-//! Nothing changes until one is released, and trying again at once would take all of a core. The
-//! peers wait in the backlog meanwhile.
+//! Accepting fails until a descriptor or memory is released, and trying again at once would use all
+//! of a core. Until then the peers wait in the backlog.
 
 use rustix::io::Errno;
 
@@ -67,10 +67,8 @@ mod tests {
         assert_eq!(resting.bound(Some(5)), Some(5));
         assert_eq!(resting.bound(Some(u64::MAX)), Some(1000 + REST_NS));
         assert_eq!(resting.wake(|| 999 + REST_NS), []);
-        assert_eq!(
-            resting.wake(|| 1000 + REST_NS),
-            [ListenerId(1), ListenerId(0)]
-        );
+        let woken = resting.wake(|| 1000 + REST_NS);
+        assert_eq!(woken, [ListenerId(1), ListenerId(0)]);
         assert_eq!(resting.bound(Some(7)), Some(7));
     }
 }

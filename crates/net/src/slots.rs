@@ -32,7 +32,7 @@ impl<T> Slots<T> {
         ConnId::new(slot, 0)
     }
 
-    /// The entry, unless the slot has another generation by then.
+    /// The entry, unless its slot has been reused since.
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         self.entry_mut(conn)?.1.as_mut()
     }

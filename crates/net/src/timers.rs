@@ -120,7 +120,7 @@ impl Deadline {
     }
 
     /// To be called when the queue returns `key`: reports whether the deadline has passed. If it
-    /// has moved meanwhile, it is queued again.
+    /// has moved since, it is queued again.
     pub fn expired<K>(&mut self, now_ns: u64, key: K, timers: &mut Timers<K>) -> bool {
         if self.due_ns <= now_ns {
             *self = Self::default();

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use crate::buffer::Pool;
+use crate::io::Bound;
 use crate::tls::{ServerContext, Session, SessionError};
 use crate::workers::{Seat, Service};
 use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_BYTES};
@@ -12,8 +13,8 @@ use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_
 /// The largest number of plaintext bytes in one record (RFC 8446 5.1).
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// The number of pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB, of which short messages
-/// touch little.
+/// The number of pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB in total. Short messages
+/// touch little of it.
 const PIECES: u16 = 256;
 
 /// A service over TLS: it receives and sends plain bytes, and its clients see encrypted ones. A
@@ -167,7 +168,7 @@ impl<I: Io> TlsIo<I> {
             let bytes = pool.copy(plain).unwrap_or_else(|| Buffer::from(plain));
             events.push(Event::Received { conn, bytes });
         });
-        // The reply of the handshake, or the alert with the reason for which it failed.
+        // The reply of the handshake, or the alert that states why it failed.
         entry.outbox.flush(&mut self.io, conn, result.is_err());
         match result {
             Err(error) => entry.fail(conn, error, events),
@@ -217,11 +218,7 @@ impl<I: Io> Io for TlsIo<I> {
         self.conns.get(conn).map(|entry| &entry.session)
     }
 
-    fn listen(
-        &mut self,
-        address: SocketAddr,
-        shared: bool,
-    ) -> io::Result<(ListenerId, SocketAddr)> {
+    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<Bound> {
         self.io.listen(address, shared)
     }
 
@@ -272,11 +269,8 @@ impl<I: Io> Io for TlsIo<I> {
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
         let conns = &self.conns;
         let before = events.len();
-        events.extend(
-            self.ready
-                .drain(..)
-                .filter(|it| conns.get(it.conn()).is_some()),
-        );
+        let is_open = |it: &Event| conns.get(it.conn()).is_some();
+        events.extend(self.ready.drain(..).filter(is_open));
         let idle = events.len() == before;
         let mut below = std::mem::take(&mut self.below);
         self.io

@@ -17,7 +17,7 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
         true => libc::SCHED_OTHER,
         false => libc::SCHED_BATCH,
     };
-    // SAFETY: takes and gives numbers only; 0 is the calling thread.
+    // SAFETY: the call passes and returns only numbers; 0 is the calling thread.
     let policy = unsafe { libc::sched_getscheduler(0) };
     if policy == -1 {
         return Err(io::Error::last_os_error());

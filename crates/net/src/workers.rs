@@ -1,6 +1,5 @@
 //! The threads of a server: one worker per core, each with its own loop and listeners.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,17 +76,14 @@ impl Workers<'_> {
             let mut listening = 0;
             for index in 0..self.count.max(1) {
                 let worker = Worker {
+                    workers: self,
                     service,
                     index,
                     listen: bound.clone(),
-                    core: self.core_of(index),
-                    shared: self.count > 1,
-                    stop: self.stop,
                     halt: &halt,
                     ready: ready.clone(),
                 };
-                let backend = self.backend;
-                threads.push(scope.spawn(move || worker.serve(backend)));
+                threads.push(scope.spawn(move || worker.serve()));
                 // One worker after the other: the port that the first one gets for port 0 is used
                 // by the others.
                 match heard.recv() {
@@ -114,19 +110,15 @@ impl Workers<'_> {
 
 /// The reason that a server ended by itself; the environment is the cause.
 #[derive(Debug, thiserror::Error)]
+#[error("environment: {}; {}", self.what(), self.remedy())]
 pub enum WorkersError {
     /// A worker could not be pinned.
-    Core {
-        core: usize,
-        /// The kernel's reason.
-        source: io::Error,
-    },
+    Core { core: usize, source: io::Error },
     /// The backend was refused.
     Backend(#[source] io::Error),
     /// An address cannot be listened on.
     Listen {
         address: SocketAddr,
-        /// The kernel's reason.
         source: io::Error,
     },
     /// The loop failed while it served.
@@ -157,12 +149,6 @@ impl WorkersError {
     }
 }
 
-impl fmt::Display for WorkersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "environment: {}; {}", self.what(), self.remedy())
-    }
-}
-
 /// Waits for a thread and returns its result. A panic of the thread continues in the caller.
 pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread
@@ -184,21 +170,19 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
 }
 
 struct Worker<'a, S> {
+    workers: &'a Workers<'a>,
     service: &'a S,
     index: usize,
     listen: Vec<SocketAddr>,
-    core: Option<usize>,
-    shared: bool,
-    stop: &'a AtomicBool,
     halt: &'a AtomicBool,
     ready: mpsc::Sender<Option<Vec<SocketAddr>>>,
 }
 
 impl<S: Service> Worker<'_, S> {
-    fn serve(self, backend: Option<Backend>) -> Result<(), WorkersError> {
+    fn serve(self) -> Result<(), WorkersError> {
         // The end of this worker, even by a panic, also stops the others.
         let halt = HaltOnDrop(self.halt);
-        let ready = self.ready.clone();
+        let (ready, backend) = (self.ready.clone(), self.workers.backend);
         let outcome = self
             .pin()
             .and_then(|()| run(backend, self).map_err(WorkersError::Backend)?);
@@ -209,7 +193,7 @@ impl<S: Service> Worker<'_, S> {
     }
 
     fn pin(&self) -> Result<(), WorkersError> {
-        match self.core {
+        match self.workers.core_of(self.index) {
             Some(core) => pin_to_core(core).map_err(|source| WorkersError::Core { core, source }),
             None => Ok(()),
         }
@@ -231,7 +215,7 @@ impl<S: Service> IoTask for Worker<'_, S> {
         let (mut bound, mut listeners) = (Vec::new(), Vec::new());
         for &address in &self.listen {
             let (listener, at) = io
-                .listen(address, self.shared)
+                .listen(address, self.workers.count > 1)
                 .map_err(|source| WorkersError::Listen { address, source })?;
             bound.push(at);
             listeners.push(listener);
@@ -242,7 +226,7 @@ impl<S: Service> IoTask for Worker<'_, S> {
             index: self.index,
             thread_id: rustix::thread::gettid().as_raw_nonzero().get(),
             listeners,
-            stop: self.stop,
+            stop: self.workers.stop,
             halt: self.halt,
         };
         self.service.run(io, seat).map_err(WorkersError::Loop)

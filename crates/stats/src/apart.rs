@@ -15,7 +15,7 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{Direction, MIN_BLOCKS, Reading, judge};
 use crate::{holm, student};
 
-/// The fewest runs of a baseline that give an interval. Two runs hardly show a spread.
+/// The fewest runs of a baseline that give an interval. Two runs are too few to show a spread.
 pub const MIN_RUNS: usize = 3;
 
 /// Values of two sides that were measured at different times. All are positive, because the
@@ -26,8 +26,8 @@ pub struct Sides {
     pub baseline: Vec<f64>,
     /// The values to be judged: the blocks of a run, or its one value.
     pub candidate: Vec<f64>,
-    /// Standard error of a run's logarithm, derived from its own blocks, if the values are those of
-    /// runs. The runs are assumed to differ by at least this much, even if they happen to be equal.
+    /// Standard error of a run's logarithm, derived from its own blocks, if each value is that of a
+    /// run. The runs are assumed to differ by at least this much, even if they happen to be equal.
     pub run_error: f64,
     /// The direction in which values are good.
     pub direction: Direction,

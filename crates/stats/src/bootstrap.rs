@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_worked_out_by_hand() {
+    fn the_tail_matches_a_hand_calculation() {
         // t(0.975; 4, 9, 19) = 2.776, 2.262, 2.093, times √(5/4), √(10/9), √(20/19), is 3.104,
         // 2.384 and 2.147, beyond which the normal table has these shares.
         for (count, expected) in [(5, 0.000_95), (10, 0.008_56), (20, 0.015_89)] {

@@ -36,7 +36,7 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// Where an interval comes from.
+/// The method by which an interval is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -85,13 +85,9 @@ impl Comparison {
 
     /// Adds the interval whose ends are these logarithms.
     pub(crate) fn add_interval(&mut self, method: Method, ends: (f64, f64), confidence: f64) {
-        let (low, high) = ends;
+        let ends = (ends.0.exp(), ends.1.exp());
         self.method = Some(method);
-        self.interval = Some(Interval {
-            low: low.exp(),
-            high: high.exp(),
-            confidence,
-        });
+        self.interval = Some(Interval::of(ends, confidence));
     }
 }
 
@@ -101,10 +97,10 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 }
 
 /// Compares the pairs that are reported together. The effect is the mean of the paired log ratios.
-/// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the
-/// bootstrap. Its confidence is Holm's for that pair among all that have enough blocks, ordered by
-/// the p values of Student's test, so that all verdicts of better or worse hold simultaneously with
-/// 95 %.
+/// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the
+/// bootstrap's. Its confidence is Holm's for that pair among all that have enough blocks, ordered
+/// by the p values of Student's test, so that all verdicts of better or worse hold simultaneously
+/// with 95 %.
 ///
 /// None for a pair whose sides differ in length, are empty, or contain a value that is not
 /// positive.

@@ -1,13 +1,13 @@
 //! A control that the candidate cannot influence: the baseline's second process in the same block.
 //!
 //! A covariate removes the machine's noise from an effect only if the variants do not influence it.
-//! They do influence the upstream's processor time: on loopback it pays for a part of the gateway's
-//! input, and its batches follow the gateway's pace. Adjusting equal gateways for a control that
-//! one of them moves by 2 % called them different in 94 to 99 % of simulated runs. The baseline's
-//! second process runs in the same seconds and is the same program. Its weight needs no fit: the
-//! two processes are exchangeable, so equal weights give the smallest variance, and the candidate's
-//! distance from their mean is uncorrelated with their distance from each other, which tests
-//! whether the machine was stable.
+//! They do influence the upstream's processor time: on loopback the upstream pays for a part of the
+//! gateway's input, and its batches follow the gateway's pace. When equal gateways were adjusted
+//! for a control that one of them moved by 2 %, 94 to 99 % of simulated runs called them different.
+//! The baseline's second process runs in the same seconds and is the same program. Its weight needs
+//! no fit: the two processes are exchangeable, so equal weights give the smallest variance, and the
+//! candidate's distance from their mean is uncorrelated with their distance from each other, which
+//! tests whether the machine was stable.
 //!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957,
 //! section 1.3 (a covariate that the treatment affects).

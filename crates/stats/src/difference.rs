@@ -33,8 +33,8 @@ impl Difference {
 }
 
 /// The difference between values of the same blocks. The interval is Student's t on the blocks'
-/// differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, that of the bootstrap, at
-/// `confidence` (such as 0.95).
+/// differences or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the bootstrap's, at `confidence`
+/// (such as 0.95).
 ///
 /// `None` if the sides differ in length, are empty, or contain a value that is not finite.
 pub fn difference(
@@ -43,11 +43,8 @@ pub fn difference(
     confidence: f64,
     seed: u64,
 ) -> Option<Difference> {
-    let finite = baseline
-        .iter()
-        .chain(candidate)
-        .all(|value| value.is_finite());
-    if baseline.len() != candidate.len() || !finite {
+    let mut values = baseline.iter().chain(candidate);
+    if baseline.len() != candidate.len() || !values.all(|value| value.is_finite()) {
         return None;
     }
     let pairs = baseline.iter().zip(candidate);
@@ -56,16 +53,12 @@ pub fn difference(
     let spread = Spread::of(&differences);
     let enough = blocks >= MIN_BLOCKS;
     let interval = enough.then(|| {
-        let (low, high) = if blocks < BOOTSTRAP_BLOCKS {
+        let ends = if blocks < BOOTSTRAP_BLOCKS {
             spread.interval(blocks, confidence)
         } else {
             bootstrap::mean_interval(&differences, confidence, seed)
         };
-        Interval {
-            low,
-            high,
-            confidence,
-        }
+        Interval::of(ends, confidence)
     });
     Some(Difference {
         effect: if enough {

@@ -27,6 +27,17 @@ pub struct Interval {
     pub confidence: f64,
 }
 
+impl Interval {
+    pub(crate) fn of(ends: (f64, f64), confidence: f64) -> Self {
+        let (low, high) = ends;
+        Self {
+            low,
+            high,
+            confidence,
+        }
+    }
+}
+
 impl Estimate {
     /// Summarises the values of blocks; `None` if there are none, or one is not finite.
     pub fn of_blocks(values: &[f64]) -> Option<Self> {

@@ -2,6 +2,7 @@
 //! input or output, and randomness only from a seed; every formula cites its source.
 
 pub mod apart;
+mod bisection;
 pub mod bootstrap;
 pub mod capacity;
 pub mod change_points;

@@ -6,6 +6,8 @@
 
 use std::f64::consts::PI;
 
+use crate::bisection::{DIGITS, bisect};
+
 /// The value at which the series ends and the fraction begins.
 const FRACTION_FROM: f64 = 2.5;
 
@@ -36,17 +38,8 @@ pub fn beyond_inverse(probability: f64) -> f64 {
     if probability > 0.5 {
         return -beyond_inverse(1.0 - probability);
     }
-    // Beyond 38 the tail is smaller than the smallest number. Each step halves the interval.
-    let (mut low, mut high) = (0.0, 38.0);
-    for _ in 0..60 {
-        let middle = low + (high - low) / 2.0;
-        if beyond(middle) > probability {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    high
+    // Beyond 38 the tail is smaller than the smallest number.
+    bisect(0.0, 38.0, DIGITS, |z| beyond(z) <= probability)
 }
 
 /// φ(z) (z + z³ ÷ 3 + z⁵ ÷ 15 + …).

@@ -20,10 +20,8 @@ pub fn wilson(found: usize, trials: usize) -> Option<Interval> {
     let centre = share + squared / (2.0 * n);
     let reach = Z * (share * (1.0 - share) / n + squared / (4.0 * n * n)).sqrt();
     let all = 1.0 + squared / n;
-    Some(Interval {
-        // Rounding must not leave the range of a probability.
-        low: ((centre - reach) / all).max(0.0),
-        high: ((centre + reach) / all).min(1.0),
-        confidence: 1.0 - 2.0 * normal::beyond(Z),
-    })
+    // Rounding must not leave the range of a probability.
+    let (low, high) = (centre - reach, centre + reach);
+    let ends = ((low / all).max(0.0), (high / all).min(1.0));
+    Some(Interval::of(ends, 1.0 - 2.0 * normal::beyond(Z)))
 }

@@ -1,9 +1,9 @@
 //! Blocks without a value because a side spoiled them: it dropped requests, failed or ended.
 //!
-//! Omitting such a block would reward a side that collapses when it is slow. The block counts
-//! against the side that spoiled it: no verdict favours that side, regardless of the other blocks.
-//! A side has lost if it alone spoiled blocks, and more than equal sides would plausibly spoil on
-//! one side only.
+//! Omitting the block would reward a side that collapses when it is slow. The block counts against
+//! the side that spoiled it: no verdict favours that side, regardless of the other blocks. A side
+//! has lost if it alone spoiled blocks, and more than equal sides would plausibly spoil on one side
+//! only.
 
 use crate::verdict::{MIN_BLOCKS, Verdict};
 

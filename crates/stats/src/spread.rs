@@ -41,8 +41,9 @@ impl Spread {
         (self.mean - half, self.mean + half)
     }
 
-    /// The smallest number of blocks, larger than `blocks`, that settles it if mean and deviation
-    /// stay the same. The interval only shrinks with more blocks, so bisection finds it.
+    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
+    /// deviation stay the same. The interval only shrinks with more blocks, so bisection finds the
+    /// number.
     pub(crate) fn blocks_needed(
         &self,
         blocks: usize,

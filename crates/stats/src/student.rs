@@ -5,6 +5,8 @@
 //! method; the logarithm of the gamma function by Lanczos' approximation (g = 7, 9 terms; relative
 //! error below 1e-14). The quantile is found by bisection, which needs no starting guess.
 
+use crate::bisection::{DIGITS, bisect};
+
 /// Probability that a t variable with `freedom` degrees of freedom is at most `t`.
 pub fn cdf(t: f64, freedom: f64) -> f64 {
     let tail = incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
@@ -14,20 +16,11 @@ pub fn cdf(t: f64, freedom: f64) -> f64 {
 /// The value that a t variable with `freedom` degrees of freedom exceeds with probability `1 -
 /// probability`; `probability` is between 0.5 and 1.
 pub fn quantile(probability: f64, freedom: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
+    let mut high = 1.0;
     while cdf(high, freedom) < probability && high < 1e12 {
         high *= 2.0;
     }
-    // Each step halves the interval; 60 steps exhaust the digits of f64.
-    for _ in 0..60 {
-        let middle = low + (high - low) / 2.0;
-        if cdf(middle, freedom) < probability {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    high
+    bisect(0.0, high, DIGITS, |t| cdf(t, freedom) >= probability)
 }
 
 /// I_x(a, b).

@@ -51,7 +51,7 @@ pub(crate) fn theil_sen(values: &[f64]) -> Option<f64> {
     median(&slopes)
 }
 
-/// Kendall's S: the number of rising pairs minus that of falling pairs.
+/// Kendall's S: the number of rising pairs minus the number of falling pairs.
 pub(crate) fn kendall_s(values: &[f64]) -> f64 {
     let sign = |(_, rise): (f64, f64)| if rise == 0.0 { 0.0 } else { rise.signum() };
     pairs(values).map(sign).sum()
@@ -79,7 +79,7 @@ fn tie_sizes(values: &[f64]) -> Vec<f64> {
 }
 
 /// The exact p-value: S is the number of pairs minus twice the inversions, and the number of orders
-/// with k inversions follows from those of one point fewer.
+/// with k inversions follows from the numbers for one point fewer.
 fn exact_p(points: usize, s: f64) -> f64 {
     let pairs = points * (points - 1) / 2;
     let mut share = vec![0.0; pairs + 1];
@@ -92,13 +92,8 @@ fn exact_p(points: usize, s: f64) -> f64 {
         }
     }
     let extreme = |inversions: usize| (pairs as f64 - 2.0 * inversions as f64).abs() >= s.abs();
-    let p: f64 = share
-        .iter()
-        .enumerate()
-        .filter(|(k, _)| extreme(*k))
-        .map(|(_, p)| p)
-        .sum();
-    p.min(1.0)
+    let extremes = share.iter().enumerate().filter(|(k, _)| extreme(*k));
+    extremes.map(|(_, p)| p).sum::<f64>().min(1.0)
 }
 
 /// The normal approximation with correction for ties and continuity.
@@ -134,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_approximation_meets_the_exact_distribution() {
+    fn the_approximation_is_close_to_the_exact_distribution() {
         for s in [61.0, 101.0, 151.0] {
             assert!(
                 (normal_p(30, s, &[]) - exact_p(30, s)).abs() < 3e-3,
@@ -151,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn turning_the_series_round_turns_the_drift(
+        fn reversing_the_series_reverses_the_drift(
             values in prop::collection::vec(1.0_f64..100.0, 5..40),
         ) {
             let mut reversed = values.clone();

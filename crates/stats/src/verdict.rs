@@ -27,8 +27,8 @@ pub enum Verdict {
     NoChange,
     /// None of these.
     Inconclusive {
-        /// Total number of blocks that would settle it if effect and spread stay the same; none
-        /// beyond 10,000.
+        /// The total number of blocks that would give a verdict if effect and spread stay the same;
+        /// none beyond 10,000.
         blocks_needed: Option<usize>,
     },
     /// There are fewer than [`MIN_BLOCKS`] blocks, so there is no verdict.

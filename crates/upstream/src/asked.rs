@@ -1,5 +1,6 @@
-//! The head of a request, in whichever protocol.
+//! The head of a request in either protocol.
 
+use gatebench_net::http1::Field;
 use gatebench_net::{http1, http2};
 
 use crate::response::Response;
@@ -9,61 +10,17 @@ pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
-    head: Head<'a>,
+    pub(crate) head: Head<'a>,
 }
 
 /// The head in either protocol.
 #[derive(Clone, Copy)]
-enum Head<'a> {
+pub(crate) enum Head<'a> {
     Http1(http1::Head<'a>),
     Http2(http2::Head<'a>),
 }
 
-/// The HTTP version of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
-    Http10,
-    Http11,
-    Http2,
-}
-
-/// The size of a head on the wire.
-pub(crate) struct Shape {
-    pub(crate) version: Version,
-    /// Field lines; over HTTP/2 without the pseudo-header fields.
-    pub(crate) fields: u64,
-    /// Size in bytes; over HTTP/2 that of the names and values.
-    pub(crate) bytes: u64,
-}
-
 impl<'a> Asked<'a> {
-    /// The size of the head on the wire.
-    pub(crate) fn shape(&self) -> Shape {
-        match &self.head {
-            Head::Http1(head) => Shape {
-                version: if head.version_minor() == 0 {
-                    Version::Http10
-                } else {
-                    Version::Http11
-                },
-                fields: head.fields().len() as u64,
-                bytes: head.bytes().len() as u64,
-            },
-            Head::Http2(head) => {
-                let mut shape = Shape {
-                    version: Version::Http2,
-                    fields: 0,
-                    bytes: 0,
-                };
-                for field in head.fields() {
-                    shape.fields += 1;
-                    shape.bytes += (field.name.len() + field.value.len()) as u64;
-                }
-                shape
-            }
-        }
-    }
-
     pub(crate) fn over_http1(head: http1::Head<'a>) -> Self {
         Self::new(head.method(), origin_form(head.target()), Head::Http1(head))
     }
@@ -100,10 +57,10 @@ impl<'a> Asked<'a> {
             Head::Http2(head) => (None, Some(head)),
         };
         let host = self.authority().map(|host| ("Host", host));
-        let http1 = http1.map(|head| head.fields().map(|it| (it.name, it.value)));
-        let http2 = http2.map(|head| head.fields().map(|it| (it.name, it.value)));
-        let rest = http2.into_iter().flatten();
-        http1.into_iter().flatten().chain(host).chain(rest)
+        let http1 = http1.into_iter().flat_map(|head| head.fields());
+        let http2 = http2.into_iter().flat_map(|head| head.fields());
+        let pair = |it: Field<'a>| (it.name, it.value);
+        http1.map(pair).chain(host).chain(http2.map(pair))
     }
 
     /// The value that replaces Host in HTTP/2.

@@ -10,7 +10,7 @@ use crate::http2::{self, Responding};
 /// The name of HTTP/2 in ALPN (RFC 9113 3.2).
 pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
 
-/// The origin that responds, in whichever protocol.
+/// The origin that responds in either protocol.
 pub(crate) trait Origin<I: Io>: Sized {
     /// A connection over HTTP/1.1.
     type Http1: Conversation<I, Self>;

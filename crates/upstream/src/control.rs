@@ -43,7 +43,7 @@ pub(crate) fn response(
             if method != "POST" {
                 return Response::not_allowed("POST");
             }
-            match ledger.health.become_what(&path[HEALTH_PATH.len()..]) {
+            match ledger.health.set(&path[HEALTH_PATH.len()..]) {
                 true => Response::ok(TEXT, Body::Static(b"ok")),
                 false => Response::not_found(),
             }

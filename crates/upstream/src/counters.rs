@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use crate::asked::{Asked, Version};
+use crate::asked::{Asked, Head};
 
 /// A count with one writer, so that adding needs no locked instruction.
 #[derive(Debug, Default)]
@@ -56,11 +56,20 @@ pub(crate) struct Counters {
 impl Counters {
     /// Counts a request whose head has arrived. Requests to the control path are not counted.
     pub(crate) fn begin(&self, asked: &Asked<'_>) {
-        let shape = asked.shape();
         self.begun.add(1);
-        self.http10.add(u64::from(shape.version == Version::Http10));
-        self.http2.add(u64::from(shape.version == Version::Http2));
-        self.fields.add(shape.fields);
-        self.head_bytes.add(shape.bytes);
+        match &asked.head {
+            Head::Http1(head) => {
+                self.http10.add(u64::from(head.version_minor() == 0));
+                self.fields.add(head.fields().len() as u64);
+                self.head_bytes.add(head.bytes().len() as u64);
+            }
+            Head::Http2(head) => {
+                let fields = head.fields();
+                self.http2.add(1);
+                self.fields.add(fields.len() as u64);
+                let sizes = fields.map(|field| field.name.len() + field.value.len());
+                self.head_bytes.add(sizes.sum::<usize>() as u64);
+            }
+        }
     }
 }

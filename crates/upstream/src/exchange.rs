@@ -1,4 +1,4 @@
-//! A request and its response, in whichever protocol.
+//! A request and its response in either protocol.
 
 use gatebench_net::Io;
 use gatebench_net::http1::{write_chunk, write_last_chunk};
@@ -78,31 +78,6 @@ enum Source {
 }
 
 impl Exchange {
-    /// Handles a head: decides the response.
-    pub(crate) fn begin<I>(
-        &mut self,
-        env: &mut Env<'_, I, Apps>,
-        asked: &Asked<'_>,
-        is_control: bool,
-    ) {
-        self.scratch.clear();
-        self.request_body.clear();
-        self.request_bytes = 0;
-        self.begun = false;
-        self.is_control = is_control;
-        if !is_control {
-            env.counters.begin(asked);
-        }
-        self.pause_ns = asked.field(PAUSE_HEADER).map_or(0, pause_ns);
-        self.response = if is_control {
-            control::response(asked.method, asked.path, env.ledger, &mut self.scratch)
-        } else {
-            apps::response(&mut env.origin, asked, &mut self.scratch)
-        };
-        self.nonce = asked.field(NONCE_HEADER).and_then(Nonce::from_hex);
-        self.is_head = asked.method == "HEAD";
-    }
-
     /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
         self.request_bytes += piece.len() as u64;
@@ -118,8 +93,8 @@ impl Exchange {
         self.received_ns = env.now_ns;
         if !self.is_control {
             if env.ledger.note(env.counters, self.nonce) {
-                // The times of a retry are not those of the original request: it is counted, but
-                // not timed.
+                // A retry is counted but not timed, because its times differ from the times of the
+                // original request.
                 self.nonce = None;
             }
             env.counters.bytes_in.add(wire_bytes);
@@ -131,6 +106,7 @@ impl Exchange {
 
     /// Composes the body. `chunked` splits a body without a length into chunks.
     pub(crate) fn compose<I>(&mut self, env: &mut Env<'_, I, Apps>, chunked: bool) {
+        self.composed.clear();
         let (source, bytes) = match self.response.body {
             Body::Static(bytes) => (Source::Static(bytes), bytes.len() as u64),
             Body::Scratch => (Source::Scratch, self.scratch.len() as u64),
@@ -144,18 +120,15 @@ impl Exchange {
             Body::Noise(bytes) => (Source::Noise, bytes),
             Body::Echo => (Source::RequestBody, self.request_body.len() as u64),
             Body::Anything(parts) => {
-                self.composed.clear();
                 apps::write_anything(&mut self.composed, parts, &self.scratch, &self.request_body);
                 (Source::Composed, self.composed.len() as u64)
             }
             Body::Calculation(calculation) => {
-                self.composed.clear();
                 let out = &mut self.composed;
                 self.response.status = apps::calculate(calculation, &self.request_body, out);
                 (Source::Composed, self.composed.len() as u64)
             }
             Body::Lines if chunked => {
-                self.composed.clear();
                 for line in self.scratch.split_inclusive(|&byte| byte == b'\n') {
                     write_chunk(&mut self.composed, line);
                 }
@@ -210,13 +183,8 @@ impl Exchange {
         self.rest.held_at.map(|_| self.pause_ns)
     }
 
-    /// Reports whether a part of the body is held back.
-    pub(crate) fn is_holding(&self) -> bool {
-        self.rest.held_at.is_some()
-    }
-
     /// Ends the pause.
-    pub(crate) fn hold_no_more(&mut self) {
+    pub(crate) fn end_hold(&mut self) {
         self.rest.held_at = None;
     }
 
@@ -284,7 +252,20 @@ impl Exchange {
 
 impl<I: Io> Responding<I, Apps> for Exchange {
     fn begin(&mut self, env: &mut Env<'_, I, Apps>, asked: &Asked<'_>, is_control: bool) {
-        self.begin(env, asked, is_control);
+        self.scratch.clear();
+        self.request_body.clear();
+        self.request_bytes = 0;
+        self.begun = false;
+        self.is_control = is_control;
+        self.pause_ns = asked.field(PAUSE_HEADER).map_or(0, pause_ns);
+        self.response = if is_control {
+            control::response(asked.method, asked.path, env.ledger, &mut self.scratch)
+        } else {
+            env.counters.begin(asked);
+            apps::response(&mut env.origin, asked, &mut self.scratch)
+        };
+        self.nonce = asked.field(NONCE_HEADER).and_then(Nonce::from_hex);
+        self.is_head = asked.method == "HEAD";
     }
 
     fn take_body(&mut self, piece: &[u8]) -> usize {

@@ -29,7 +29,7 @@ impl Health {
 
     /// Sets the state by its name: `well`, `resetting`, or `slow/200`, in milliseconds. Reports
     /// whether the name is one of these.
-    pub(crate) fn become_what(&self, word: &str) -> bool {
+    pub(crate) fn set(&self, word: &str) -> bool {
         let state = match word.strip_prefix("slow/") {
             Some(delay) => delay
                 .parse::<u64>()
@@ -53,18 +53,16 @@ mod tests {
     #[test]
     fn control_words_set_and_clear_a_fault() {
         let health = Health::default();
-        assert!(health.become_what("slow/200"));
-        assert_eq!(
-            (health.delay_ns(), health.is_resetting()),
-            (200_000_000, false)
-        );
-        assert!(health.become_what("resetting"));
+        assert!(health.set("slow/200"));
+        assert_eq!(health.delay_ns(), 200_000_000);
+        assert!(!health.is_resetting());
+        assert!(health.set("resetting"));
         assert_eq!((health.delay_ns(), health.is_resetting()), (0, true));
         for wrong in ["", "slow", "slow/", "slow/x", "slow/60001", "dead"] {
-            assert!(!health.become_what(wrong), "{wrong}");
+            assert!(!health.set(wrong), "{wrong}");
         }
         assert!(health.is_resetting(), "a wrong word changes nothing");
-        assert!(health.become_what("well"));
+        assert!(health.set("well"));
         assert_eq!((health.delay_ns(), health.is_resetting()), (0, false));
     }
 }

@@ -1,8 +1,8 @@
 //! One client's HTTP/1.1 connection: requests in, responses out, in order.
 //!
 //! It reads no further while a response is delayed, while a long body is being sent, and while the
-//! client is slow to read. Bytes that arrive meanwhile wait in the kernel. Bytes that had already
-//! been received wait in the inbox.
+//! client is slow to read. During that time, bytes that arrive wait in the kernel, and bytes that
+//! were already received wait in the inbox.
 
 use gatebench_net::http1::{Decoder, Event};
 use gatebench_net::timers::Deadline;
@@ -14,6 +14,7 @@ use crate::asked::Asked;
 use crate::control;
 use crate::env::{CONTINUE, Conversation, Fate, PENDING_BYTES_MAX, Speaker};
 use crate::exchange::Exchange;
+use crate::http2::Responding;
 use crate::inbox::{Inbox, request_decoder};
 use crate::pattern::BLOCK_BYTES;
 use crate::response::write_head;
@@ -115,12 +116,12 @@ impl<I: Io> Conversation<I, Apps> for Connection {
                 self.advance(env)
             }
             State::Lingering => Fate::Close,
-            State::Reading | State::Closing if self.exchange.is_holding() => {
-                self.exchange.hold_no_more();
+            State::Reading | State::Closing => {
+                self.exchange.end_hold();
                 self.fill();
                 self.advance(env)
             }
-            State::Reading | State::Broken | State::Closing => Fate::Keep,
+            State::Broken => Fate::Keep,
         }
     }
 

@@ -92,16 +92,15 @@ mod tests {
 
     #[test]
     fn pairs_become_an_object() {
-        assert_eq!(pairs(""), "{}");
-        assert_eq!(
-            pairs("a=1&b&&c=x%20y+z%C3%A9"),
-            r#"{"a":"1","b":"","c":"x y zé"}"#
-        );
-        assert_eq!(pairs("a=1&a=2"), r#"{"a":["1","2"]}"#);
-        assert_eq!(
-            pairs("a=%&b=%4&c=%zz&d=%+1"),
-            r#"{"a":"%","b":"%4","c":"%zz","d":"% 1"}"#
-        );
+        for (encoded, object) in [
+            ("", "{}"),
+            ("a=1&b&&c=x%20y+z%C3%A9", r#"{"a":"1","b":"","c":"x y zé"}"#),
+            ("a=1&a=2", r#"{"a":["1","2"]}"#),
+            ("a=%&b=%4&c=%zz", r#"{"a":"%","b":"%4","c":"%zz"}"#),
+            ("d=%+1", r#"{"d":"% 1"}"#),
+        ] {
+            assert_eq!(pairs(encoded), object);
+        }
     }
 
     #[test]

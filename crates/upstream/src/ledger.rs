@@ -36,7 +36,7 @@ pub struct Snapshot {
     /// Number of field lines of these requests; over HTTP/2 without the pseudo-header fields.
     #[serde(default)]
     pub fields: u64,
-    /// Size of their heads in bytes as sent; over HTTP/2 that of the names and values.
+    /// Size of their heads in bytes as sent; over HTTP/2 the size of the names and values.
     #[serde(default)]
     pub head_bytes: u64,
     /// Size of the bodies of complete requests in bytes, without their framing.
@@ -79,8 +79,8 @@ impl Snapshot {
         self.workers.extend(other.workers.iter().cloned());
     }
 
-    /// Replaces each count, except that of the open connections, by a function of it and the
-    /// other's.
+    /// Replaces each count, except the number of open connections, by a function of it and the
+    /// other's count.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),
@@ -203,12 +203,8 @@ impl Ledger {
 /// The first figure of the thread's `schedstat`: nanoseconds on a CPU.
 fn thread_cpu_ns(thread_id: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
-    std::fs::read_to_string(path)
-        .ok()?
-        .split_ascii_whitespace()
-        .next()?
-        .parse()
-        .ok()
+    let text = std::fs::read_to_string(path).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -231,14 +227,8 @@ mod tests {
         assert_eq!(before.connections_open, 4);
         ledger.reset();
         let after = ledger.snapshot();
-        assert_eq!(
-            (
-                after.requests,
-                after.connections_accepted,
-                after.connections_open
-            ),
-            (0, 0, 4)
-        );
+        assert_eq!((after.requests, after.connections_accepted), (0, 0));
+        assert_eq!(after.connections_open, 4);
         ledger.note(ledger.of_worker(0), Some(Nonce::new(1, 0, 5)));
         assert_eq!(ledger.snapshot().unique, 1);
     }

@@ -19,10 +19,9 @@
 //! Responses to the requests of one receive carry the same t2. A response that is due while a send
 //! is outstanding is stamped when the send is done.
 //!
-//! # Limits
-//! It never times out a connection, so that only the gateway can hang in a trial. Bodies are
-//! limited to [`BODY_BYTES_MAX`], and output per connection to about 128 KiB, whatever the client
-//! does.
+//! # Limits An upstream never times out a connection, so that only the gateway can hang in a trial.
+//! Bodies are limited to [`BODY_BYTES_MAX`], and output per connection to about 128 KiB, whatever
+//! the client does.
 
 mod apps;
 mod asked;
@@ -117,10 +116,8 @@ impl Kind {
 
     /// The kind with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, kind)| *kind)
+        let mut named = Self::NAMES.into_iter();
+        named.find_map(|(known, kind)| (known == name).then_some(kind))
     }
 
     /// The paths that it serves.
@@ -143,15 +140,9 @@ impl Kind {
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ping => "ping",
-            Self::GoBench => "go-bench",
-            Self::Httpbin => "httpbin",
-            Self::Calculator(Region::Soap1) => "calculator",
-            Self::Calculator(Region::Soap2) => "calculator-soap2",
-            Self::Any => "any",
-            Self::Pathology => "pathology",
-        }
+        let mut named = Self::NAMES.into_iter();
+        let found = named.find_map(|(name, kind)| (kind == self).then_some(name));
+        found.expect("every kind has a name")
     }
 }
 
@@ -202,15 +193,15 @@ pub fn serve(
     };
     let on_bound = |bound: &[SocketAddr]| on_listening(bound[0]);
     let tls = config.tls.map(context).transpose()?;
-    match config.kind {
-        Kind::Pathology => serve_on(
-            &workers,
-            &fault_server::FaultServer::new(count, are_pinned),
-            tls,
-            on_bound,
-        ),
-        kind => serve_on(&workers, &worker::Serving::new(kind, count), tls, on_bound),
+    if config.kind == Kind::Pathology {
+        let service = fault_server::FaultServer::new(count, are_pinned);
+        return serve_on(&workers, &service, tls, on_bound);
     }
+    let service = worker::Serving {
+        kind: config.kind,
+        ledger: ledger::Ledger::new(count),
+    };
+    serve_on(&workers, &service, tls, on_bound)
 }
 
 fn context(mut settings: ServerSettings) -> Result<ServerContext, SettingsError> {

@@ -104,10 +104,9 @@ impl Response {
     }
 
     pub(crate) fn not_allowed(allow: &'static str) -> Self {
-        let response = Self::error(405, "upstream: the path does not allow this method\n");
         Self {
             allow: Some(allow),
-            ..response
+            ..Self::error(405, "upstream: the path does not allow this method\n")
         }
     }
 
@@ -154,7 +153,7 @@ impl HeadOptions<'static> {
 
 impl HeadOptions<'_> {
     /// The length that the head states. RFC 9110 8.6: 204 must not have one, and on 304 it would be
-    /// that of another response.
+    /// the length of another response.
     pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_written_to_the_byte() {
+    fn a_head_has_the_exact_bytes() {
         let mut out = b"before".to_vec();
         assert_eq!(write_head(&mut out, &plain(200)), None);
         let expected =

@@ -32,10 +32,8 @@ impl Default for TimeBodies {
 impl TimeBodies {
     /// The body for a request at `now_ns` (monotonic); without its closing quote when not `valid`.
     pub(crate) fn at(&mut self, now_ns: u64, valid: bool) -> &[u8] {
-        if self
-            .made_ns
-            .is_none_or(|made_ns| now_ns.saturating_sub(made_ns) >= REFRESH_NS)
-        {
+        let is_old = |made_ns| now_ns.saturating_sub(made_ns) >= REFRESH_NS;
+        if self.made_ns.is_none_or(is_old) {
             self.make(Timestamp::now(), now_ns);
         }
         if valid { &self.valid } else { &self.invalid }

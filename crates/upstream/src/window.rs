@@ -142,25 +142,16 @@ mod tests {
     #[test]
     fn the_window_slides() {
         let windows = Windows::default();
-        let early = Nonce::new(1, 0, 5);
-        assert_eq!(windows.see(early), Sighting::First);
-        assert_eq!(
-            windows.see(Nonce::new(1, 0, 5 + WINDOW_SEQUENCES)),
-            Sighting::First
-        );
-        assert_eq!(windows.see(early), Sighting::TooOld);
-        assert_eq!(
-            windows.see(Nonce::new(1, 0, 5 + WINDOW_SEQUENCES)),
-            Sighting::Repeated
-        );
-        assert_eq!(
-            windows.see(Nonce::new(1, 0, Nonce::SEQUENCE_END - 1)),
-            Sighting::First
-        );
-        assert_eq!(
-            windows.see(Nonce::new(1, 0, Nonce::SEQUENCE_END - 1)),
-            Sighting::Repeated
-        );
+        for (sequence, expected) in [
+            (5, Sighting::First),
+            (5 + WINDOW_SEQUENCES, Sighting::First),
+            (5, Sighting::TooOld),
+            (5 + WINDOW_SEQUENCES, Sighting::Repeated),
+            (Nonce::SEQUENCE_END - 1, Sighting::First),
+            (Nonce::SEQUENCE_END - 1, Sighting::Repeated),
+        ] {
+            assert_eq!(windows.see(Nonce::new(1, 0, sequence)), expected);
+        }
     }
 
     #[test]

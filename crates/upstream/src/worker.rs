@@ -18,17 +18,8 @@ use crate::ledger::Ledger;
 
 /// The parts that the workers of an origin other than [`crate::fault_server`] share.
 pub(crate) struct Serving {
-    kind: Kind,
-    ledger: Ledger,
-}
-
-impl Serving {
-    pub(crate) fn new(kind: Kind, workers: usize) -> Self {
-        Self {
-            kind,
-            ledger: Ledger::new(workers),
-        }
-    }
+    pub(crate) kind: Kind,
+    pub(crate) ledger: Ledger,
 }
 
 impl<I: Io> Origin<I> for Apps {

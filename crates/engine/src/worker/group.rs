@@ -10,7 +10,7 @@ use gatebench_net::{ConnId, Peer};
 
 use crate::compiled::Compiled;
 use crate::load::{Group, Protocol, nanos};
-use crate::population::{Population, ThinkTimes};
+use crate::population::{Population, ThinkTimes, share};
 use crate::random::derive;
 use crate::request_mix::Mix;
 use crate::schedule::{Arrivals, Schedule};
@@ -85,7 +85,7 @@ impl<'a> GroupState<'a> {
         let thinks = closed.and_then(|it| it.think.as_ref());
         let warm_up_ns = nanos(compiled.load.warm_up);
         let schedule = compiled.schedules[index].as_ref();
-        let connections = share(limits.connections, number, workers);
+        let connections = share(u64::from(limits.connections), number, workers) as u32;
         // A worker that never has a connection could not send the arrivals distributed to it.
         let senders = limits.peak.clamp(1, workers as u32) as usize;
         let sends = number < senders;
@@ -99,7 +99,7 @@ impl<'a> GroupState<'a> {
         let population = closed.filter(|_| !handshakes);
         Self {
             settings,
-            first_route: compiled.groups[index].start,
+            first_route: compiled.first_routes[index],
             mix: Mix::new(&weights, settings.order, seed, number),
             closed: closed.is_some(),
             arrivals: schedule
@@ -115,7 +115,7 @@ impl<'a> GroupState<'a> {
             }),
             idle: VecDeque::new(),
             queue: VecDeque::new(),
-            queue_max: share(limits.queue, number, workers) as usize,
+            queue_max: share(u64::from(limits.queue), number, workers) as usize,
             thinks: thinks.map(|think| ThinkTimes::new(Some(think), seed, number)),
             thinking: BinaryHeap::new(),
             handshakes,
@@ -242,6 +242,12 @@ impl<'a> GroupState<'a> {
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
     }
 
+    /// Reports whether a connection that has carried this number of requests takes no more.
+    pub(super) fn is_used_up(&self, requests: u64) -> bool {
+        let most = self.requests_per_connection;
+        most.is_some_and(|most| requests >= most)
+    }
+
     /// Reports whether a request can be sent now.
     pub(super) fn has_place(&self) -> bool {
         self.free > 0 || !self.idle.is_empty()
@@ -253,8 +259,8 @@ impl<'a> GroupState<'a> {
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Changes the number of connections to that of a time after the start; returns the time of the
-    /// next change.
+    /// Sets the number of connections that there should be at a time after the start; returns the
+    /// time of the next change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);
@@ -374,14 +380,4 @@ impl Limits {
             },
         }
     }
-}
-
-/// This worker's part of a number that is divided among all, the remainder going to the first.
-fn share<N>(all: N, number: usize, workers: usize) -> N
-where
-    N: TryFrom<u64> + Into<u64> + Copy,
-{
-    let (number, workers, whole) = (number as u64, workers as u64, all.into());
-    let part = whole / workers + u64::from(number < whole % workers);
-    N::try_from(part).unwrap_or(all)
 }

@@ -11,7 +11,6 @@ mod streams;
 mod upkeep;
 mod watch;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use gatebench_net::trace::Nonce;
@@ -63,7 +62,7 @@ impl IoTask for Work<'_> {
     type Output = Result<Ended, EngineError>;
 
     fn run<I: Io>(self, io: I) -> Self::Output {
-        let mut worker = Worker::new(self, io)?;
+        let mut worker = Worker::new(self, io);
         worker.connect_all()?;
         worker.wait_for_start()?;
         worker.offer_load()?;
@@ -103,16 +102,16 @@ struct Worker<'a, I> {
 }
 
 impl<'a, I: Io> Worker<'a, I> {
-    fn new(work: Work<'a>, io: I) -> Result<Self, EngineError> {
+    fn new(work: Work<'a>, io: I) -> Self {
         let compiled = work.compiled;
         let groups = 0..compiled.load.groups.len();
         let kept = Kept::new(groups.len(), compiled.routes.len(), compiled.check_count);
-        Ok(Self {
+        Self {
             io,
             compiled,
             number: work.number,
             outlet: work.outlet,
-            cost: ThreadCost::new()?,
+            cost: ThreadCost::new(),
             conns: ConnMap::default(),
             groups: groups
                 .map(|index| GroupState::new(compiled, index, work.number))
@@ -146,12 +145,7 @@ impl<'a, I: Io> Worker<'a, I> {
             messages: compiled.routes.iter().map(|_| None).collect(),
             unsent: Vec::new(),
             interrupted: false,
-        })
-    }
-
-    /// The window in which a request must be due in order to count.
-    fn window(&self) -> &Range<u64> {
-        &self.recorder.window
+        }
     }
 
     /// The nonce of the next request.
@@ -165,6 +159,6 @@ impl<'a, I: Io> Worker<'a, I> {
 
     /// Reports whether a request due at that time counts.
     fn measures(&self, intended_ns: u64) -> bool {
-        self.window().contains(&intended_ns)
+        self.recorder.window.contains(&intended_ns)
     }
 }

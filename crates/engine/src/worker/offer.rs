@@ -62,8 +62,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts a start of the measurement that was set from outside meanwhile. No request sent since
-    /// then was due after it, because `now` is read before this and sending follows.
+    /// Adopts a start of the measurement that was set from outside. No request that was due after
+    /// it has been sent yet, because `now` was read before this call and sending follows it.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -125,7 +125,7 @@ impl<I: Io> Worker<'_, I> {
             if events.is_empty() {
                 let cpu_ns = clock::thread_cpu_ns();
                 let before = idle_since.replace(cpu_ns).unwrap_or(cpu_ns);
-                self.watch.add_idle_ns(cpu_ns - before);
+                self.watch.idle_ns += cpu_ns - before;
             }
         }
         if events.is_empty() && watched < until {
@@ -240,9 +240,7 @@ impl<I: Io> Worker<'_, I> {
         let group = connection.group;
         let number = self.groups[group].take_turn();
         let route = &self.compiled.routes[number];
-        let last = self.groups[group]
-            .requests_per_connection
-            .is_some_and(|most| connection.requests + 1 >= most);
+        let last = self.groups[group].is_used_up(connection.requests + 1);
         let rendered = match &route.closing {
             Some(closing) if last => closing,
             _ => &route.rendered,
@@ -264,7 +262,7 @@ impl<I: Io> Worker<'_, I> {
         let now = !self.groups[connection.group].closed;
         if let Some(layer) = &mut connection.layer {
             let written = layer.write(&buffer);
-            layer.flush(&mut self.io, conn, now);
+            layer.outbox.flush(&mut self.io, conn, now);
             connection.buffer = Some(buffer);
             if written.is_err() {
                 let at = self.io.now_ns();

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use gatebench_net::{ConnId, Event, Io};
 
-use crate::connect_error::ConnectError;
 use crate::connection::{Connection, Progress, State};
+use crate::error::ConnectError;
 use crate::kind::ErrorKind;
 
 use super::{RECONNECT_PAUSE_NS, Worker};
@@ -21,19 +21,11 @@ impl<I: Io> Worker<'_, I> {
             }
             Event::EndOfStream { conn } => self.end_of_stream(conn, now),
             Event::Failed { conn, .. } => {
-                let connecting = self
-                    .conns
-                    .get(conn)
-                    .is_some_and(|it| it.state == State::Connecting);
-                self.fail(
-                    conn,
-                    if connecting {
-                        ErrorKind::Connect
-                    } else {
-                        ErrorKind::Reset
-                    },
-                    now,
-                );
+                let kind = match self.conns.get(conn).map(|it| it.state) {
+                    Some(State::Connecting) => ErrorKind::Connect,
+                    _ => ErrorKind::Reset,
+                };
+                self.fail(conn, kind, now);
             }
             Event::Accepted { .. } => {}
         }
@@ -74,7 +66,7 @@ impl<I: Io> Worker<'_, I> {
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
         let received = layer.receive(bytes, &mut plain);
-        layer.flush(&mut self.io, conn, true);
+        layer.outbox.flush(&mut self.io, conn, true);
         if received.is_err() {
             self.fail(conn, ErrorKind::Tls, now);
         } else if !plain.is_empty() {
@@ -142,9 +134,8 @@ impl<I: Io> Worker<'_, I> {
         let response = &connection.response;
         self.recorder
             .settle(group, &response.exchange, &response.failed_checks, now);
-        let most = self.groups[group].requests_per_connection;
-        let has_more = most.is_none_or(|most| connection.requests < most);
-        if connection.keep_alive() && has_more {
+        let is_used_up = self.groups[group].is_used_up(connection.requests);
+        if connection.keep_alive() && !is_used_up {
             connection.state = State::Idle;
             self.release(conn, now)
         } else {
@@ -152,7 +143,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// The connection can carry the next request if the last one has been sent completely.
+    /// Gives the next request to the connection if the last one has been sent completely.
     fn release(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -203,8 +194,8 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         if let Some(layer) = &mut connection.layer {
-            layer.sent(bytes);
-            layer.flush(&mut self.io, conn, true);
+            layer.outbox.sent(bytes);
+            layer.outbox.flush(&mut self.io, conn, true);
         } else {
             connection.buffer = Some(bytes);
         }

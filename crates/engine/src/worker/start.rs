@@ -5,9 +5,8 @@ use std::sync::atomic::Ordering;
 
 use gatebench_net::{ConnId, Event, Io};
 
-use crate::connect_error::ConnectError;
 use crate::connection::{Connection, State};
-use crate::error::EngineError;
+use crate::error::{ConnectError, EngineError};
 use crate::layer::Layer;
 use crate::load::nanos;
 
@@ -30,7 +29,10 @@ impl<I: Io> Worker<'_, I> {
             limit = limit.max(last + CONNECT_LIMIT_NS);
         }
         for group in 0..self.groups.len() {
-            self.probe(group)?;
+            // A load of connections makes one before the start to show that it is possible.
+            if self.groups[group].handshakes && self.groups[group].missing > 0 {
+                self.open_connection(group)?;
+            }
         }
         let mut events = Vec::new();
         while let Some(late) = self.groups.iter().position(|it| it.missing > 0) {
@@ -69,14 +71,6 @@ impl<I: Io> Worker<'_, I> {
             wanted: group.wanted,
             limit_s: CONNECT_LIMIT_S,
         }
-    }
-
-    /// In a load of connections, makes one before the start to show that it is possible.
-    fn probe(&mut self, group: usize) -> io::Result<()> {
-        if self.groups[group].handshakes && self.groups[group].missing > 0 {
-            self.open_connection(group)?;
-        }
-        Ok(())
     }
 
     /// Opens the connections that are due.
@@ -168,10 +162,8 @@ impl<I: Io> Worker<'_, I> {
         if group.has_layer() {
             let preamble = group.preamble(connection.source);
             let layer = Layer::begin(&preamble, group.tls.as_ref())?;
-            connection
-                .layer
-                .insert(Box::new(layer))
-                .flush(&mut self.io, conn, true);
+            let layer = connection.layer.insert(Box::new(layer));
+            layer.outbox.flush(&mut self.io, conn, true);
         }
         self.establish(conn, &[], now)
     }
@@ -189,7 +181,7 @@ impl<I: Io> Worker<'_, I> {
         self.plain.clear();
         if let Some(layer) = &mut connection.layer {
             let received = layer.receive(bytes, &mut self.plain);
-            layer.flush(&mut self.io, conn, true);
+            layer.outbox.flush(&mut self.io, conn, true);
             received?;
             if !layer.is_ready() {
                 return Ok(());
@@ -231,14 +223,14 @@ impl<I: Io> Worker<'_, I> {
     }
 
     pub(super) fn wait_for_start(&mut self) -> Result<(), EngineError> {
-        let gate = &self.compiled.gate;
-        gate.ready.fetch_add(1, Ordering::Release);
+        let control = self.compiled.control;
+        self.compiled.ready.fetch_add(1, Ordering::Release);
         let mut events = Vec::new();
         let start_ns = loop {
-            match gate.start_ns.load(Ordering::Acquire) {
-                0 if self.compiled.control.stopped() => break self.io.now_ns(),
-                0 => {}
-                start_ns => break start_ns,
+            match control.start_ns() {
+                Some(start_ns) => break start_ns,
+                None if control.stopped() => break self.io.now_ns(),
+                None => {}
             }
             let nap = self.io.now_ns() + SECOND_NS / 1000;
             self.io.poll(Some(nap), &mut events)?;

@@ -1,13 +1,12 @@
 //! HTTP/2: connections that carry several exchanges at a time.
 
-use gatebench_net::{ConnId, Io, http2};
+use gatebench_net::{ConnId, Io};
 
-use crate::compiled::Compiled;
-use crate::connect_error::ConnectError;
-use crate::http2::{End, Http2, Message, Responses};
+use crate::error::ConnectError;
+use crate::http2::{End, Http2, Message};
 use crate::kind::ErrorKind;
 use crate::load::Protocol;
-use crate::response::{Exchange, Response};
+use crate::response::Exchange;
 
 use super::Worker;
 
@@ -35,7 +34,7 @@ impl<I: Io> Worker<'_, I> {
             .http2
             .get_or_insert_with(|| Box::new(Http2::new(streams, self.allowance.clone())));
         let received = http2.receive(&self.plain, self.compiled, now);
-        let (is_ready, is_closing) = (http2.is_ready(), http2.is_closing());
+        let (is_ready, is_closing) = (http2.client.is_ready(), http2.client.is_closing());
         self.push_frames(conn, true);
         received.map_err(|error| ConnectError::NotHttp2(error.to_string()))?;
         if is_closing {
@@ -44,8 +43,8 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Number of requests that may be begun on a connection that is now ready: over HTTP/2, one per
-    /// stream.
+    /// The number of requests that may be begun on a connection that is now ready: 1, or over
+    /// HTTP/2 one per stream.
     pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.conns.get_mut(conn) else {
             return 0;
@@ -59,7 +58,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let most = group.requests_per_connection.unwrap_or(u64::MAX);
         let asked = u64::from(streams).min(most) as usize;
-        let now = http2.can_open().min(asked);
+        let now = http2.client.can_open().min(asked);
         // The server may allow the others later.
         http2.parked = (asked - now) as u32;
         now
@@ -75,9 +74,8 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let group = connection.group;
-        let most = self.groups[group].requests_per_connection;
-        let is_used_up = most.is_some_and(|most| connection.requests >= most);
-        if is_used_up || http2.can_open() == 0 {
+        let is_used_up = self.groups[group].is_used_up(connection.requests);
+        if is_used_up || http2.client.can_open() == 0 {
             // The connection's last request is in flight, or the server now allows fewer streams:
             // the request waits for another connection.
             http2.parked += 1;
@@ -140,7 +138,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let written = layer.write(&http2.frames);
         http2.frames.clear();
-        layer.flush(&mut self.io, conn, now);
+        layer.outbox.flush(&mut self.io, conn, now);
         if written.is_err() {
             let at = self.io.now_ns();
             self.fail(conn, ErrorKind::Tls, at);
@@ -204,21 +202,20 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// A stream of the connection is free for the next request, and so are parked streams if the
-    /// server allows more again.
+    /// Gives the next request to a stream that is free, and to parked streams if the server allows
+    /// more again.
     fn release_stream(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        let most = self.groups[connection.group].requests_per_connection;
-        let is_used_up = most.is_some_and(|most| connection.requests >= most);
+        let is_used_up = self.groups[connection.group].is_used_up(connection.requests);
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        if is_used_up || connection.leaving || http2.is_closing() {
+        if is_used_up || connection.leaving || http2.client.is_closing() {
             return;
         }
-        let free = http2.can_open();
+        let free = http2.client.can_open();
         let unparked = (http2.parked as usize).min(free.saturating_sub(1));
         http2.parked -= unparked as u32;
         for _ in 0..=unparked {
@@ -234,11 +231,11 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        let is_over = connection.leaving || http2.is_closing();
+        let is_over = connection.leaving || http2.client.is_closing();
         if http2.parked == 0 || is_over || !http2.is_quiet() {
             return;
         }
-        let unparked = http2.can_open().min(http2.parked as usize);
+        let unparked = http2.client.can_open().min(http2.parked as usize);
         http2.parked -= unparked as u32;
         for _ in 0..unparked {
             self.reuse(conn, now);
@@ -251,13 +248,11 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let group = &mut self.groups[connection.group];
-        let is_used_up = group
-            .requests_per_connection
-            .is_some_and(|most| connection.requests >= most);
+        let is_used_up = group.is_used_up(connection.requests);
         let Some(http2) = &connection.http2 else {
             return;
         };
-        if !is_used_up && !connection.leaving && !http2.is_closing() {
+        if !is_used_up && !connection.leaving && !http2.client.is_closing() {
             return;
         }
         group.idle.retain(|idle| *idle != conn);
@@ -300,20 +295,5 @@ impl<I: Io> Worker<'_, I> {
             self.end_streams(conn, ErrorKind::Timeout, now);
             self.push_frames(conn, true);
         }
-    }
-}
-
-impl Responses for Compiled<'_> {
-    fn head(&self, response: &mut Response, head: &http2::Head<'_>) {
-        let checks = &self.routes[response.exchange.route].checks;
-        response.head(head, checks, self.load.trace_tag.is_some());
-    }
-
-    fn body(&self, response: &mut Response, bytes: &[u8]) {
-        response.body(bytes, &self.routes[response.exchange.route].checks);
-    }
-
-    fn end(&self, response: &mut Response) {
-        response.end(&self.routes[response.exchange.route].checks);
     }
 }

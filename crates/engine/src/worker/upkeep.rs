@@ -10,6 +10,7 @@ use crate::load::nanos;
 use crate::record::Interval;
 use crate::response::Exchange;
 
+use super::group::GroupState;
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
 /// The search for timed-out requests runs at an interval of the shortest timeout divided by this,
@@ -39,10 +40,8 @@ impl<I: Io> Worker<'_, I> {
         for group in 0..self.groups.len() {
             self.reconnect(group, now);
             self.wake_users(group, now);
-            if self.groups[group]
-                .next_change_ns
-                .is_some_and(|at| at <= now)
-            {
+            let next_change_ns = self.groups[group].next_change_ns;
+            if next_change_ns.is_some_and(|at| at <= now) {
                 self.repopulate(group, now);
             }
         }
@@ -61,14 +60,11 @@ impl<I: Io> Worker<'_, I> {
 
     /// Closes connections that take longer to open than a request may take.
     fn expire_connecting(&mut self, now: u64) {
-        let groups = &self.groups;
-        let late = |(conn, it): (ConnId, &mut Connection)| {
-            let timeout_ns = nanos(groups[it.group].settings.timeout);
-            let is_late = it.begun_ns.saturating_add(timeout_ns) <= now;
-            (it.state == State::Connecting && is_late).then_some(conn)
+        let is_late = |group: &GroupState<'_>, it: &Connection| {
+            let timeout_ns = nanos(group.settings.timeout);
+            it.state == State::Connecting && it.begun_ns.saturating_add(timeout_ns) <= now
         };
-        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
-        self.time_out(&expired, now);
+        self.time_out(is_late, now);
     }
 
     fn reconnect(&mut self, group: usize, now: u64) {
@@ -88,7 +84,7 @@ impl<I: Io> Worker<'_, I> {
             && now < self.end_ns
         {
             self.groups[group].thinking.pop();
-            // A connection that was lost meanwhile has no user any more.
+            // A connection that was lost since then no longer has a user.
             if self.conns.get(conn).is_none() {
                 continue;
             }
@@ -141,19 +137,21 @@ impl<I: Io> Worker<'_, I> {
 
     /// Fails the requests in flight that `is_late` selects by group and exchange.
     fn expire_where(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
-        let groups = &self.groups;
-        let late = |(conn, it): (ConnId, &mut Connection)| {
-            let under_way = is_under_way(it, groups[it.group].handshakes);
-            (under_way && is_late(it.group, &it.response.exchange)).then_some(conn)
+        let is_expired = |group: &GroupState<'_>, it: &Connection| {
+            is_under_way(it, group.handshakes) && is_late(it.group, &it.response.exchange)
         };
-        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
-        self.time_out(&expired, now);
+        self.time_out(is_expired, now);
         self.expire_streams(is_late, now);
     }
 
-    fn time_out(&mut self, expired: &[ConnId], now: u64) {
+    /// Fails the connections that `is_late` selects.
+    fn time_out(&mut self, is_late: impl Fn(&GroupState<'_>, &Connection) -> bool, now: u64) {
+        let groups = &self.groups;
+        let late =
+            |(conn, it): (ConnId, &mut Connection)| is_late(&groups[it.group], it).then_some(conn);
+        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
         for conn in expired {
-            self.fail(*conn, ErrorKind::Timeout, now);
+            self.fail(conn, ErrorKind::Timeout, now);
         }
     }
 
@@ -164,7 +162,9 @@ impl<I: Io> Worker<'_, I> {
         // Polling is not work: without it, the thread would sleep.
         let cpu_ns = cpu_ns.saturating_sub(self.watch.end_second(run_queue_wait_ns));
         for (_, connection) in self.conns.iter_mut() {
-            connection.http2.iter_mut().for_each(|it| it.refill());
+            if let Some(http2) = &mut connection.http2 {
+                http2.client.refill_budgets();
+            }
         }
         if self.seal_at_ns == self.measure_ns {
             let opened = self.recorder.interval.counts.connections_opened;

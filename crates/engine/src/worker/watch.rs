@@ -15,7 +15,7 @@ pub(super) struct Watch {
     pause_seconds: u32,
     left_seconds: u32,
     /// CPU time of polls in this second that found nothing.
-    idle_ns: u64,
+    pub(super) idle_ns: u64,
 }
 
 impl Watch {
@@ -30,10 +30,6 @@ impl Watch {
 
     pub(super) fn is_on(&self) -> bool {
         self.is_allowed && self.left_seconds == 0
-    }
-
-    pub(super) fn add_idle_ns(&mut self, idle_ns: u64) {
-        self.idle_ns += idle_ns;
     }
 
     /// Ends a second in which the thread waited this long for its core; returns the CPU time that
@@ -94,8 +90,7 @@ mod tests {
     #[test]
     fn idle_time_is_reported_once() {
         let mut watch = Watch::new(true);
-        watch.add_idle_ns(3);
-        watch.add_idle_ns(4);
+        watch.idle_ns += 7;
         assert_eq!((watch.end_second(0), watch.end_second(0)), (7, 0));
     }
 }

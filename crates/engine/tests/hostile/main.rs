@@ -1,4 +1,4 @@
-//! Upstreams with every kind of mistake. In each case the engine's memory is bounded, every request
+//! Upstreams with every kind of fault. In each case the engine's memory is bounded, every request
 //! is counted as the right kind of error, and the load ends by itself.
 //!
 //! A separate binary, because each load bounds the growth of this process while it runs.

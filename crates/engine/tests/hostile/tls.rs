@@ -109,7 +109,8 @@ fn an_alert_instead_of_a_response() {
     let config = config(&identity);
     let pathology = move |it: &mut Connection| {
         if let Some(mut session) = accept(&config, it) {
-            // The only alert that rustls can be asked to send ends the stream in order.
+            // rustls can only be made to send close_notify, the alert that ends the stream in
+            // order.
             session.send_close_notify();
             say(&mut session, it, b"");
         }

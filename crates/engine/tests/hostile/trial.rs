@@ -20,7 +20,7 @@ use crate::server::{Connection, Pathology, Server};
 pub const REQUESTS: u64 = 12;
 /// The largest permitted growth of the process: bodies kept for checks, twice if they are decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
-/// A load that has not ended by then hangs.
+/// A load that has not ended after this time is considered hung.
 const HANG: Duration = Duration::from_secs(30);
 
 /// Memory is measured for the whole process, so one load runs at a time.
@@ -48,7 +48,8 @@ pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }
 
-/// Each connection responds with the next of these responses, and each of them is that error.
+/// Each connection responds with the next of these responses, and each of them counts as an error
+/// of this kind.
 pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, responses: &[A]) {
     let responses: Vec<_> = responses.iter().map(|it| it.as_ref().to_vec()).collect();
     let count = responses.len() as u64;
@@ -90,7 +91,7 @@ pub fn completes(pathology: impl Pathology, failing: u64, change: impl Fn(&mut L
     }
 }
 
-/// The error with which the engine does not begin: the same on each backend, and within the time
+/// The error with which the engine refuses to begin: the same on each backend, and within the time
 /// that it has for connecting.
 pub fn turned_away(change: impl Fn(&mut Load), pathology: impl Pathology) -> String {
     let _alone = alone();

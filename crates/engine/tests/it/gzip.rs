@@ -13,7 +13,7 @@ fn encoded(plain: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn members_follow_one_another() {
+fn members_are_decoded_in_sequence() {
     let two = [encoded(b"one, "), encoded(b"two")].concat();
     assert_eq!(decoded(&two, 100), b"one, two");
 }

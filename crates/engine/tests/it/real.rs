@@ -133,7 +133,7 @@ fn gatebench_cores() -> Vec<usize> {
 }
 
 #[test]
-fn a_server_that_closes_after_each_response_is_followed_without_errors() {
+fn a_server_that_closes_after_each_response_causes_no_errors() {
     for backend in backends() {
         let server = Server::start(|_| {
             (

@@ -5,8 +5,8 @@
 //! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON.
 //! Modes: `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched
 //! submission) without any work in it; `spin` and `block`, one connection that waits for each
-//! response by polling or sleeping, and prints its percentiles. A response is counted when as many
-//! bytes have arrived as the first one had.
+//! response by polling or sleeping, and prints its percentiles. A response is complete when it has
+//! the size of the first one.
 
 mod one;
 mod ring;
@@ -70,7 +70,7 @@ impl Work {
     ) -> Result<Self, Failure> {
         let rest = url
             .strip_prefix("http://")
-            .ok_or("the URL begins with http://")?;
+            .ok_or("the URL must begin with http://")?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         let mut request = match body {
             None => format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),

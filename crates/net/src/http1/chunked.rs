@@ -120,25 +120,19 @@ impl ChunkDecoder {
     }
 
     fn add_digit(&mut self, byte: u8) -> Result<Phase, ProtocolError> {
-        let digit = char::from(byte)
-            .to_digit(16)
-            .ok_or(ProtocolError::ChunkSize)?;
-        let shifted = self
-            .chunk_left
-            .checked_mul(16)
-            .ok_or(ProtocolError::ChunkSize)?;
+        let shifted = self.chunk_left.checked_mul(16);
+        let (Some(digit), Some(shifted)) = (char::from(byte).to_digit(16), shifted) else {
+            return Err(ProtocolError::ChunkSize);
+        };
         self.chunk_left = shifted | u64::from(digit);
         Ok(Phase::Size)
     }
 
     fn begin_chunk(&mut self, limits: &Limits) -> Result<Phase, ProtocolError> {
         self.line_bytes = 0;
-        self.body_left =
-            self.body_left
-                .checked_sub(self.chunk_left)
-                .ok_or(ProtocolError::BodyTooLarge {
-                    limit: limits.body_bytes,
-                })?;
+        let limit = limits.body_bytes;
+        let left = self.body_left.checked_sub(self.chunk_left);
+        self.body_left = left.ok_or(ProtocolError::BodyTooLarge { limit })?;
         Ok(if self.chunk_left == 0 {
             Phase::TrailerFirst
         } else {

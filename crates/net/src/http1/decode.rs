@@ -93,10 +93,7 @@ impl Decoder {
             role,
             limits,
             state: State::Idle,
-            facts: HeadFacts {
-                keep_alive: true,
-                ..HeadFacts::default()
-            },
+            facts: HeadFacts::default(),
             spans: Vec::new(),
             collected: Vec::new(),
             responses_head: false,
@@ -112,17 +109,14 @@ impl Decoder {
     /// Forgets the connection but keeps the memory, so that another connection can be read.
     pub fn reset(&mut self) {
         self.state = State::Idle;
-        self.facts = HeadFacts {
-            keep_alive: true,
-            ..HeadFacts::default()
-        };
+        self.facts = HeadFacts::default();
         self.responses_head = false;
         self.informational = 0;
     }
 
-    /// To be called before a response is read: sets whether its request was HEAD, because a
-    /// response to HEAD has no body (RFC 9112 6.3 item 1). It applies only to the next final
-    /// response; a client that pipelines calls it after each [`Event::End`].
+    /// Sets whether the next response is to a HEAD request, which has no body (RFC 9112 6.3 item
+    /// 1). Call it before the response is read. It applies only to the next final response; a
+    /// client that pipelines calls it after each [`Event::End`].
     pub fn expect(&mut self, method_is_head: bool) {
         self.responses_head = method_is_head;
     }
@@ -161,8 +155,8 @@ impl Decoder {
 
     /// Handles the peer's FIN. Call it after [`Decoder::next`] returned `None`.
     ///
-    /// `true`: this ended a message, whose body lasted until the close. `false`: it occurred
-    /// between messages, which is allowed.
+    /// Returns true if this ended a message whose body lasted until the close, and false if it
+    /// occurred between messages, which is allowed.
     ///
     /// # Errors
     /// A message was cut off, or an error had occurred before.
@@ -185,7 +179,7 @@ impl Decoder {
     /// Reports whether the connection may carry another message (RFC 9112 9.3), according to the
     /// last head that was read; `true` before the first.
     pub fn keep_alive(&self) -> bool {
-        self.facts.keep_alive
+        !self.facts.closes
     }
 
     /// Reports whether [`Event::End`] is next, without another byte. This is the case after the
@@ -241,10 +235,12 @@ impl Decoder {
     }
 
     /// Handles the possible beginning of a message. Usually the whole head is in `input` and is
-    /// parsed there. For all other heads, including invalid ones, the end is searched first, so
-    /// that an error does not depend on how the bytes are split. `None`: the state changed.
+    /// parsed there. For all other heads, including invalid ones, the end is found first, so that
+    /// an error does not depend on how the bytes are split. Returns `None` if only the state
+    /// changed.
     fn begin<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Step<'i>>, ProtocolError> {
-        if self.role == Role::Request && input[0] == b'\r' && input.get(1).is_none_or(is_lf) {
+        let is_empty_line = input[0] == b'\r' && matches!(input.get(1), None | Some(b'\n'));
+        if self.role == Role::Request && is_empty_line {
             *input = &input[1..];
             self.state = State::EmptyLine;
             return Ok(None);
@@ -387,13 +383,10 @@ impl Decoder {
 }
 
 /// Removes at most `count` bytes from the front of `input`.
-fn take_up_to<'i>(count: u64, input: &mut &'i [u8]) -> &'i [u8] {
+#[inline]
+pub(crate) fn take_up_to<'i>(count: u64, input: &mut &'i [u8]) -> &'i [u8] {
     let count = usize::try_from(count).map_or(input.len(), |count| count.min(input.len()));
     let (taken, rest) = input.split_at(count);
     *input = rest;
     taken
-}
-
-fn is_lf(byte: &u8) -> bool {
-    *byte == b'\n'
 }

@@ -35,24 +35,15 @@ pub enum ProtocolError {
     /// A control character, CR included, in a field value (RFC 9110 5.5).
     #[error("a field value holds a control character")]
     FieldValue,
-    /// The request line exceeds the limit of the head.
+    /// The request line alone exceeds [`super::Limits::head_bytes`].
     #[error("the request line exceeds {limit} bytes")]
-    TargetTooLong {
-        /// [`super::Limits::head_bytes`].
-        limit: usize,
-    },
-    /// The head exceeds its limit.
+    TargetTooLong { limit: usize },
+    /// The head exceeds [`super::Limits::head_bytes`].
     #[error("the head exceeds {limit} bytes")]
-    HeadTooLarge {
-        /// [`super::Limits::head_bytes`].
-        limit: usize,
-    },
-    /// Too many field lines.
+    HeadTooLarge { limit: usize },
+    /// The head has more field lines than [`super::Limits::fields`].
     #[error("the head has more than {limit} fields")]
-    TooManyFields {
-        /// [`super::Limits::fields`].
-        limit: usize,
-    },
+    TooManyFields { limit: usize },
     /// An HTTP/1.1 request without Host (RFC 9112 3.2).
     #[error("an HTTP/1.1 request has no Host field")]
     HostMissing,
@@ -84,12 +75,9 @@ pub enum ProtocolError {
     /// Another coding, or `chunked` again, follows `chunked` (RFC 9112 6.1, 6.3 item 4).
     #[error("chunked is not the last transfer coding, or appears twice")]
     ChunkedNotLast,
-    /// The body is longer than allowed.
+    /// The body exceeds [`super::Limits::body_bytes`].
     #[error("the body exceeds {limit} bytes")]
-    BodyTooLarge {
-        /// [`super::Limits::body_bytes`].
-        limit: u64,
-    },
+    BodyTooLarge { limit: u64 },
     /// A chunk size that is not hexadecimal, exceeds 64 bits, or has an invalid line ending (RFC
     /// 9112 7.1).
     #[error("a chunk size is not a 64-bit hexadecimal number followed by CRLF")]
@@ -98,30 +86,21 @@ pub enum ProtocolError {
     /// 7.1.1).
     #[error("a chunk extension holds a control character")]
     ChunkExtension,
-    /// The line before a chunk is too long.
+    /// The line before a chunk exceeds [`super::Limits::chunk_line_bytes`].
     #[error("the line before a chunk exceeds {limit} bytes")]
-    ChunkLineTooLong {
-        /// [`super::Limits::chunk_line_bytes`].
-        limit: usize,
-    },
+    ChunkLineTooLong { limit: usize },
     /// A chunk's data is not followed by CRLF, so its size is wrong (RFC 9112 7.1).
     #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
     ChunkEnd,
     /// The last chunk is followed by neither a field line nor the empty line (RFC 9112 7.1.2).
-    #[error("what follows the last chunk is neither a trailer field nor an empty line")]
+    #[error("the last chunk is followed by neither a trailer field nor an empty line")]
     Trailer,
-    /// The trailer section is too long.
+    /// The trailer section exceeds [`super::Limits::trailer_bytes`].
     #[error("the trailer fields exceed {limit} bytes")]
-    TrailersTooLarge {
-        /// [`super::Limits::trailer_bytes`].
-        limit: usize,
-    },
-    /// Too many 1xx responses before a final one.
+    TrailersTooLarge { limit: usize },
+    /// More 1xx responses than [`super::Limits::informational`] came before a final one.
     #[error("more than {limit} informational responses came before the final one")]
-    TooManyInformational {
-        /// [`super::Limits::informational`].
-        limit: u32,
-    },
+    TooManyInformational { limit: u32 },
     /// The peer closed the connection inside a head, or after a 1xx response (RFC 9112 8).
     #[error("the connection was closed before a complete head")]
     TruncatedHead,
@@ -131,8 +110,8 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// The status with which a server responds to such a request before it closes the connection:
-    /// 400, 413, 414, 431, 501 or 505.
+    /// The status with which a server refuses the request before it closes the connection: 400,
+    /// 413, 414, 431, 501 or 505.
     pub fn response_status(&self) -> u16 {
         match self {
             Self::BodyTooLarge { .. } => 413,

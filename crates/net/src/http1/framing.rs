@@ -26,7 +26,8 @@ pub(super) struct FieldFacts {
     chunked: bool,
     close: bool,
     keep_alive: bool,
-    lists_fields: bool,
+    /// Connection has options in addition to `close` and `keep-alive`.
+    pub(super) lists_fields: bool,
     host: bool,
     expects_continue: bool,
 }
@@ -143,9 +144,8 @@ impl FieldFacts {
         if version_minor == 1 && !self.host {
             return Err(ProtocolError::HostMissing);
         }
-        Ok(self
-            .announced_framing(version_minor)?
-            .unwrap_or(Framing::None))
+        let announced = self.announced_framing(version_minor)?;
+        Ok(announced.unwrap_or(Framing::None))
     }
 
     /// The framing of a response (RFC 9112 6.3 items 1 to 8).
@@ -153,9 +153,8 @@ impl FieldFacts {
         if self.ignore_length {
             return Ok(Framing::None);
         }
-        Ok(self
-            .announced_framing(version_minor)?
-            .unwrap_or(Framing::UntilClose))
+        let announced = self.announced_framing(version_minor)?;
+        Ok(announced.unwrap_or(Framing::UntilClose))
     }
 
     fn announced_framing(&self, version_minor: u8) -> Result<Option<Framing>, ProtocolError> {
@@ -171,11 +170,6 @@ impl FieldFacts {
     /// Reports whether the connection persists (RFC 9112 9.3).
     pub(super) fn persists(&self, version_minor: u8, framing: Framing) -> bool {
         framing != Framing::UntilClose && !self.close && (version_minor == 1 || self.keep_alive)
-    }
-
-    /// Reports whether Connection has options in addition to `close` and `keep-alive`.
-    pub(super) fn connection_lists_fields(&self) -> bool {
-        self.lists_fields
     }
 
     /// Reports whether the client waits for `100 Continue`; never in HTTP/1.0 (RFC 9110 10.1.1).
@@ -206,8 +200,8 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
 /// Reports whether this is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address, or
 /// an IPv6 address in brackets. Names consist of unreserved characters. The other characters that
 /// RFC 3986 3.2.2 allows in them (percent-encodings, commas and other delimiters) occur in no name
-/// that can be looked up, and other programs may read such a name as several hosts or as another
-/// host.
+/// that can be looked up, and other programs may read a name with them as several hosts or as
+/// another host.
 pub fn is_host(value: &[u8]) -> bool {
     let port = match value.strip_prefix(b"[") {
         Some(rest) => {

@@ -63,7 +63,7 @@ impl<'a> Head<'a> {
 
     /// Reports whether the connection may carry another message after this one (RFC 9112 9.3).
     pub fn keep_alive(&self) -> bool {
-        self.facts.keep_alive
+        !self.facts.closes
     }
 
     /// Reports whether the client waits for `100 Continue` before it sends the body (RFC 9110
@@ -119,7 +119,7 @@ impl fmt::Debug for Head<'_> {
         f.debug_struct("Head")
             .field("bytes", &self.bytes.escape_ascii().to_string())
             .field("framing", &self.facts.framing)
-            .field("keep_alive", &self.facts.keep_alive)
+            .field("keep_alive", &self.keep_alive())
             .finish_non_exhaustive()
     }
 }

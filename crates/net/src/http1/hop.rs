@@ -26,9 +26,9 @@ pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
         })
 }
 
-/// Reports whether a field concerns only one connection, or looks like such a field to other
-/// programs. `connection_options` are the values of the message's Connection fields: a proxy does
-/// not forward the fields that they list either.
+/// Reports whether a field concerns only one connection, or may be mistaken for one that does by
+/// other programs. `connection_options` are the values of the message's Connection fields: a proxy
+/// does not forward the fields that they list either.
 pub fn is_hop_by_hop<'c>(
     name: impl AsRef<[u8]>,
     connection_options: impl IntoIterator<Item = &'c [u8]>,

@@ -23,9 +23,9 @@
 //!
 //! [`Decoder::next`] removes the bytes that it needs from the front of `input` and returns `None`
 //! if it needs more bytes (then `input` is empty). After [`Event::End`] the same decoder reads the
-//! next message of the connection if [`Decoder::keep_alive`] says that there can be one; `input`
-//! may already contain its first bytes (pipelining). However the bytes are split, the events and
-//! the error are the same, except for the places where bodies are split.
+//! next message of the connection if [`Decoder::keep_alive`] returns true; `input` may already
+//! contain its first bytes (pipelining). However the bytes are split, the events and the error are
+//! the same, except for the places where bodies are split.
 //!
 //! A head that lies in one input is parsed in place, without a copy; only a head split across
 //! inputs is collected first. In steady state a decoder allocates nothing.
@@ -48,6 +48,7 @@ mod response;
 mod scan;
 mod write;
 
+pub(crate) use decode::take_up_to;
 pub use decode::{Decoder, Event, Role};
 pub use error::ProtocolError;
 pub(crate) use framing::decimal;

@@ -47,7 +47,8 @@ pub(super) struct HeadFacts {
     pub(super) status: u16,
     pub(super) version_minor: u8,
     pub(super) framing: Framing,
-    pub(super) keep_alive: bool,
+    /// No other message follows on the connection.
+    pub(super) closes: bool,
     pub(super) expects_continue: bool,
     pub(super) connection_lists_fields: bool,
 }
@@ -85,12 +86,12 @@ pub(super) fn request(
         head_len,
         method_len: method.len() as u32,
         target_len: target.len() as u32,
-        status: 0,
         version_minor,
         framing,
-        keep_alive: fields.persists(version_minor, framing),
+        closes: !fields.persists(version_minor, framing),
         expects_continue: fields.expects_continue(version_minor),
-        connection_lists_fields: fields.connection_lists_fields(),
+        connection_lists_fields: fields.lists_fields,
+        ..HeadFacts::default()
     }))
 }
 
@@ -124,20 +125,18 @@ pub(super) fn response(
     let framing = fields.response_framing(version_minor)?;
     Ok(Some(HeadFacts {
         head_len,
-        method_len: 0,
-        target_len: 0,
         status,
         version_minor,
         framing,
-        keep_alive: fields.persists(version_minor, framing),
-        expects_continue: false,
-        connection_lists_fields: fields.connection_lists_fields(),
+        closes: !fields.persists(version_minor, framing),
+        connection_lists_fields: fields.lists_fields,
+        ..HeadFacts::default()
     }))
 }
 
 /// Records the positions of the fields and passes them to `note`. Also ensures that each line of
-/// the head ends with CRLF, because httparse accepts LF alone too: the byte two before a field's
-/// name is the CR of the previous line, and the end is the last line's CRLF with the empty line.
+/// the head ends with CRLF, because httparse also accepts LF alone: the second byte before a
+/// field's name must be the CR of the previous line, and the head must end with two CRLFs.
 #[inline]
 fn read_fields(
     head: &[u8],

@@ -58,11 +58,8 @@ impl HeadScan {
             Role::Request => Ok(()),
             Role::Response => {
                 let expected = STATUS_LINE_START.get(self.bytes..).unwrap_or_default();
-                match expected
-                    .iter()
-                    .zip(bytes)
-                    .position(|(expected, byte)| expected != byte)
-                {
+                let mut pairs = expected.iter().zip(bytes);
+                match pairs.position(|(expected, byte)| expected != byte) {
                     Some(index) if self.bytes + index >= b"HTTP/".len() => {
                         Err(ProtocolError::Version)
                     }

@@ -29,7 +29,7 @@ impl Client {
         self.connection.write_preface(out);
     }
 
-    /// Reports whether the server's settings have arrived. A request sent before may be refused,
+    /// Reports whether the server's settings have arrived. A request sent earlier may be refused,
     /// because the server's limit of streams is not known yet.
     pub fn is_ready(&self) -> bool {
         self.connection.receiving.settings_received
@@ -43,15 +43,11 @@ impl Client {
         if self.is_closing() {
             return 0;
         }
-        let allowed = connection
-            .sending
-            .peer
-            .streams
-            .min(connection.limits.streams) as usize;
+        let peer = &connection.sending.peer;
+        let allowed = peer.streams.min(connection.limits.streams) as usize;
+        let free = allowed.saturating_sub(connection.streams.open_count());
         let numbers = (WINDOW_BYTES_MAX - connection.last_stream).div_ceil(2) as usize;
-        allowed
-            .saturating_sub(connection.streams.open_count())
-            .min(numbers)
+        free.min(numbers)
     }
 
     /// Reports whether no request can be sent on this connection any more: GOAWAY arrived, the
@@ -76,10 +72,9 @@ impl Client {
             return None;
         }
         let connection = &mut self.connection;
-        connection.last_stream = (connection.last_stream + 1) | 1;
-        let id = connection
-            .streams
-            .open(connection.last_stream, Incoming::Head);
+        let number = (connection.last_stream + 1) | 1;
+        connection.last_stream = number;
+        let id = connection.streams.open(number, Incoming::Head);
         if let Some(stream) = connection.streams.get(id) {
             stream.is_head = block.is_head();
         }

@@ -18,8 +18,6 @@ impl ErrorCode {
     pub const INTERNAL_ERROR: Self = Self(0x2);
     /// The peer sent more bytes than the window allowed.
     pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
-    /// The settings were not acknowledged in time.
-    pub const SETTINGS_TIMEOUT: Self = Self(0x4);
     /// A frame arrived for a stream that had ended.
     pub const STREAM_CLOSED: Self = Self(0x5);
     /// A frame has an invalid size.
@@ -30,14 +28,8 @@ impl ErrorCode {
     pub const CANCEL: Self = Self(0x8);
     /// A header block could not be decoded.
     pub const COMPRESSION_ERROR: Self = Self(0x9);
-    /// The connection made by CONNECT failed.
-    pub const CONNECT_ERROR: Self = Self(0xa);
     /// The peer causes too much work.
     pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
-    /// The transport is not secure enough.
-    pub const INADEQUATE_SECURITY: Self = Self(0xc);
-    /// HTTP/1.1 is required.
-    pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
 }
 
 const NAMES: [&str; 14] = [

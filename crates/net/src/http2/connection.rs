@@ -38,10 +38,10 @@ pub(super) struct Connection {
     pub(super) reading: Reading,
     intake: Intake,
     pub(super) queued: Queued,
-    /// The highest stream number so far: at a client that of our last stream, at a server that of
-    /// the peer's.
+    /// The highest stream number so far. At a client this side opened that stream, at a server the
+    /// peer did.
     pub(super) last_stream: u32,
-    /// We, or as a client the peer, announced that no more streams are accepted.
+    /// No more streams are accepted: this side or, at a client, the peer has announced it.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
@@ -70,7 +70,7 @@ pub(super) struct PartialBlock {
 /// The part of the connection to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
-    /// The client's preface, of which this number of bytes has been read.
+    /// The client's preface, after this number of its bytes.
     Preface(usize),
     Frame,
     Data(IncomingData),
@@ -121,7 +121,7 @@ impl Connection {
             limits,
             settings,
             budgets: Budgets::new(&limits),
-            streams: Streams::new(),
+            streams: Streams::default(),
             sending: Sending::new(),
             receiving: Receiving {
                 settings_received: false,
@@ -331,11 +331,11 @@ impl Connection {
         id: StreamId,
         error: StreamError,
         out: &mut Vec<u8>,
-    ) -> Result<Step<'static>, ProtocolError> {
+    ) -> Result<Option<Step<'static>>, ProtocolError> {
         self.note_reset()?;
         frame::write_reset(out, id.number, error.code());
         self.streams.close(id, Closed::ResetByUs);
-        Ok(Step::Reset(id, error.code(), Some(error)))
+        Ok(Some(Step::Reset(id, error.code(), Some(error))))
     }
 
     /// Counts a stream whose reset the peer caused. A client opens the streams itself.

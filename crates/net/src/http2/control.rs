@@ -35,9 +35,7 @@ impl Connection {
     }
 
     fn on_headers(&mut self, header: &FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Outcome {
-        if header.stream == 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(true)?;
         let mut block = frame::without_padding(header, payload)?;
         if header.has(PRIORITY) {
             let (priority, rest) = block.split_at_checked(5).ok_or(header.wrong_length())?;
@@ -96,14 +94,10 @@ impl Connection {
     /// Priorities are ignored (RFC 9113 5.3.2).
     fn on_priority(&mut self, header: &FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Outcome {
         self.budgets.spend(Flood::IdleFrames)?;
-        if header.stream == 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(true)?;
         if payload.len() != 5 {
             return match self.streams.find(header.stream) {
-                Some(id) => self
-                    .reset_for(id, StreamError::PriorityLength, out)
-                    .map(Some),
+                Some(id) => self.reset_for(id, StreamError::PriorityLength, out),
                 None => Err(header.wrong_length()),
             };
         }
@@ -122,9 +116,7 @@ impl Connection {
     }
 
     fn on_settings_ack(&mut self, header: &FrameHeader) -> Outcome {
-        if header.stream != 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(false)?;
         if header.length != 0 {
             return Err(header.wrong_length());
         }
@@ -138,9 +130,7 @@ impl Connection {
     }
 
     fn on_settings(&mut self, header: &FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Outcome {
-        if header.stream != 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(false)?;
         if !payload.len().is_multiple_of(6) {
             return Err(header.wrong_length());
         }
@@ -160,9 +150,7 @@ impl Connection {
     }
 
     fn on_ping(&mut self, header: &FrameHeader, payload: &[u8], out: &mut Vec<u8>) -> Outcome {
-        if header.stream != 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(false)?;
         let payload = exactly(header, payload)?;
         self.budgets.spend(Flood::IdleFrames)?;
         if !header.has(ACK) {
@@ -172,9 +160,7 @@ impl Connection {
     }
 
     fn on_go_away(&mut self, header: &FrameHeader, payload: &[u8]) -> Outcome {
-        if header.stream != 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(false)?;
         let Some(([a, b, c, d, rest @ ..], _)) = payload.split_first_chunk::<8>() else {
             return Err(header.wrong_length());
         };
@@ -218,7 +204,7 @@ impl Connection {
             }
             StreamError::WindowOverflow
         };
-        self.reset_for(id, error, out).map(Some)
+        self.reset_for(id, error, out)
     }
 
     /// Increases the connection's window on behalf of the peer.
@@ -236,9 +222,7 @@ impl Connection {
 
     /// The stream of a frame; `None` for a stream that is closed.
     fn stream_of(&self, header: &FrameHeader) -> Result<Option<StreamId>, ProtocolError> {
-        if header.stream == 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(true)?;
         let found = self.streams.find(header.stream);
         if found.is_none() && self.is_unopened(header.stream) {
             return Err(ProtocolError::StreamIdle {

@@ -6,6 +6,7 @@ use super::event::StreamId;
 use super::frame::{self, END_STREAM, FrameHeader, FrameType, PADDED};
 use super::streams::Incoming;
 use super::{Flood, ProtocolError, StreamError};
+use crate::http1::take_up_to;
 
 impl Connection {
     /// Checks a DATA frame whose payload follows.
@@ -16,9 +17,7 @@ impl Connection {
         padding: u8,
         out: &mut Vec<u8>,
     ) -> Outcome {
-        if header.stream == 0 {
-            return Err(header.wrong_stream());
-        }
+        header.names_stream(true)?;
         let padding_left = if header.has(PADDED) {
             u32::from(padding)
         } else {
@@ -51,7 +50,7 @@ impl Connection {
         if let Err(error) = self.admit_data(id, &data) {
             data.stream = None;
             self.reading = Reading::Data(data);
-            return self.reset_for(id, error, out).map(Some);
+            return self.reset_for(id, error, out);
         }
         self.reading = Reading::Data(data);
         Ok(None)
@@ -90,10 +89,10 @@ impl Connection {
         mut data: IncomingData,
         input: &mut &'i [u8],
     ) -> Option<Step<'i>> {
-        let bytes = take_up_to(data.data_left, input);
+        let bytes = take_up_to(u64::from(data.data_left), input);
         data.data_left -= bytes.len() as u32;
         data.padding_left -= if data.data_left == 0 {
-            take_up_to(data.padding_left, input).len() as u32
+            take_up_to(u64::from(data.padding_left), input).len() as u32
         } else {
             0
         };
@@ -107,7 +106,7 @@ impl Connection {
     }
 
     /// Handles the end of the payload: increases windows that are half used, and ends the message
-    /// if the frame says so.
+    /// if the frame has END_STREAM.
     #[inline]
     pub(super) fn end_data(&mut self, data: IncomingData, out: &mut Vec<u8>) -> Outcome {
         if is_half_used(
@@ -152,11 +151,4 @@ impl Connection {
 
 fn is_half_used(received: u32, window_bytes: u32) -> bool {
     received > 0 && received >= window_bytes / 2
-}
-
-/// Removes at most `count` bytes from the front of `input`.
-fn take_up_to<'i>(count: u32, input: &mut &'i [u8]) -> &'i [u8] {
-    let (taken, rest) = input.split_at((count as usize).min(input.len()));
-    *input = rest;
-    taken
 }

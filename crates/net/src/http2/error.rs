@@ -21,91 +21,48 @@ pub enum ProtocolError {
     Http1Response,
     /// The first frame is not SETTINGS (RFC 9113 3.4).
     #[error("the first frame is {frame} instead of SETTINGS")]
-    FirstFrame {
-        /// The type of the frame.
-        frame: FrameType,
-    },
-    /// A frame is longer than allowed (RFC 9113 4.2).
+    FirstFrame { frame: FrameType },
+    /// A frame is longer than [`super::Settings::frame_bytes`] (RFC 9113 4.2).
     #[error("a {frame} frame has {bytes} bytes, but {limit} are allowed")]
     FrameTooLarge {
-        /// The type of the frame.
         frame: FrameType,
-        /// Size of its payload in bytes.
         bytes: u32,
-        /// [`super::Settings::frame_bytes`].
         limit: u32,
     },
     /// A frame has a length that its type does not allow (RFC 9113 6).
     #[error("a {frame} frame has {bytes} bytes, which its type does not allow")]
-    FrameLength {
-        /// The type of the frame.
-        frame: FrameType,
-        /// Size of its payload in bytes.
-        bytes: u32,
-    },
+    FrameLength { frame: FrameType, bytes: u32 },
     /// A frame type for streams names none, or a frame type for the connection names one (RFC 9113
     /// 6).
     #[error("a {frame} frame names stream {stream}, which its type does not allow")]
-    FrameStream {
-        /// The type of the frame.
-        frame: FrameType,
-        /// The stream it named.
-        stream: u32,
-    },
+    FrameStream { frame: FrameType, stream: u32 },
     /// More padding than payload (RFC 9113 6.1).
     #[error("the padding of a {frame} frame is longer than the frame")]
-    Padding {
-        /// The type of the frame.
-        frame: FrameType,
-    },
+    Padding { frame: FrameType },
     /// A header block is interrupted by another frame (RFC 9113 6.10).
     #[error("a {frame} frame interrupts a header block")]
-    BlockInterrupted {
-        /// The type of the frame.
-        frame: FrameType,
-    },
+    BlockInterrupted { frame: FrameType },
     /// CONTINUATION without a block to continue (RFC 9113 6.10).
     #[error("a CONTINUATION frame continues nothing")]
     ContinuationUnexpected,
-    /// A header block consists of too many frames.
+    /// A header block has more frames than [`super::Limits::continuations`].
     #[error("a header block has more than {limit} CONTINUATION frames")]
-    TooManyContinuations {
-        /// [`super::Limits::continuations`].
-        limit: u32,
-    },
-    /// A header block is too long before decoding.
+    TooManyContinuations { limit: u32 },
+    /// A header block exceeds [`super::Limits::block_bytes`] before decoding.
     #[error("a header block exceeds {limit} bytes")]
-    BlockTooLarge {
-        /// [`super::Limits::block_bytes`].
-        limit: usize,
-    },
+    BlockTooLarge { limit: usize },
     /// A header block cannot be decoded (RFC 9113 4.3).
     #[error(transparent)]
     Compression(#[from] HpackError),
     /// A frame for a stream that was not opened (RFC 9113 5.1).
     #[error("a {frame} frame arrived for stream {stream}, which is not open yet")]
-    StreamIdle {
-        /// The type of the frame.
-        frame: FrameType,
-        /// The stream it named.
-        stream: u32,
-    },
+    StreamIdle { frame: FrameType, stream: u32 },
     /// A frame for a stream that the peer itself had ended (RFC 9113 5.1).
     #[error("a {frame} frame arrived for stream {stream}, which has ended")]
-    StreamEnded {
-        /// The type of the frame.
-        frame: FrameType,
-        /// The stream it named.
-        stream: u32,
-    },
-    /// A new stream whose number is even or not higher than all before (RFC 9113 5.1.1).
+    StreamEnded { frame: FrameType, stream: u32 },
+    /// A new stream whose number is even, or not higher than all previous ones (RFC 9113 5.1.1).
     #[error("stream {stream} was opened after stream {last}")]
-    StreamNumber {
-        /// The stream that was opened.
-        stream: u32,
-        /// The highest number so far.
-        last: u32,
-    },
+    StreamNumber { stream: u32, last: u32 },
     /// PUSH_PROMISE, which clients may not send and which we disabled for servers (RFC 9113 8.4).
     #[error("a PUSH_PROMISE frame arrived although pushing is not allowed")]
     Push,
@@ -115,11 +72,7 @@ pub enum ProtocolError {
     DependsOnItself { stream: u32 },
     /// A setting has an invalid value (RFC 9113 6.5.2).
     #[error("setting {id:#x} has the impossible value {value}")]
-    SettingValue {
-        /// Its number.
-        id: u16,
-        value: u32,
-    },
+    SettingValue { id: u16, value: u32 },
     /// An acknowledgement of settings that were not sent.
     #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
@@ -132,14 +85,10 @@ pub enum ProtocolError {
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the connection's window allows")]
     WindowExceeded,
-    /// Too much input that causes work here but serves no request.
+    /// Too much input causes work here but serves no request. `limit` is the field of
+    /// [`super::Limits`] that bounds it.
     #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
-    Flood {
-        /// The kind of flood.
-        flood: Flood,
-        /// The field of [`super::Limits`] that bounds it.
-        limit: u32,
-    },
+    Flood { flood: Flood, limit: u32 },
 }
 
 impl ProtocolError {
@@ -180,20 +129,14 @@ pub enum StreamError {
     #[error("trailer fields do not end the message")]
     TrailersWithoutEnd,
     /// The length of the body differs from its Content-Length (RFC 9113 8.1.1).
-    #[error("the body is not as long as Content-Length says")]
+    #[error("the length of the body differs from Content-Length")]
     ContentLength,
-    /// The fields of a head or of trailers exceed their limit.
+    /// The fields of a head or of trailers exceed [`super::Limits::list_bytes`].
     #[error("the fields exceed {limit} bytes")]
-    FieldsTooLarge {
-        /// [`super::Limits::list_bytes`].
-        limit: usize,
-    },
-    /// Too many 1xx responses before a final one.
+    FieldsTooLarge { limit: usize },
+    /// More 1xx responses than [`super::Limits::informational`] came before a final one.
     #[error("more than {limit} informational responses came before the final one")]
-    TooManyInformational {
-        /// [`super::Limits::informational`].
-        limit: u32,
-    },
+    TooManyInformational { limit: u32 },
     /// More DATA than the stream's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the stream's window allows")]
     WindowExceeded,

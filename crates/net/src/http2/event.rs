@@ -5,9 +5,9 @@ use super::{ErrorCode, Head, StreamError};
 /// A stream of one connection.
 ///
 /// `slot` is small and dense: it is less than [`super::Limits::streams`], and no other open stream
-/// has it, so a user can keep the state of each stream in a vector. `number` is that on the wire
-/// and is never reused, so a late event of an old stream is not attributed to the stream that now
-/// has its slot.
+/// has it, so a user can keep the state of each stream in a vector. `number` is the stream
+/// identifier on the wire and is never reused, so a late event of an old stream is not attributed
+/// to the stream that now has its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StreamId {
     pub(super) number: u32,
@@ -35,30 +35,13 @@ impl StreamId {
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The head of a 1xx response; the final one follows.
-    Informational {
-        stream: StreamId,
-        /// Status and fields.
-        head: Head<'a>,
-    },
-    /// A message begins.
-    Head {
-        /// The stream. At a server it is new.
-        stream: StreamId,
-        /// Status or method, and fields.
-        head: Head<'a>,
-    },
+    Informational { stream: StreamId, head: Head<'a> },
+    /// A message begins. At a server the stream is new.
+    Head { stream: StreamId, head: Head<'a> },
     /// Bytes of the body; never empty.
-    Body {
-        stream: StreamId,
-        /// The stream on which they arrived.
-        bytes: &'a [u8],
-    },
+    Body { stream: StreamId, bytes: &'a [u8] },
     /// Fields after the body.
-    Trailers {
-        stream: StreamId,
-        /// The fields.
-        head: Head<'a>,
-    },
+    Trailers { stream: StreamId, head: Head<'a> },
     /// The message is complete. At a client the stream is closed now.
     End { stream: StreamId },
     /// The stream is closed before its message was complete.
@@ -67,17 +50,13 @@ pub enum Event<'a> {
         /// The code of RST_STREAM, the peer's or ours.
         code: ErrorCode,
         /// The peer's error, if we reset the stream; `None` if the peer reset it, or if its GOAWAY
-        /// says that it did not process the stream (then `code` is [`ErrorCode::REFUSED_STREAM`]).
+        /// states that it did not process the stream (then `code` is
+        /// [`ErrorCode::REFUSED_STREAM`]).
         error: Option<StreamError>,
     },
     /// The peer's settings changed; a client may now open more streams, or fewer.
     Settings,
-    /// The peer will accept no more streams. Those up to `last_stream` continue; for each of the
-    /// others [`Event::Reset`] follows.
-    GoAway {
-        /// The highest number of a stream that the peer may have processed.
-        last_stream: u32,
-        /// The reason.
-        code: ErrorCode,
-    },
+    /// The peer will accept no more streams. Those up to `last_stream` continue, because the peer
+    /// may have processed them; for each of the others [`Event::Reset`] follows.
+    GoAway { last_stream: u32, code: ErrorCode },
 }

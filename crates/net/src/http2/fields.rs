@@ -126,15 +126,16 @@ pub(super) struct Span {
 }
 
 /// The fields of the last decoded block. The memory is reused for the next one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Fields {
     bytes: Vec<u8>,
     spans: Vec<Span>,
     pseudo: [Option<Span>; PSEUDO_FIELDS],
-    content_length: Option<u64>,
+    pub(super) content_length: Option<u64>,
     list_bytes: usize,
     list_bytes_max: usize,
-    too_large: bool,
+    /// The fields exceeded the limit, so some of them are missing.
+    pub(super) is_too_large: bool,
     malformed: Option<Malformed>,
 }
 
@@ -143,14 +144,8 @@ impl Fields {
     /// (RFC 9113 6.5.2).
     pub(super) fn new(list_bytes_max: usize) -> Self {
         Self {
-            bytes: Vec::new(),
-            spans: Vec::new(),
-            pseudo: [None; PSEUDO_FIELDS],
-            content_length: None,
-            list_bytes: 0,
             list_bytes_max: list_bytes_max.min(u32::MAX as usize),
-            too_large: false,
-            malformed: None,
+            ..Self::default()
         }
     }
 
@@ -162,7 +157,7 @@ impl Fields {
         self.pseudo = [None; PSEUDO_FIELDS];
         self.content_length = None;
         self.list_bytes = 0;
-        self.too_large = false;
+        self.is_too_large = false;
         self.malformed = None;
     }
 
@@ -193,7 +188,7 @@ impl Fields {
         let end = self.bytes.len();
         self.list_bytes += end - start + ENTRY_OVERHEAD_BYTES;
         if self.list_bytes > self.list_bytes_max {
-            self.too_large = true;
+            self.is_too_large = true;
             self.bytes.truncate(start);
             return;
         }
@@ -232,25 +227,15 @@ impl Fields {
         self.malformed.get_or_insert(reason);
     }
 
-    /// Reports whether the fields exceeded the limit; then some of them are missing.
-    pub(super) fn is_too_large(&self) -> bool {
-        self.too_large
-    }
-
     /// The limit, if the fields exceed the bound up to which they are decoded: a byte of a block
-    /// may name kilobytes of a table.
+    /// may refer to kilobytes of a table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);
-        (self.too_large && self.list_bytes > limit).then_some(limit)
+        (self.is_too_large && self.list_bytes > limit).then_some(limit)
     }
 
-    /// The value of Content-Length.
-    pub(super) fn content_length(&self) -> Option<u64> {
-        self.content_length
-    }
-
-    /// Checks that these are the fields of a request (RFC 9113 8.3.1); of CONNECT too (8.5).
+    /// Checks that these are the fields of a request (RFC 9113 8.3.1), which may be CONNECT (8.5).
     pub(super) fn check_request(&self) -> Result<(), Malformed> {
         self.check_fields()?;
         let has = |pseudo: Pseudo| self.pseudo[pseudo as usize].is_some();

@@ -97,17 +97,21 @@ impl FrameHeader {
         }
     }
 
-    /// The type of the frame does not allow its stream.
-    pub(super) fn wrong_stream(&self) -> ProtocolError {
-        ProtocolError::FrameStream {
+    /// Checks that the frame names a stream, or that it belongs to the connection.
+    #[inline]
+    pub(super) fn names_stream(&self, must: bool) -> Result<(), ProtocolError> {
+        if (self.stream != 0) == must {
+            return Ok(());
+        }
+        Err(ProtocolError::FrameStream {
             frame: self.frame,
             stream: self.stream,
-        }
+        })
     }
 }
 
-/// Removes the padding from a payload: its length at the beginning and itself at the end (RFC 9113
-/// 6.1, 6.2).
+/// Removes the padding from a payload: its length at the beginning and the padding itself at the
+/// end (RFC 9113 6.1, 6.2).
 pub(super) fn without_padding<'p>(
     header: &FrameHeader,
     payload: &'p [u8],

@@ -3,15 +3,7 @@
 use std::fmt;
 
 use super::fields::{Fields, Pseudo};
-
-/// One regular field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field<'a> {
-    /// The name, a token in lower case.
-    pub name: &'a str,
-    /// The value without white space around it. Usually ASCII; never with NUL, CR or LF.
-    pub value: &'a [u8],
-}
+use crate::http1::Field;
 
 /// The head of a request or response, or trailers. It is valid until the next call for an event.
 #[derive(Clone, Copy)]
@@ -52,10 +44,11 @@ impl<'a> Head<'a> {
 
     /// The value of Content-Length.
     pub fn content_length(&self) -> Option<u64> {
-        self.fields.content_length()
+        self.fields.content_length
     }
 
-    /// Every regular field in wire order.
+    /// Every regular field in wire order. Names are in lower case; values may contain control
+    /// characters other than NUL, CR and LF.
     pub fn fields(&self) -> impl ExactSizeIterator<Item = Field<'a>> + Clone + use<'a> {
         let fields = self.fields;
         fields.spans().iter().map(move |&span| Field {

@@ -18,14 +18,16 @@ struct Entry {
 
 const PLACES_MIN: usize = 16;
 
-impl Index {
-    pub(super) fn new() -> Self {
+impl Default for Index {
+    fn default() -> Self {
         Self {
             places: vec![Entry::default(); PLACES_MIN],
             entries: 0,
         }
     }
+}
 
+impl Index {
     #[inline]
     pub(super) fn get(&self, number: u32) -> Option<u32> {
         let entry = self.places[self.place_of(number)];
@@ -108,7 +110,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(steps in proptest::collection::vec((any::<bool>(), 0_u32..200), 0..400)) {
-            let mut index = Index::new();
+            let mut index = Index::default();
             let mut model = BTreeMap::new();
             for (slot, (inserts, at)) in (0..).zip(steps) {
                 // Numbers far apart as well as adjacent, so that places collide.

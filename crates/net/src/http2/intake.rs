@@ -27,8 +27,8 @@ pub(super) enum Taken<'i> {
 }
 
 impl Intake {
-    /// Removes a frame from the front of `input`. `check` checks a header before its payload is
-    /// waited for.
+    /// Removes a frame from the front of `input`. `check` is called with each header before its
+    /// payload has arrived.
     #[inline]
     pub(super) fn take<'i>(
         &mut self,

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{ErrorCode, ProtocolError};
+use super::ProtocolError;
 
 /// Bounds of one connection.
 ///
@@ -55,16 +55,9 @@ pub enum Flood {
     /// DATA frames without data.
     #[error("empty DATA frames")]
     EmptyData,
-    /// Streams opened and reset, or opened in such a way that they must be reset or refused.
+    /// Streams that the peer opens and resets, or opens so that they must be reset or refused.
     #[error("streams that were reset")]
     Resets,
-}
-
-impl Flood {
-    /// The code that GOAWAY states for it.
-    pub fn code(self) -> ErrorCode {
-        ErrorCode::ENHANCE_YOUR_CALM
-    }
 }
 
 /// The remaining budgets. A finished stream and the caller's clock refill them: a connection may
@@ -87,7 +80,7 @@ impl Budgets {
         }
     }
 
-    /// Takes one from a budget.
+    /// Takes one unit from a budget.
     #[inline]
     pub(super) fn spend(&mut self, flood: Flood) -> Result<(), ProtocolError> {
         let left = &mut self.left[flood as usize];

@@ -35,7 +35,7 @@ impl Connection {
         };
         match taken {
             Ok(step) => Ok(Some(step)),
-            Err(error) => self.reset_for(id, error, out).map(Some),
+            Err(error) => self.reset_for(id, error, out),
         }
     }
 
@@ -88,7 +88,7 @@ impl Connection {
             return self.refuse(number, error.code(), out);
         }
         let id = self.streams.open(number, Incoming::Body);
-        let body_left = self.fields.content_length();
+        let body_left = self.fields.content_length;
         if let Some(stream) = self.streams.get(id) {
             stream.body_left = body_left;
         }
@@ -109,19 +109,14 @@ impl Connection {
     fn check_request(&self, ends: bool) -> Result<(), StreamError> {
         self.check_size()?;
         self.fields.check_request()?;
-        if ends
-            && self
-                .fields
-                .content_length()
-                .is_some_and(|length| length > 0)
-        {
-            return Err(StreamError::ContentLength);
+        if ends {
+            check_end(self.fields.content_length)?;
         }
         Ok(())
     }
 
     fn check_size(&self) -> Result<(), StreamError> {
-        if self.fields.is_too_large() {
+        if self.fields.is_too_large {
             let limit = self.limits.list_bytes;
             return Err(StreamError::FieldsTooLarge { limit });
         }
@@ -154,12 +149,10 @@ impl Connection {
         stream.body_left = if has_no_body {
             Some(0)
         } else {
-            self.fields.content_length()
+            self.fields.content_length
         };
         if ends {
-            if stream.body_left.is_some_and(|left| left > 0) {
-                return Err(StreamError::ContentLength);
-            }
+            check_end(stream.body_left)?;
             self.end_incoming(id);
         }
         Ok(Step::Head(id, status))
@@ -172,9 +165,7 @@ impl Connection {
         self.check_size()?;
         self.fields.check_trailers()?;
         let left = self.streams.get(id).and_then(|stream| stream.body_left);
-        if left.is_some_and(|left| left > 0) {
-            return Err(StreamError::ContentLength);
-        }
+        check_end(left)?;
         self.end_incoming(id);
         Ok(Step::Trailers(id))
     }
@@ -185,5 +176,13 @@ impl Connection {
             stream.incoming = Incoming::Ended;
             self.queued = Queued::End(id);
         }
+    }
+}
+
+/// Checks that no byte of the body is missing when its message ends.
+fn check_end(body_left: Option<u64>) -> Result<(), StreamError> {
+    match body_left {
+        Some(1..) => Err(StreamError::ContentLength),
+        _ => Ok(()),
     }
 }

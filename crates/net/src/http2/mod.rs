@@ -38,8 +38,8 @@
 //!
 //! Bodies are passed on as they arrive, so windows are increased when half of them is used; a
 //! caller that wants to slow a peer down stops receiving. Priorities are ignored, push is disabled,
-//! and the upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends know that they speak
-//! HTTP/2.
+//! and the upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends have agreed on HTTP/2
+//! before.
 
 mod block;
 mod client;
@@ -69,7 +69,7 @@ pub use code::ErrorCode;
 pub use error::{Malformed, ProtocolError, StreamError};
 pub use event::{Event, StreamId};
 pub use frame::FrameType;
-pub use head::{Field, Head};
+pub use head::Head;
 pub use hpack::HpackError;
 pub use limits::{Flood, Limits};
 pub use server::Server;

@@ -13,7 +13,7 @@ use super::{Block, ErrorCode};
 const TABLE_OF_NO_BYTES: u8 = 0x20;
 
 /// The state of the outgoing direction of the whole connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Sending {
     pub(super) peer: PeerSettings,
     /// DATA bytes that the connection's window still allows.
@@ -31,12 +31,8 @@ pub(super) struct Sending {
 impl Sending {
     pub(super) fn new() -> Self {
         Self {
-            peer: PeerSettings::default(),
             window: i64::from(WINDOW_BYTES_INITIAL),
-            sent_bytes: 0,
-            waiting: VecDeque::new(),
-            owes_table_update: false,
-            table_is_empty: false,
+            ..Self::default()
         }
     }
 

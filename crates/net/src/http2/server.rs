@@ -5,10 +5,6 @@ use super::event::{Event, StreamId};
 use super::frame;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
-/// The highest stream number: GOAWAY with it accepts every request that is still in transit (RFC
-/// 9113 6.8).
-const LAST_STREAM_MAX: u32 = (1 << 31) - 1;
-
 /// The server's end of one connection: it returns events, takes responses, and exchanges bytes with
 /// the client.
 ///
@@ -125,11 +121,11 @@ impl Server {
         self.connection.give_up(code, out);
     }
 
-    /// Announces the end of the connection: the client must begin no further request here, and
-    /// requests that are already in transit are served (RFC 9113 6.8). [`Self::go_away`] follows
-    /// when they have arrived.
+    /// Announces the end of the connection: the client must begin no further request here.
+    /// Requests that are already in transit are served, because GOAWAY states the highest stream
+    /// number (RFC 9113 6.8). Call [`Self::go_away`] when they have arrived.
     pub fn announce_end(&mut self, out: &mut Vec<u8>) {
-        frame::write_go_away(out, LAST_STREAM_MAX, ErrorCode::NO_ERROR);
+        frame::write_go_away(out, frame::WINDOW_BYTES_MAX, ErrorCode::NO_ERROR);
     }
 
     /// Accepts no more requests; those that have begun continue (RFC 9113 6.8).

@@ -4,9 +4,10 @@ use super::StreamId;
 use super::index::Index;
 
 /// The next part of the peer's message on a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Incoming {
-    /// The head is awaited; at a client only.
+    /// The head, at a client only.
+    #[default]
     Head,
     /// The body, or trailers.
     Body,
@@ -15,7 +16,7 @@ pub(super) enum Incoming {
 }
 
 /// One open stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stream {
     /// The number of the stream; 0 if the slot is free.
     number: u32,
@@ -42,7 +43,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     pub(super) bytes: Vec<u8>,
-    /// The number of these bytes that have been sent meanwhile.
+    /// The number of these bytes that have been sent since.
     pub(super) sent: usize,
     /// The stream ends after these bytes.
     pub(super) ends: bool,
@@ -93,7 +94,7 @@ pub(super) enum Closed {
 /// The number of closed streams that are remembered.
 const REMEMBERED: usize = 128;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Streams {
     slots: Vec<Stream>,
     free: Vec<u32>,
@@ -105,17 +106,6 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            index: Index::new(),
-            remembered: Vec::new(),
-            remember_at: 0,
-            unsent_bytes: 0,
-        }
-    }
-
     /// The number of open streams.
     #[inline]
     pub(super) fn open_count(&self) -> usize {
@@ -130,30 +120,16 @@ impl Streams {
     /// Opens a stream with a number that has not been used.
     pub(super) fn open(&mut self, number: u32, incoming: Incoming) -> StreamId {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Stream {
-                number: 0,
-                incoming,
-                outgoing_ended: false,
-                is_head: false,
-                informational: 0,
-                body_left: None,
-                received: 0,
-                is_held: false,
-                credit: 0,
-                unsent: Unsent::default(),
-            });
+            self.slots.push(Stream::default());
             self.slots.len() as u32 - 1
         });
         let stream = &mut self.slots[slot as usize];
-        stream.number = number;
-        stream.incoming = incoming;
-        stream.outgoing_ended = false;
-        stream.is_head = false;
-        stream.informational = 0;
-        stream.body_left = None;
-        stream.received = 0;
-        stream.is_held = false;
-        stream.credit = 0;
+        *stream = Stream {
+            number,
+            incoming,
+            unsent: std::mem::take(&mut stream.unsent),
+            ..Stream::default()
+        };
         self.index.insert(number, slot);
         StreamId { number, slot }
     }

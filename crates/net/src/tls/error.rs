@@ -1,6 +1,5 @@
 //! Errors of settings and of a session.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -12,52 +11,39 @@ use super::Version;
 /// The reason that a context cannot be made. The cause is always the user's input, except for
 /// [`SettingsError::NoSystemRoots`], which is caused by the machine.
 #[derive(Debug, thiserror::Error)]
+#[error("{}; {}", self.what_and_place(), self.remedy())]
 pub enum SettingsError {
     /// A file cannot be read.
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// The system's reason.
         #[source]
         error: io::Error,
     },
-    /// The input does not have the required form.
+    /// The PEM text with this name, usually that of its file, does not have the required form.
     Unusable {
-        /// The name of the PEM text, usually its file.
         name: String,
-        /// The description of the mistake.
         reason: String,
-        /// The action that removes the mistake.
         remedy: &'static str,
     },
     /// The machine has no certificates of authorities.
     NoSystemRoots(String),
-    /// The server name is not a valid name.
+    /// The server name is neither a DNS name nor an IP address.
     ServerName(String),
-    /// No version is within the bounds.
-    Versions {
-        /// The lowest allowed version.
-        min: Version,
-        /// The highest allowed version.
-        max: Version,
-    },
+    /// The lowest allowed version is above the highest.
+    Versions { min: Version, max: Version },
     /// rustls refuses the combination.
     Refused(String),
 }
 
 /// The reason that a session ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}; {}", self.what(), self.remedy())]
 pub enum SessionError {
-    /// The peer sent a fatal alert.
-    Alert {
-        /// The name in RFC 8446 6.2, for example `handshake_failure`.
-        name: String,
-    },
+    /// The peer sent a fatal alert, named as in RFC 8446 6.2, for example `handshake_failure`.
+    Alert { name: String },
     /// The peer's certificate was not accepted.
     Certificate {
-        /// The kind of mistake.
         fault: CertificateFault,
-        /// The description of the mistake.
         reason: String,
     },
     /// The first bytes were not TLS.
@@ -105,6 +91,12 @@ impl SettingsError {
         }
     }
 
+    /// Returns the place, if there is one, and the description of the mistake.
+    pub fn what_and_place(&self) -> String {
+        let place = self.place().map_or(String::new(), |it| format!("{it}: "));
+        place + &self.what()
+    }
+
     /// Returns the description of the mistake without the place and the remedy.
     pub fn what(&self) -> String {
         match self {
@@ -136,15 +128,6 @@ impl SettingsError {
     }
 }
 
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = self.place() {
-            write!(f, "{place}: ")?;
-        }
-        write!(f, "{}; {}", self.what(), self.remedy())
-    }
-}
-
 impl SessionError {
     /// Returns the description of the error without the remedy.
     pub fn what(&self) -> String {
@@ -157,7 +140,7 @@ impl SessionError {
             Self::Incompatible(reason) => {
                 format!("the peer supports nothing that this side offers: {reason}")
             }
-            Self::Protocol(reason) => format!("the peer broke the TLS protocol: {reason}"),
+            Self::Protocol(reason) => format!("the peer violated the TLS protocol: {reason}"),
             Self::KeysUsedUp => {
                 "the TLS 1.2 keys of the connection have reached their record limit".into()
             }
@@ -185,22 +168,16 @@ impl SessionError {
     }
 }
 
-impl fmt::Display for SessionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.what(), self.remedy())
-    }
-}
-
 impl From<Error> for SessionError {
     fn from(error: Error) -> Self {
         match error {
             Error::AlertReceived(alert) => Self::Alert {
                 name: alert_name(alert),
             },
-            Error::InvalidCertificate(error) => Self::Certificate {
-                fault: CertificateFault::of(&error),
-                reason: certificate_reason(&error),
-            },
+            Error::InvalidCertificate(error) => {
+                let (fault, reason) = mistake(&error);
+                Self::Certificate { fault, reason }
+            }
             Error::NoCertificatesPresented => Self::Certificate {
                 fault: CertificateFault::Missing,
                 reason: "it sent none".to_owned(),
@@ -243,15 +220,16 @@ fn alert_remedy(name: &str) -> &'static str {
         }
         "protocol_version" => "allow a TLS version that the peer speaks",
         "no_application_protocol" => "offer an ALPN protocol that the peer speaks",
-        "unrecognized_name" => "ask for a server name that the peer serves",
-        _ => "the peer's log may say why",
+        "unrecognized_name" => "request a server name that the peer serves",
+        _ => "check the peer's log for the reason",
     }
 }
 
-/// The mistake in a certificate, with the values in the certificate that show it.
-fn certificate_reason(error: &CertificateError) -> String {
+/// The mistake in a certificate, described with the values in the certificate that show it.
+fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     use CertificateError as E;
-    let seconds = |later: UnixTime, earlier: UnixTime| {
+    use CertificateFault as Fault;
+    let span = |later: UnixTime, earlier: UnixTime| {
         let seconds = later.as_secs().saturating_sub(earlier.as_secs());
         match seconds / SECONDS_OF_A_DAY {
             0 => format!("{seconds} s"),
@@ -260,11 +238,17 @@ fn certificate_reason(error: &CertificateError) -> String {
         }
     };
     match error {
-        E::BadEncoding => "it cannot be parsed".into(),
-        E::BadSignature => "its signature is wrong".into(),
-        E::Revoked => "it was revoked".into(),
-        E::UnknownIssuer => "no authority that is trusted here signed it (UnknownIssuer)".into(),
-        E::NotValidForName => "it is not valid for the name asked for".into(),
+        E::BadEncoding => (Fault::Other, "it cannot be parsed".into()),
+        E::BadSignature => (Fault::Other, "its signature is wrong".into()),
+        E::Revoked => (Fault::Other, "it was revoked".into()),
+        E::UnknownIssuer => {
+            let reason = "no authority that is trusted here signed it (UnknownIssuer)";
+            (Fault::UnknownIssuer, reason.into())
+        }
+        E::NotValidForName => {
+            let reason = "it is not valid for the requested name";
+            (Fault::OtherName, reason.into())
+        }
         E::NotValidForNameContext {
             expected,
             presented,
@@ -274,31 +258,31 @@ fn certificate_reason(error: &CertificateError) -> String {
                 [] => "but for no name at all".to_owned(),
                 names => format!("but for {}", names.join(", ")),
             };
-            format!("it is not valid for {}, {names}", expected.to_str())
+            let reason = format!("it is not valid for {}, {names}", expected.to_str());
+            (Fault::OtherName, reason)
         }
-        E::Expired => "it has expired".into(),
+        E::Expired => (Fault::Expired, "it has expired".into()),
         E::ExpiredContext { time, not_after } => {
-            format!("it expired {} ago", seconds(*time, *not_after))
+            let reason = format!("it expired {} ago", span(*time, *not_after));
+            (Fault::Expired, reason)
         }
-        E::NotValidYet => "it is not valid yet".into(),
+        E::NotValidYet => (Fault::NotYetValid, "it is not valid yet".into()),
         E::NotValidYetContext { time, not_before } => {
-            format!("it is valid only in {}", seconds(*not_before, *time))
+            let reason = format!("it becomes valid in {}", span(*not_before, *time));
+            (Fault::NotYetValid, reason)
         }
-        error if is_of_authority(error) => {
-            "it is an authority's own certificate (CA:TRUE), which a server must not show".into()
+        // webpki has a separate name for this error, which rustls passes on unchanged.
+        E::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            let reason =
+                "it is an authority's own certificate (CA:TRUE), which a server must not present";
+            (Fault::OfAuthority, reason.into())
         }
-        E::Other(other) => other.to_string(),
-        error => error.to_string(),
+        E::Other(other) => (Fault::Other, other.to_string()),
+        error => (Fault::Other, error.to_string()),
     }
 }
 
 const SECONDS_OF_A_DAY: u64 = 24 * 3600;
-
-/// Reports whether a server sent the certificate of an authority. webpki has a separate name for
-/// this error, which rustls passes on unchanged.
-fn is_of_authority(error: &CertificateError) -> bool {
-    matches!(error, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
-}
 
 /// A name from a message of rustls: `localhost` from `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
@@ -309,18 +293,6 @@ fn bare(name: &str) -> &str {
 }
 
 impl CertificateFault {
-    fn of(error: &CertificateError) -> Self {
-        use CertificateError as E;
-        match error {
-            E::UnknownIssuer => Self::UnknownIssuer,
-            E::NotValidForName | E::NotValidForNameContext { .. } => Self::OtherName,
-            E::Expired | E::ExpiredContext { .. } => Self::Expired,
-            E::NotValidYet | E::NotValidYetContext { .. } => Self::NotYetValid,
-            error if is_of_authority(error) => Self::OfAuthority,
-            _ => Self::Other,
-        }
-    }
-
     fn remedy(self) -> &'static str {
         match self {
             Self::Missing => "give the client a certificate and its key",

@@ -14,7 +14,6 @@
 mod client;
 mod error;
 mod pem;
-mod self_signed;
 mod server;
 mod session;
 mod unverified;
@@ -27,8 +26,7 @@ use rustls::crypto::CryptoProvider;
 
 pub use client::{ClientContext, ClientSettings, Verify};
 pub use error::{CertificateFault, SessionError, SettingsError};
-pub use pem::{Identity, Pem};
-pub use self_signed::self_signed;
+pub use pem::{Identity, Pem, self_signed};
 pub use server::{ServerContext, ServerSettings};
 pub use session::Session;
 

@@ -45,7 +45,7 @@ impl Session {
     }
 
     fn new(mut connection: Connection) -> Self {
-        // The caller limits the queued bytes by what it appends to `out`.
+        // No limit is needed here: the caller decides how much it sends.
         connection.set_buffer_limit(None);
         Self {
             connection,
@@ -110,7 +110,7 @@ impl Session {
             .write_all(plain)
             .map_err(|error| SessionError::Protocol(error.to_string()))?;
         self.write(out);
-        // Once the keys are used up, rustls drops it silently.
+        // Once the keys are used up, rustls drops the plaintext silently.
         if out.len() - before < plain.len() && !self.is_handshaking() {
             self.closed = true;
             return Err(SessionError::KeysUsedUp);
@@ -169,11 +169,6 @@ impl Session {
             ProtocolVersion::TLSv1_2 => Some(Version::Tls12),
             _ => None,
         }
-    }
-
-    /// The negotiated cipher suite, once it is known, for example `TLS13_AES_256_GCM_SHA384`.
-    pub fn cipher_suite(&self) -> Option<&'static str> {
-        self.connection.negotiated_cipher_suite()?.suite().as_str()
     }
 
     /// Reports whether an earlier session was resumed; known once the handshake is complete.

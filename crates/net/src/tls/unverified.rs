@@ -7,8 +7,8 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Accepts any certificate. The handshake's signature is still checked, so the work equals that of
-/// a verified handshake except for the chain.
+/// Accepts any certificate. The handshake's signature is still checked, so the work is the same as
+/// in a verified handshake, except for the chain.
 #[derive(Debug)]
 pub(super) struct Unverified(pub(super) Arc<CryptoProvider>);
 

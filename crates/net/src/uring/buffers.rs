@@ -63,7 +63,7 @@ impl BufferRing {
             // entries, so an entry the kernel still owns is never overwritten.
             let entry = unsafe { &mut *self.entries.add(at) };
             entry.set_addr(self.pool.address(piece) as u64);
-            entry.set_len(self.pool.piece_bytes() as u32);
+            entry.set_len(self.pool.piece_bytes as u32);
             entry.set_bid(piece);
             self.tail = self.tail.wrapping_add(1);
         }

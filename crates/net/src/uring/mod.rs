@@ -32,7 +32,7 @@ use self::buffers::{BufferRing, GROUP};
 use self::conn::{Conn, Sending};
 use self::token::{Operation, parse, token};
 use crate::buffer::Pool;
-use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
+use crate::io::{Bound, Event, Io, IoConfig, SMALL_BYTES};
 use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
@@ -337,19 +337,10 @@ impl Uring {
 
     /// Frees a closed connection once the kernel refers to none of its memory.
     fn release(&mut self, conn: ConnId) {
-        if self
-            .conns
-            .get_mut(conn)
-            .is_some_and(|entry| entry.closed && entry.outstanding == 0)
-        {
+        let entry = self.conns.get_mut(conn);
+        if entry.is_some_and(|entry| entry.closed && entry.outstanding == 0) {
             self.conns.remove(conn);
         }
-    }
-
-    fn drain_ready(&mut self, events: &mut Vec<Event>) {
-        let conns = &mut self.conns;
-        let mut is_open = |conn| conns.get_mut(conn).is_some_and(|entry| !entry.closed);
-        events.extend(self.ready.drain(..).filter(|it| is_open(it.conn())));
     }
 
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
@@ -394,11 +385,7 @@ impl Io for Uring {
         clock::now_ns()
     }
 
-    fn listen(
-        &mut self,
-        address: SocketAddr,
-        shared: bool,
-    ) -> io::Result<(ListenerId, SocketAddr)> {
+    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<Bound> {
         let (socket, bound) = socket::listener(address, shared)?;
         let listener = ListenerId(self.listeners.len() as u32);
         self.listeners.push(Some(socket));
@@ -407,11 +394,8 @@ impl Io for Uring {
     }
 
     fn stop_listening(&mut self, listener: ListenerId) {
-        if self
-            .listeners
-            .get_mut(listener.0 as usize)
-            .is_some_and(|entry| entry.take().is_some())
-        {
+        let entry = self.listeners.get_mut(listener.0 as usize);
+        if entry.is_some_and(|entry| entry.take().is_some()) {
             self.cancel(ConnId::new(listener.0, 0), Operation::Accept);
         }
     }
@@ -505,14 +489,13 @@ impl Io for Uring {
             self.release(conn);
             return;
         }
-        let connecting = entry.peer.is_some();
+        let pending = match entry.peer {
+            Some(_) => Operation::Connect,
+            None => Operation::Receive,
+        };
         // Ends a pending receive and send at once, and sends FIN to the peer.
         let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Both);
-        if connecting {
-            self.cancel(conn, Operation::Connect);
-        } else {
-            self.cancel(conn, Operation::Receive);
-        }
+        self.cancel(conn, pending);
     }
 
     fn abort(&mut self, conn: ConnId) {
@@ -531,7 +514,9 @@ impl Io for Uring {
 
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
         let before = events.len();
-        self.drain_ready(events);
+        let conns = &mut self.conns;
+        let mut is_open = |conn| conns.get_mut(conn).is_some_and(|entry| !entry.closed);
+        events.extend(self.ready.drain(..).filter(|it| is_open(it.conn())));
         self.buffers.refill();
         for conn in std::mem::take(&mut self.starved) {
             self.arm_receive(conn);
@@ -560,11 +545,8 @@ impl Drop for Uring {
         }
         while self.outstanding > 0 {
             self.buffers.refill();
-            if self
-                .ring
-                .submit_and_wait(1)
-                .is_err_and(|e| e.kind() != io::ErrorKind::Interrupted)
-            {
+            let waited = self.ring.submit_and_wait(1);
+            if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
                 // Without completions, no memory is known to be free: keep it forever.
                 std::mem::forget(Rc::clone(&self.pool));
                 std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));

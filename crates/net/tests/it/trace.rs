@@ -3,7 +3,7 @@
 use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
 
 #[test]
-fn a_nonce_gives_its_parts_back() {
+fn the_parts_of_a_nonce_are_read_back() {
     let nonce = Nonce::new(0xbeef, 7, 0x12_3456_789a);
     assert_eq!(nonce.0, 0xbeef_0712_3456_789a);
     assert_eq!((nonce.tag(), nonce.worker()), (0xbeef, 7));
@@ -44,7 +44,7 @@ fn times_have_a_fixed_width() {
 }
 
 #[test]
-fn times_of_another_form_are_refused() {
+fn malformed_times_are_refused() {
     let good = b"0001020000000003-00000000deadbeef-ffffffffffffffff";
     assert!(Times::parse(good).is_some());
     assert_eq!(Times::parse(&good[1..]), None);

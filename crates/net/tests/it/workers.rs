@@ -62,7 +62,7 @@ fn every_worker_listens_on_the_port_of_the_first() {
 }
 
 #[test]
-fn an_address_in_use_is_named() {
+fn the_error_names_an_address_in_use() {
     let taken = std::net::TcpListener::bind(localhost()).unwrap();
     let address = taken.local_addr().unwrap();
     let stop = AtomicBool::new(false);
@@ -82,7 +82,7 @@ fn an_address_in_use_is_named() {
 }
 
 #[test]
-fn a_core_that_does_not_exist_is_named() {
+fn the_error_names_a_missing_core() {
     let stop = AtomicBool::new(false);
     let roll = Roll {
         present: Mutex::default(),

@@ -1,15 +1,16 @@
 //! The logistic curve of a search: the probability that a step holds its objective, over the
 //! logarithm of its rate.
 //!
-//! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), x the logarithm
-//! of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the middles m
-//! of the processes are normal around the middle of the curve. The steps determine the two widths,
-//! of steps and of processes, the lapses and the middle: each combination on a grid is weighted by
-//! the likelihood of all steps, with a prior that is uniform for the middle and log-uniform for the
-//! others (the prior under which intervals for a normal quantile are exact). A quantile of the
-//! curve over processes and steps follows from each combination; median and the middle 95 % of
-//! those weights are the estimate and its interval. No rate is held with a higher probability than
-//! 1 − λ: the sustained rate is that of the combinations whose lapses allow one.
+//! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
+//! logarithm of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the
+//! middles m of the processes are normal around the middle of the curve. The steps determine the
+//! two widths, of steps and of processes, the lapses and the middle: each combination on a grid is
+//! weighted by the likelihood of all steps, with a prior that is uniform for the middle and
+//! log-uniform for the others (the prior under which intervals for a normal quantile are exact). A
+//! quantile of the curve over processes and steps follows from each combination; the median and the
+//! middle 95 % of the weighted quantiles are the estimate and its interval. No rate is held with a
+//! higher probability than 1 − λ: the sustained rate is computed from the combinations whose lapses
+//! allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -19,7 +20,7 @@ use std::sync::OnceLock;
 use super::Tried;
 use super::deviating::{Middle, deviating};
 use super::lapses::{self, Lapses};
-use super::response::{REPEATS_MIN, Rate};
+use super::response::{REPEATS_MIN, Rate, Response, Sustained};
 use crate::Interval;
 
 /// The probability with which a step holds at the reported rate.
@@ -97,24 +98,10 @@ pub(super) struct Curve {
     weights: Vec<(Combination, Vec<f64>)>,
 }
 
-/// The results of the steps of all repeats.
-pub(super) struct Fitted {
-    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if the steps show that more of
-    /// them miss at every rate than that allows.
-    pub(super) sustained: Option<Rate>,
-    /// The rate that is held half of the time.
-    pub(super) half: Rate,
-    pub(super) lapses: Lapses,
-    /// The rate at which each repeat's own process holds half of the time.
-    pub(super) knees_per_second: Vec<f64>,
-    /// The repeats, counted from 0, whose processes differ from the others.
-    pub(super) deviating: Vec<usize>,
-}
-
 impl Curve {
     /// Fits the curve to these repeats. None if all steps held or all missed. `resolution` is the
     /// distance within which middles need not be distinguished.
-    pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Fitted> {
+    pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Response> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
         // A single outcome far from the others makes the grid wide. The grid is narrowed to the
@@ -133,15 +120,19 @@ impl Curve {
         }
         let lapses = curve.lapses();
         let has_interval = repeats.len() >= REPEATS_MIN;
-        let is_sustained = lapses.share < 1.0 - SUSTAINED_PROBABILITY;
+        let half = curve.rate_held(Held::Half, has_interval);
+        if lapses.share >= 1.0 - SUSTAINED_PROBABILITY {
+            return Some(Response::Lapsing { lapses, half });
+        }
         let middle = curve.rate(|_| Some(0.0), false);
-        Some(Fitted {
-            sustained: is_sustained.then(|| curve.rate_held(Held::Sustained, has_interval)),
-            half: curve.rate_held(Held::Half, has_interval),
-            lapses,
+        Some(Response::Found(Sustained {
+            rate: curve.rate_held(Held::Sustained, has_interval),
+            probability: SUSTAINED_PROBABILITY,
+            half,
             knees_per_second: curve.knees(repeats, middle.rate_per_second.ln()),
             deviating: deviating(&curve.middles(repeats)),
-        })
+            lapses,
+        }))
     }
 
     fn over(repeats: &[Vec<Tried>], low: f64, high: f64) -> Self {
@@ -225,23 +216,18 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, by the combinations that have such a
-    /// rate.
+    /// The rate at which steps hold with that probability, by the combinations that have one.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, by the combinations that have such a rate.
+    /// The rate at this distance below the middle, by the combinations that have one.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
         Rate {
             rate_per_second: middle,
-            interval: has_interval.then_some(Interval {
-                low,
-                high,
-                confidence: CONFIDENCE,
-            }),
+            interval: has_interval.then(|| Interval::of((low, high), CONFIDENCE)),
         }
     }
 
@@ -289,7 +275,8 @@ impl Curve {
         most.map(|it| it.0).unwrap_or_default()
     }
 
-    /// The middle of each repeat's process, given those of the others, at the likeliest widths.
+    /// The middle of each repeat's process, given the middles of the others, at the likeliest
+    /// widths.
     fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
         let spread = width(self.likeliest().processes);
         let own = self.own_middles(repeats, |place| {

@@ -19,7 +19,7 @@ pub(super) struct Middle {
     pub(super) error: f64,
 }
 
-/// The indices of the processes whose middles differ from those of the others by more than chance.
+/// The indices of the processes whose middles differ from the others by more than chance.
 pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
     if middles.len() < PROCESSES_MIN {
         return Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         others.remove(*at);
         let mean = mean(&others, |it| it.at);
         let squares = mean_of_squares(&others, |it| it.at - mean) * (count - 1.0) / (count - 2.0);
-        // Middles that happen to be alike are not known better than each of them individually.
+        // Middles that happen to be alike are still uncertain by their own errors.
         let errors = mean_of_squares(&others, |it| it.error);
         let spread = squares.max(errors);
         let more = (own.error * own.error - errors).max(0.0);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_five_that_is_far_off_is_named() {
+    fn an_outlier_among_five_is_reported() {
         let four = [9.90, 9.91, 9.89, 9.90];
         let with = |fifth: f64| [four[0], four[1], fifth, four[2], four[3]];
         assert_eq!(deviating(&middles(&with(9.80), 0.005)), [2]);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_differ_by_chance_are_hardly_ever_named() {
+    fn processes_that_differ_by_chance_are_rarely_reported() {
         let mut noise = Noise::seeded(41);
         let runs = 2_000;
         let named = (0..runs).filter(|_| {

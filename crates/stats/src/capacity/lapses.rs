@@ -54,13 +54,11 @@ impl Lapses {
             reached.unwrap_or(COUNT - 1)
         };
         let lowest = cell(tail);
+        let low = if lowest == 0 { 0.0 } else { ENDS[lowest] };
+        let high = ENDS[cell(1.0 - tail) + 1];
         Self {
             share: share(cell(0.5)),
-            interval: Interval {
-                low: if lowest == 0 { 0.0 } else { ENDS[lowest] },
-                high: ENDS[cell(1.0 - tail) + 1],
-                confidence: CONFIDENCE,
-            },
+            interval: Interval::of((low, high), CONFIDENCE),
         }
     }
 }
@@ -78,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_the_cells_that_hold_it() {
+    fn an_interval_spans_the_cells_that_contain_it() {
         let mut weights = [0.0; COUNT];
         weights[0] = 1.0;
         let none = Lapses::of(weights);

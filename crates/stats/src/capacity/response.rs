@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::curve::{Curve, Fitted, SUSTAINED_PROBABILITY};
+use super::curve::Curve;
 use super::lapses::Lapses;
 use super::{Plan, Tried};
 use crate::Interval;
@@ -77,37 +77,13 @@ pub fn response(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Response> {
         let rate_per_second = exact(lowest, plan.min_per_second);
         return Some(Response::Below { rate_per_second });
     }
-    let found = Curve::fit(repeats, plan.resolution.ln_1p());
-    Some(match found.map(Response::of) {
+    Some(match Curve::fit(repeats, plan.resolution.ln_1p()) {
         Some(Response::Found(found)) if found.rate.rate_per_second >= highest => {
             at_least(plan, highest, repeats)
         }
         Some(found) => found,
         None => at_least(plan, highest, repeats),
     })
-}
-
-impl Response {
-    fn of(fitted: Fitted) -> Self {
-        let Fitted {
-            sustained,
-            half,
-            lapses,
-            knees_per_second,
-            deviating,
-        } = fitted;
-        match sustained {
-            Some(rate) => Self::Found(Sustained {
-                rate,
-                probability: SUSTAINED_PROBABILITY,
-                half,
-                knees_per_second,
-                deviating,
-                lapses,
-            }),
-            None => Self::Lapsing { lapses, half },
-        }
-    }
 }
 
 impl Sustained {

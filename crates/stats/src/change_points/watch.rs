@@ -26,8 +26,8 @@ pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 /// The number of successive looks that must find a change.
 pub const LOOKS: usize = 4;
 
-/// The shortest correlation time assumed: that of a correlation of 0.5 with the previous value. A
-/// few dozen values show less correlation than there is.
+/// The shortest correlation time assumed, which corresponds to a correlation of 0.5 with the
+/// previous value. A few dozen values show less correlation than there is.
 const MEMORY_MIN: f64 = 3.0;
 
 /// The number of values by which a change may move from one look to the next.

@@ -15,7 +15,7 @@ pub const BINS_MIN: usize = 15;
 /// The largest number of points; a longer series is averaged over neighbours.
 const POINTS_MAX: usize = 60;
 
-/// The highest correlation assumed: beyond it the length of the series means nothing.
+/// The highest correlation assumed: beyond it the length of the series is meaningless.
 const MEMORY_MAX: f64 = 0.9;
 
 /// The drift of bins of equal length; none for fewer than [`BINS_MIN`] bins, or if their median is

@@ -57,8 +57,8 @@ pub(super) fn time(correlations: &[f64]) -> f64 {
 }
 
 /// The correlation time of a short series after its line was removed. The plain estimate is too
-/// small, so the result is at least that of a process of order 1 whose correlation is corrected for
-/// the removed line.
+/// small, so the result is at least the correlation time of a process of order 1 whose correlation
+/// is corrected for the removed line.
 ///
 /// Source: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954,
 /// and for a line P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low by
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn two_readings_far_off_are_no_pattern() {
+    fn two_outliers_are_no_pattern() {
         let mut noise = Noise::seeded(10);
         let mut values: Vec<f64> = (0..300).map(|_| noise.normal()).collect();
         (values[60], values[150]) = (1e3, 1e3);

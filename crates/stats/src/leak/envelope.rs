@@ -7,7 +7,7 @@ use super::correlation::{period, rank_correlations, time};
 /// The number of cells to which a long series is reduced before it is examined more closely.
 const CELLS_MAX: usize = 600;
 
-/// The largest number of windows; more of them take longer and show hardly more.
+/// The largest number of windows; more of them take longer and add little.
 const WINDOWS_MAX: usize = 60;
 
 /// The smallest number of windows that are judged.
@@ -20,8 +20,8 @@ const TEETH: f64 = 1.25;
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
     /// The envelope in windows of the length that the first half of the series needs, if they are
-    /// shorter. After a late change, a series is correlated over such a long time that its own
-    /// windows hide the change.
+    /// shorter. After a late change, a series is correlated over a long time, and its own windows
+    /// hide the change.
     pub(super) undisturbed: Vec<Sample>,
     /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,
@@ -75,10 +75,8 @@ fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
     };
     let windows = samples.chunk_by(|a, b| window(a) == window(b));
     let lowest = |window: &[Sample]| {
-        window
-            .iter()
-            .copied()
-            .min_by(|a, b| a.value.total_cmp(&b.value))
+        let samples = window.iter().copied();
+        samples.min_by(|a, b| a.value.total_cmp(&b.value))
     };
     windows.filter_map(lowest).collect()
 }
@@ -87,33 +85,27 @@ fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
 mod tests {
     use super::*;
 
+    /// A sawtooth from 100 to 149.
+    fn teeth(count: u32) -> Vec<Sample> {
+        let sample = |i: u32| Sample {
+            at_seconds: f64::from(i),
+            value: 100.0 + f64::from(i % 50),
+        };
+        (0..50 * count).map(sample).collect()
+    }
+
     #[test]
     fn the_envelope_of_a_sawtooth_is_below_its_teeth() {
-        let samples: Vec<Sample> = (0..2_000_u32)
-            .map(|i| Sample {
-                at_seconds: f64::from(i),
-                value: 100.0 + f64::from(i % 50),
-            })
-            .collect();
-        let envelope = Envelope::of(&samples);
+        let envelope = Envelope::of(&teeth(40));
         assert!(envelope.samples.iter().all(|sample| sample.value == 100.0));
-        assert!(
-            (20..=40).contains(&envelope.samples.len()),
-            "{}",
-            envelope.samples.len()
-        );
+        let windows = envelope.samples.len();
+        assert!((20..=40).contains(&windows), "{windows}");
         assert!(envelope.longer_needed < 1.0);
     }
 
     #[test]
     fn three_teeth_are_too_few() {
-        let samples: Vec<Sample> = (0..150_u32)
-            .map(|i| Sample {
-                at_seconds: f64::from(i),
-                value: f64::from(i % 50),
-            })
-            .collect();
-        assert!(Envelope::of(&samples).longer_needed > 3.0);
+        assert!(Envelope::of(&teeth(3)).longer_needed > 3.0);
     }
 
     #[test]

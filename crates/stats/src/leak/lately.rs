@@ -1,4 +1,4 @@
-//! Growth of an envelope at its end, which its slope over the whole time hardly shows.
+//! Growth of an envelope at its end, which has little effect on its slope over the whole time.
 //!
 //! The median of slopes is not affected by a change in less than 29 % of the time (the breakdown
 //! point of Theil and Sen's slope).
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_three_has_its_case() {
+    fn each_kind_of_late_growth_is_detected() {
         let still = envelope(|_| 5.0);
         assert!(!grows_lately(&still, 0.01) && !ends_with_a_rise(&still, 0.0));
         // A step of 20 in the middle is neither in the last third nor at the end.
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn one_window_without_a_minimum_is_no_rise_and_few_windows_say_nothing() {
+    fn one_window_without_a_minimum_is_no_rise_and_few_windows_have_none() {
         assert!(!grows_lately(
             &envelope(|at| if at == 59.0 { 0.5 } else { 0.0 }),
             0.02

@@ -110,7 +110,7 @@ pub enum LeakVerdict {
 pub enum Because {
     /// It is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// Its growth slows down, as that of a cache that fills up does, or that of a leak may do.
+    /// Its growth slows down. The growth of a cache that fills up does so, and that of a leak may.
     Slowing,
     /// It grows at its end, as a leak that begins late does.
     GrowingLately,
@@ -124,9 +124,7 @@ pub enum Because {
 /// finite, or the times do not rise.
 pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let finite = |s: &Sample| s.at_seconds.is_finite() && s.value.is_finite();
-    let rising = samples
-        .windows(2)
-        .all(|pair| pair[0].at_seconds < pair[1].at_seconds);
+    let rising = samples.is_sorted_by(|a, b| a.at_seconds < b.at_seconds);
     if samples.len() < 2 || !rising || !samples.iter().all(finite) {
         return None;
     }
@@ -156,10 +154,9 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let steps = Steps::of(judged, &finest, rule.step / unit.range, duration);
     let verdict = steps.allow(consistent(verdict, judged, bound, duration), grown, bound);
     let resolution_per_hour = steps.per_second() * per_hour;
-    let interval = |found: &Resampled| Interval {
-        low: (found.slope - found.half) * per_hour,
-        high: (found.slope + found.half) * per_hour,
-        confidence: CONFIDENCE,
+    let interval = |found: &Resampled| {
+        let ends = (found.slope - found.half, found.slope + found.half);
+        Interval::of((ends.0 * per_hour, ends.1 * per_hour), CONFIDENCE)
     };
     let smallest = |found: &Resampled| {
         let apart = SEEN_IN_NINE_OF_TEN * found.half * per_hour;
@@ -176,8 +173,8 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
 }
 
 /// Reports whether the range of the values is smaller than growth at the bound would be. A series
-/// that settles more and more slowly is correlated over such a long time that it has no usable
-/// slope; its range needs none.
+/// that settles more and more slowly is correlated over too long a time to have a usable slope; its
+/// range needs none.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }

@@ -9,7 +9,7 @@ use super::{Because, LeakVerdict, Sample, sensible, undetermined};
 
 /// The largest step that is acquired at once, in relation to the time that an envelope spans.
 pub(super) struct Steps {
-    /// The step that the caller knows.
+    /// The step that the caller states.
     known: f64,
     /// The larger of the known step and the largest step of the series.
     size: f64,
@@ -122,7 +122,7 @@ mod tests {
         else {
             panic!("{:?}", of(0.2))
         };
-        // A step of 20, of which the bound leaves 0.1 per second.
+        // The bound leaves 0.1 per second for a step of 20.
         assert!((seconds - 200.0).abs() < 1e-9, "{seconds}");
         assert_eq!(steps.allow(LeakVerdict::Leak, 9.0, 0.2), LeakVerdict::Leak);
     }

@@ -61,8 +61,8 @@ impl Law {
     /// [`CORES_MAX`] does.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
-        // A tolerance of a billionth compensates for rounding if the rate is exactly that of a
-        // whole number.
+        // A tolerance of a billionth compensates for rounding if a whole number achieves exactly
+        // the rate.
         let manages = |cores: f64| self.at(cores) >= rate_per_second * (1.0 - 1e-9);
         if !manages(high) {
             return None;
@@ -135,10 +135,8 @@ impl Fit {
     fn of(rows: &[[f64; 3]], columns: &[usize]) -> Option<Self> {
         // Columns of length 1 keep the equations well conditioned.
         let length = |column: usize| {
-            rows.iter()
-                .map(|row| row[column].powi(2))
-                .sum::<f64>()
-                .sqrt()
+            let squares = rows.iter().map(|row| row[column].powi(2));
+            squares.sum::<f64>().sqrt()
         };
         let lengths: Vec<f64> = columns.iter().map(|column| length(*column)).collect();
         let value = |row: &[f64; 3], i: usize| row[columns[i]] / lengths[i];

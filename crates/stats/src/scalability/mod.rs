@@ -113,11 +113,7 @@ impl Scalability {
         }
         let mut resampled: Vec<f64> = self.resampled.iter().map(|law| law.at(cores)).collect();
         resampled.sort_by(f64::total_cmp);
-        let interval = ends(&resampled).map(|(low, high)| Interval {
-            low,
-            high,
-            confidence: CONFIDENCE,
-        });
+        let interval = ends(&resampled).map(|ends| Interval::of(ends, CONFIDENCE));
         Some(Prediction {
             throughput_per_second: self.law.at(cores),
             interval,

@@ -1,5 +1,5 @@
-//! The distance from zero that a mean must have at each look, so that all looks together are wrong
-//! no more often than one.
+//! The distance from zero that a mean must have at each look, so that all looks together have the
+//! error rate of a single one.
 //!
 //! Sources: K. K. G. Lan, D. L. DeMets, *Discrete Sequential Boundaries for Clinical Trials*,
 //! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group
@@ -8,6 +8,7 @@
 //! Accumulating Data*, Journal of the Royal Statistical Society A 132(2), 1969 (the integral over
 //! the paths that have not crossed yet).
 
+use crate::bisection::bisect;
 use crate::normal;
 
 /// The function by which the error rate is spent over the blocks.
@@ -81,16 +82,8 @@ impl Density {
     /// The boundary that is crossed with probability `crossing` by further blocks whose sum has
     /// this deviation.
     fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
-        let (mut low, mut high) = (0.0, farthest);
-        for _ in 0..50 {
-            let middle = low + (high - low) / 2.0;
-            if self.crosses(middle, deviation) > crossing {
-                low = middle
-            } else {
-                high = middle
-            }
-        }
-        high
+        let is_far_enough = |distance| self.crosses(distance, deviation) <= crossing;
+        bisect(0.0, farthest, 50, is_far_enough)
     }
 
     /// The probability beyond `boundary`, on either side, after the further blocks.

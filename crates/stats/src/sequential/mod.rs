@@ -30,10 +30,9 @@ pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 /// detected at the tenth block, and costs little at the last.
 const SPENDING: Spending = Spending::Power(2.0);
 
-/// The share of the error rate that is spent. Student's quantiles replace those of the normal
-/// distribution at each look. This is exact for only one look: over many looks the rate was up to a
-/// tenth above the planned rate (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of
-/// normal blocks each).
+/// The share of the error rate that is spent. At each look, Student's quantiles replace the normal
+/// quantiles. This is exact for only one look: over many looks the rate was up to a tenth above the
+/// planned rate (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of normal blocks each).
 const SPENT: f64 = 0.9;
 
 /// A comparison of a limited number of blocks, with a look after every block from [`MIN_BLOCKS`]
@@ -43,7 +42,7 @@ pub struct Sequential {
     alpha: f64,
     /// For each look: the half-width of the interval in standard errors of the mean.
     critical: Vec<f64>,
-    /// The boundary of the last look in standard errors, which hardly depends on the size of the
+    /// The boundary of the last look in standard errors, which depends little on the size of the
     /// plan.
     last_boundary: f64,
 }
@@ -103,8 +102,8 @@ impl Sequential {
         MIN_BLOCKS + self.critical.len() - 1
     }
 
-    /// Examines the blocks so far, the first of which earlier looks have seen. `None` if the pair
-    /// cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
+    /// Examines the blocks so far, including those of earlier looks. `None` if the pair cannot be
+    /// compared (see [`crate::compare_all`]) or has more blocks than planned.
     pub fn look(&self, pair: &Pair, smallest_effect: f64) -> Option<Look> {
         let logs = log_ratios(pair)?;
         let spread = Spread::of(&logs);
@@ -143,9 +142,9 @@ impl Sequential {
         })
     }
 
-    /// The smallest number of blocks, larger than `blocks`, that settles it if mean and deviation
-    /// stay the same. Within the plan each look is tried. Beyond the plan the interval only
-    /// shrinks, so bisection finds the number.
+    /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
+    /// deviation stay the same. Within the plan each look is tried. Beyond the plan the interval
+    /// only shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));
@@ -159,8 +158,8 @@ impl Sequential {
     }
 }
 
-/// The value that a t variable of `blocks` blocks exceeds as often as a normal variable exceeds
-/// `z`.
+/// The value that a t variable of `blocks` blocks exceeds with the probability that a normal
+/// variable exceeds `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)
 }

@@ -115,7 +115,7 @@ fn equal_variants_get_a_verdict_in_at_most_five_per_cent() {
 }
 
 #[test]
-fn an_interval_meant_for_one_look_would_be_wrong_far_more_often() {
+fn an_interval_for_one_look_is_wrong_far_more_often_over_all_looks() {
     let mut plan = Sequential::plan(40, 0.05).unwrap();
     for (blocks, critical) in (MIN_BLOCKS..).zip(&mut plan.critical) {
         *critical = student_critical(blocks, 1.959_964);
@@ -126,7 +126,7 @@ fn an_interval_meant_for_one_look_would_be_wrong_far_more_often() {
 
 #[test]
 #[ignore = "takes half a minute; make test-full"]
-fn error_rates_and_power_are_those_of_the_documents() {
+fn error_rates_and_power_match_the_documents() {
     for planned in [10, 20, 40, 80, 150] {
         let plan = Sequential::plan(planned, 0.05).unwrap();
         for (kind, blocks) in KINDS {
@@ -176,10 +176,8 @@ fn fewer_than_ten_blocks_give_no_verdict_and_the_plan_ends() {
             .unwrap()
     };
     let early = look(9);
-    assert_eq!(
-        early.comparison.verdict,
-        Verdict::TooFewBlocks { blocks: 9 }
-    );
+    let verdict = early.comparison.verdict;
+    assert_eq!(verdict, Verdict::TooFewBlocks { blocks: 9 });
     assert_eq!((early.stop, early.comparison.interval), (None, None));
     assert_eq!(look(11).stop, None);
     assert_eq!(look(12).stop, Some(Stop::PlanDone));
@@ -226,7 +224,7 @@ fn the_blocks_needed_would_settle_it_if_nothing_changed() {
 }
 
 #[test]
-fn larger_plans_ask_for_little_more_at_their_end() {
+fn larger_plans_raise_the_last_boundary_little() {
     let last = |blocks| Sequential::plan(blocks, 0.05).unwrap().last_boundary;
     let (small, large) = (last(40), last(400));
     assert!(small < large && large < small + 0.07, "{small} {large}");

@@ -35,7 +35,7 @@ pub struct Total {
 }
 
 /// Reports whether the cost per response has settled. `totals` are taken at the edges of the bins,
-/// of which all have this length; there is one more edge than bins.
+/// which all have this length; there is one more edge than bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;
@@ -62,18 +62,16 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);
-    let logs: Option<Vec<f64>> = (bins - taken..bins)
-        .map(|bin| cost(totals, bin, 1, 1).map(f64::ln))
-        .collect();
-    let logs = logs?;
+    let log = |bin| cost(totals, bin, 1, 1).map(f64::ln);
+    let logs = (bins - taken..bins)
+        .map(log)
+        .collect::<Option<Vec<f64>>>()?;
     let count = taken as f64;
     let (middle, mean) = ((count - 1.0) / 2.0, logs.iter().sum::<f64>() / count);
     let spread = count * (count * count - 1.0) / 12.0;
     let points = || logs.iter().enumerate();
-    let slope = points()
-        .map(|(at, log)| (at as f64 - middle) * log)
-        .sum::<f64>()
-        / spread;
+    let product = |(at, log): (usize, &f64)| (at as f64 - middle) * log;
+    let slope = points().map(product).sum::<f64>() / spread;
     let rest = |(at, log): (usize, &f64)| (log - mean - slope * (at as f64 - middle)).powi(2);
     let variance = points().map(rest).sum::<f64>() / (count - 2.0);
     Some(slope.abs() + (variance / spread).sqrt())

@@ -106,7 +106,7 @@ fn runs_that_happen_to_be_equal_differ_by_the_error_of_their_blocks() {
 }
 
 #[test]
-fn many_cells_widen_each_other() {
+fn many_cells_widen_the_intervals() {
     let cell = sides(&OTHER, &OWN);
     let far = sides(&OTHER, &[20.0; 10]);
     let found = compare_runs(&[cell.clone(), far.clone(), sides(&[1.0], &[1.0])], EFFECT);
@@ -199,7 +199,7 @@ fn of_several(count: usize, kind: Kind, baseline: usize, between: f64) -> f64 {
 }
 
 #[test]
-fn intervals_hold_the_truth_as_often_as_they_say() {
+fn intervals_have_their_stated_coverage() {
     let normal = KINDS[0];
     for of in [[(10, 0.03), (10, 0.03)], [(10, 0.01), (30, 0.06)]] {
         let share = of_two(2_000, normal, of, 0.0);

@@ -41,7 +41,7 @@ fn families_in_error(comparisons: usize, families: u64) -> usize {
 }
 
 #[test]
-fn many_comparisons_are_together_wrong_in_one_of_twenty_families() {
+fn many_comparisons_together_are_wrong_in_one_family_of_twenty() {
     // Of 200 and 150 families, 5 % are 10 and 7.5; more than 18 and 15 occur once in two hundred
     // times. The bootstrap alone gives 13 % and 30 %, which are 26 and 45.
     let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
@@ -84,7 +84,7 @@ fn a_long_tail_pulls_the_interval_to_its_side() {
 }
 
 #[test]
-fn a_seed_gives_one_interval() {
+fn the_same_seed_gives_the_same_interval() {
     let values: Vec<f64> = (0..20).map(|i| f64::from(i).sqrt()).collect();
     assert_eq!(
         mean_interval(&values, 0.95, 3),
@@ -98,7 +98,7 @@ fn a_seed_gives_one_interval() {
 }
 
 #[test]
-fn the_interval_covers_the_mean_as_often_as_it_says() {
+fn the_interval_has_its_stated_coverage() {
     // Exponential values, n = 20: skewed enough that the plain percentile interval is too short.
     let mut random = Random::seeded(11);
     let mut uniform = || (random.index(1 << 40) as f64 + 0.5) / (1_u64 << 40) as f64;

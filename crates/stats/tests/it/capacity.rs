@@ -221,7 +221,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn any_outcomes_come_to_an_end(outcomes in prop::collection::vec(any::<bool>(), 1..200), seed: u64) {
+    fn every_search_ends(outcomes in prop::collection::vec(any::<bool>(), 1..200), seed: u64) {
         let mut outcomes = outcomes.into_iter().cycle();
         let plan = Plan { seed, ..PLAN };
         let repeats = search(plan, |_, _| outcomes.next().unwrap_or_default());

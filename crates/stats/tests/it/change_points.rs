@@ -111,7 +111,7 @@ fn a_shift_of_two_deviations_is_found_where_it_is() {
 }
 
 #[test]
-fn values_that_remember_each_other_look_like_changes() {
+fn correlated_values_look_like_changes() {
     // The assumption of the permutation test, which a history must meet: a fresh process each time.
     let mut noise = Noise::seeded(6);
     let wrong = (0..50).filter(|_| {

@@ -58,7 +58,7 @@ fn each_verdict_has_its_case() {
 }
 
 #[test]
-fn lower_is_better_turns_it_round() {
+fn lower_is_better_reverses_the_verdict() {
     let slower = Pair {
         direction: Direction::LowerIsBetter,
         ..blocks(10, 0.1, 0.05)
@@ -67,7 +67,7 @@ fn lower_is_better_turns_it_round() {
 }
 
 #[test]
-fn nine_blocks_carry_no_verdict_however_clear() {
+fn nine_blocks_give_no_verdict_however_clear() {
     let found = compare(&pair(&[1.0; 9], &[2.0; 9]), RULE).unwrap();
     assert_eq!(found.verdict, Verdict::TooFewBlocks { blocks: 9 });
     assert_eq!((found.interval, found.method), (None, None));

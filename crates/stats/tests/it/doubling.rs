@@ -1,7 +1,7 @@
 use gatebench_stats::doubling::Doubling;
 
 #[test]
-fn a_value_that_halves_with_each_doubling_is_seen_exactly() {
+fn a_value_that_halves_with_each_doubling_is_measured_exactly() {
     let line = Doubling::through(&[(1.0, 800.0), (2.0, 400.0), (8.0, 100.0)]).unwrap();
     assert!((line.factor - 0.5).abs() < 1e-12);
     assert!((line.at(4.0) - 200.0).abs() < 1e-9);

@@ -128,7 +128,7 @@ fn memory_without_a_leak_raises_few_alarms() {
 }
 
 #[test]
-fn a_clear_leak_is_seen() {
+fn a_clear_leak_is_found() {
     for (kind, memory) in KINDS {
         let ([seen, ..], _) = shares(memory, 4.0, 30.0, 1.0, 20);
         assert!(seen >= 0.9, "{kind}: {seen}");
@@ -137,7 +137,7 @@ fn a_clear_leak_is_seen() {
 
 #[test]
 #[ignore = "takes a minute; make test-full"]
-fn alarms_and_detection_are_those_of_the_documents() {
+fn alarms_and_detection_match_the_documents() {
     for (hours, leaks) in [
         (0.25, [40.0, 100.0]),
         (1.0, [10.0, 30.0]),
@@ -206,7 +206,7 @@ fn a_range_below_the_bound_needs_no_slope() {
 }
 
 #[test]
-fn a_leak_above_the_bound_is_excused_by_no_range() {
+fn no_range_excuses_a_leak_above_the_bound() {
     for per_hour in [6.1, 7.0, 12.0] {
         let mut leaking = settling(17.0);
         for sample in &mut leaking {
@@ -252,7 +252,7 @@ fn each_verdict_has_its_case() {
 }
 
 #[test]
-fn a_straight_leak_is_seen_where_readings_are_missing() {
+fn a_straight_leak_is_found_despite_missing_readings() {
     // Pages of 4 KiB at a steady rate of responses, read each second. Some readings are missing:
     // few at first, then many.
     let mut noise = Noise::seeded(14);
@@ -270,7 +270,7 @@ fn a_straight_leak_is_seen_where_readings_are_missing() {
 }
 
 #[test]
-fn an_unclear_growth_says_how_long_it_would_take() {
+fn an_unclear_growth_states_the_time_needed() {
     let mut noise = Noise::seeded(13);
     let values: Vec<f64> = (0..600)
         .map(|i| 0.01 * f64::from(i) + 20.0 * noise.normal())
@@ -293,7 +293,7 @@ fn an_unclear_growth_says_how_long_it_would_take() {
 }
 
 #[test]
-fn a_short_series_says_how_long_it_would_take() {
+fn a_short_series_states_the_time_needed() {
     let teeth: Vec<f64> = (0..300).map(|i| f64::from(i % 100)).collect();
     let found = growth(&samples(&teeth, 1.0), RULE).unwrap();
     let LeakVerdict::Undetermined {

@@ -17,7 +17,7 @@ const SCIPY: [(f64, f64); 10] = [
 ];
 
 #[test]
-fn tails_are_scipys() {
+fn tails_match_scipy() {
     for (z, expected) in SCIPY {
         let found = beyond(z);
         assert!(
@@ -34,7 +34,7 @@ proptest! {
     }
 
     #[test]
-    fn both_tails_make_one(z in -8.0_f64..8.0) {
+    fn both_tails_sum_to_one(z in -8.0_f64..8.0) {
         prop_assert!((beyond(z) + beyond(-z) - 1.0).abs() < 1e-14);
     }
 }

@@ -12,7 +12,7 @@ fn uniform_numbers_fill_their_range() {
 }
 
 #[test]
-fn every_order_of_three_comes_up_alike() {
+fn every_order_of_three_is_equally_frequent() {
     let mut random = Random::seeded(3);
     let mut seen = std::collections::BTreeMap::new();
     for _ in 0..6_000 {
@@ -28,7 +28,7 @@ fn every_order_of_three_comes_up_alike() {
 }
 
 #[test]
-fn every_index_comes_up_and_none_beyond() {
+fn every_index_is_drawn_and_none_beyond() {
     let mut random = Random::seeded(1);
     let mut seen = [0; 7];
     (0..7_000).for_each(|_| seen[random.index(7)] += 1);

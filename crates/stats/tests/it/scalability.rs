@@ -136,7 +136,7 @@ fn better_scaling_than_a_line_is_a_line() {
 }
 
 #[test]
-fn intervals_hold_the_law_as_often_as_they_say() {
+fn intervals_have_their_stated_coverage() {
     let law = Law::Universal {
         per_core: 10_000.0,
         contention: 0.03,

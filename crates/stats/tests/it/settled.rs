@@ -30,13 +30,13 @@ fn settles_after(totals: &[Total]) -> Option<usize> {
 }
 
 #[test]
-fn a_steady_gateway_settles_as_soon_as_it_may() {
+fn a_steady_gateway_settles_as_soon_as_allowed() {
     let steady = totals(100, |_| SETTLED_NS);
     assert_eq!(settles_after(&steady), Some(BINS_MIN));
 }
 
 #[test]
-fn a_compiler_is_waited_for() {
+fn a_gateway_that_compiles_has_not_settled() {
     // Three times as costly at first, with a third of the excess left after two seconds.
     let warming = |at: f64| SETTLED_NS * (1.0 + 2.0 * (-at / 2.0).exp());
     let ended = settles_after(&totals(1_000, warming)).unwrap();
@@ -122,7 +122,7 @@ fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
 /// A cost that falls more slowly than the trend allows is taken for settled: that limit is stated
 /// in docs/METHOD.md.
 #[test]
-fn a_cost_that_falls_is_waited_for_and_noise_delays_a_steady_one_little() {
+fn a_falling_cost_has_not_settled_and_noise_delays_a_steady_one_little() {
     for memory in [0.0, 0.5] {
         let of = |bins: usize, shape: Shape| simulated(400, bins, memory, shape);
         let ends = of(20, steady);

@@ -1,7 +1,7 @@
 use gatebench_stats::share::wilson;
 
 #[test]
-fn the_interval_is_that_of_the_formula_elsewhere() {
+fn the_interval_matches_the_formula_in_python() {
     // Computed in Python from the formula as Wilson gives it.
     let expected = [
         (0, 30, 0.0, 0.113_513_393_2),

@@ -75,7 +75,7 @@ fn six_blocks_that_one_side_alone_spoiled_are_lost() {
 }
 
 #[test]
-fn equals_that_spoil_blocks_lose_in_at_most_one_of_twenty_runs_over_all_looks() {
+fn equal_sides_that_spoil_blocks_lose_in_at_most_one_of_twenty_runs_over_all_looks() {
     // Each side spoils a fifth of 60 blocks, examined after every block.
     let mut noise = Noise::seeded(5);
     let mut run = |_: &usize| {

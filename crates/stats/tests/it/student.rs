@@ -18,7 +18,7 @@ const TABLE: [(f64, f64, f64); 12] = [
 ];
 
 #[test]
-fn quantiles_are_those_of_the_published_table() {
+fn quantiles_match_the_published_table() {
     for (probability, freedom, expected) in TABLE {
         let found = quantile(probability, freedom);
         assert!(

@@ -147,20 +147,16 @@ mod tests {
         assert_eq!(response["args"]["a"], "1");
         assert_eq!(response["headers"]["Host"], "h");
         assert_eq!(response["method"], "POST");
-        let members: Vec<_> = response.as_object().unwrap().keys().cloned().collect();
-        assert_eq!(
-            members,
-            ["args", "data", "files", "form", "headers", "json", "method"]
-        );
+        let members = response.as_object().unwrap().keys();
+        let expected = ["args", "data", "files", "form", "headers", "json", "method"];
+        assert!(members.eq(expected));
     }
 
     #[test]
     fn forms_text_and_bytes_are_distinguished() {
         let form = anything(b"x=1&y=2", true);
-        assert_eq!(
-            (&form["form"]["y"], &form["data"]),
-            (&"2".into(), &"".into())
-        );
+        assert_eq!(form["form"]["y"], "2");
+        assert_eq!(form["data"], "");
         assert_eq!(anything(b"plain", false)["json"], serde_json::Value::Null);
         let bytes = anything(b"\xff\x00", false);
         assert_eq!(bytes["data"], "data:application/octet-stream;base64,/wA=");

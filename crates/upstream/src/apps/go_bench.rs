@@ -106,7 +106,7 @@ fn resource(id: &str, scratch: &mut Vec<u8>) -> Response {
     scratch.extend_from_slice(b",\"name\":\"resource ");
     let name_at = scratch.len();
     json::write_string(scratch, id);
-    // The name continues the string begun above, so the opening quote of the identifier goes.
+    // The name continues the string begun above, so the identifier's opening quote is removed.
     scratch.remove(name_at);
     scratch.push(b'}');
     Response::ok(JSON, Body::Scratch)

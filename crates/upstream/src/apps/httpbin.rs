@@ -1,6 +1,8 @@
 //! The part of httpbin that scenarios use.
 
-use super::{anything, gzip, sized, unknown_path};
+use flate2::Compression;
+
+use super::{anything, compress, sized, unknown_path};
 use crate::Kind;
 use crate::asked::Asked;
 use crate::json;
@@ -32,7 +34,7 @@ pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Ra
         "/robots.txt" => asked.get(|| Response::ok("text/plain", Body::Static(ROBOTS))),
         "/json" => asked.get(|| Response::ok(JSON, Body::Static(SAMPLE))),
         "/xml" => asked.get(|| Response::ok(XML, Body::Static(SAMPLE_XML))),
-        "/gzip" => asked.get(|| gzip::response(asked, scratch)),
+        "/gzip" => asked.get(|| gzip(asked, scratch)),
         "/headers" => asked.get(|| {
             scratch.extend_from_slice(b"{\"headers\":");
             anything::write_fields(scratch, asked);
@@ -97,6 +99,22 @@ fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
             }
         }
         _ => Response::error(400, "upstream: not a number of seconds\n"),
+    }
+}
+
+/// The fields, the method and the origin of the request, always compressed (RFC 9110 8.4.1.3).
+fn gzip(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
+    let mut plain = b"{\"gzipped\":true,\"headers\":".to_vec();
+    anything::write_fields(&mut plain, asked);
+    plain.extend_from_slice(b",\"method\":");
+    json::write_string(&mut plain, asked.method);
+    plain.extend_from_slice(b",\"origin\":");
+    anything::write_origin(&mut plain, asked);
+    plain.push(b'}');
+    compress(scratch, &plain, Compression::default());
+    Response {
+        encoding: Some("gzip"),
+        ..Response::ok(JSON, Body::Scratch)
     }
 }
 

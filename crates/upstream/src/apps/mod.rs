@@ -1,17 +1,21 @@
 //! The responses of each origin, by path.
 
-mod any;
 mod anything;
 mod calculator;
 mod go_bench;
-mod gzip;
 mod httpbin;
 
 pub(crate) use anything::write_anything;
 pub(crate) use calculator::calculate;
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::Kind;
 use crate::asked::Asked;
+use crate::duration::parse_size_bytes;
 use crate::random::Random;
 use crate::response::{Body, Response, TEXT};
 use crate::wall_clock::TimeBodies;
@@ -45,9 +49,22 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::GoBench => go_bench::response(asked, scratch, random),
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
-        Kind::Any => any::response(asked),
+        Kind::Any => as_requested(asked),
         // A separate origin serves it and never calls this.
         Kind::Pathology => Response::not_found(),
+    }
+}
+
+/// The response of [`Kind::Any`]: the request sets its status [default: 200] and its size
+/// [default: 2 bytes].
+fn as_requested(asked: &Asked<'_>) -> Response {
+    let bytes = asked.text("X-Response-Bytes");
+    let status = asked.text("X-Response-Status");
+    let response = sized(bytes.map_or(Some(2), parse_size_bytes), TEXT, Body::Text);
+    match status.map_or(Some(200), |text| text.parse().ok()) {
+        Some(status @ 200..=599) if response.status == 200 => Response { status, ..response },
+        Some(200..=599) => response,
+        _ => Response::error(400, "upstream: X-Response-Status is not from 200 to 599\n"),
     }
 }
 
@@ -79,4 +96,12 @@ fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Response {
         },
         None => Response::error(400, refusal),
     }
+}
+
+/// Appends the bytes compressed with gzip.
+fn compress(out: &mut Vec<u8>, plain: &[u8], level: Compression) {
+    let mut encoder = GzEncoder::new(out, level);
+    // Writing to a vector cannot fail.
+    let _ = encoder.write_all(plain);
+    let _ = encoder.finish();
 }

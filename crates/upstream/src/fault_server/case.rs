@@ -13,67 +13,47 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Case {
     /// Every request takes `service`.
-    Constant {
-        /// Nanoseconds.
-        service_ns: u64,
-    },
+    Constant { service_ns: u64 },
     /// Like constant, but no response is sent during a stall. Responses that are due during a stall
-    /// are sent at its end. The stalls begin `at`, `at + every`, `at + 2·every` ... after the
-    /// epoch.
+    /// are sent at its end. Each stall lasts `lasts`; the stalls begin `at`, `at + every`, `at +
+    /// 2·every` ... after the epoch.
     Stall {
-        /// From stall to stall, nanoseconds.
         every_ns: u64,
-        /// The length of each, nanoseconds.
         lasts_ns: u64,
-        /// When the first begins, nanoseconds after the epoch.
         at_ns: u64,
-        /// Outside of stalls, nanoseconds.
         service_ns: u64,
     },
-    /// Every `slow_every`-th request is slow.
+    /// Every `slow_every`-th request (at least 1) is slow.
     Bimodal {
-        /// Nanoseconds.
         fast_ns: u64,
-        /// Nanoseconds.
         slow_ns: u64,
-        /// At least 1.
         slow_every: u64,
     },
-    /// Service becomes linearly faster until `lasts` after the epoch and stays so.
+    /// The service time changes linearly from `from` at the epoch to `to` at `lasts` after the
+    /// epoch, and then stays the same.
     SlowStart {
-        /// Nanoseconds.
         lasts_ns: u64,
-        /// At the epoch, nanoseconds.
         from_ns: u64,
-        /// At the end and from then on, nanoseconds.
         to_ns: u64,
     },
     /// Service times drawn from a distribution, each from the seed and the request's number.
     Jitter {
-        /// Which, and its parameters.
         distribution: Distribution,
-        /// The seed; another seed gives other draws.
         seed: u64,
     },
-    /// Every `every`-th response is cut off in the middle by a reset.
+    /// Every `every`-th response (at least 1) is cut off in the middle by a reset. Responses, and
+    /// the reset, come after `service`; a whole response has a body of `bytes`.
     Reset {
-        /// At least 1.
         every: u64,
-        /// Nanoseconds until the response begins, and until the reset.
         service_ns: u64,
-        /// The body of a whole response.
         bytes: u64,
     },
-    /// The response begins after `service` and is sent in pieces, each `every` after the previous
-    /// one.
+    /// The head and the first piece are sent after `service`, and each further piece `every` after
+    /// the previous one. The last piece may be shorter than the others.
     Trickle {
-        /// Size of the body.
         bytes: u64,
-        /// Size of each piece except the last, which may be shorter.
         piece_bytes: u64,
-        /// From piece to piece, nanoseconds.
         every_ns: u64,
-        /// Nanoseconds until the head and the first piece.
         service_ns: u64,
     },
 }

@@ -35,19 +35,6 @@ pub(super) struct Job {
     pub(super) pieces_sent: u64,
 }
 
-impl Job {
-    /// The time at which the next piece is due.
-    pub(super) fn next_due_ns(&self) -> u64 {
-        let begins_ns = self.receipt.received_ns + self.service.begins_ns;
-        begins_ns + self.pieces_sent * self.service.piece_every_ns
-    }
-
-    /// The time at which the last piece, or the reset, is due.
-    pub(super) fn ends_due_ns(&self) -> u64 {
-        self.receipt.received_ns + self.service.ends_ns()
-    }
-}
-
 /// The state before the first request.
 impl Default for Request {
     fn default() -> Self {
@@ -65,16 +52,12 @@ impl Default for Request {
 impl Request {
     /// Decides the response when the head is known.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
-        if !is_control {
-            env.counters.begin(asked);
-        }
         let what = if is_control {
             let mut body = Vec::new();
-            let response = env
-                .origin
-                .control(asked.method, asked.path, asked.query, &mut body);
+            let response = env.origin.control(asked, &mut body);
             What::AtOnce(response, body)
         } else {
+            env.counters.begin(asked);
             match Case::parse(asked.path, asked.query) {
                 Ok(case) => What::Case(case),
                 Err(words) => What::AtOnce(
@@ -101,8 +84,8 @@ impl Request {
             return;
         }
         if env.ledger.note(env.counters, self.nonce) {
-            // The times of a retry are not those of the original request: it is counted, but not
-            // timed.
+            // A retry is counted but not timed, because its times differ from the times of the
+            // original request.
             self.nonce = None;
         }
         env.counters.bytes_in.add(wire_bytes);
@@ -142,6 +125,12 @@ impl Job {
             service: case.service(receipt.index, receipt.arrival_ns),
             pieces_sent: 0,
         }
+    }
+
+    /// The time at which the next piece is due.
+    pub(super) fn next_due_ns(&self) -> u64 {
+        let begins_ns = self.receipt.received_ns + self.service.begins_ns;
+        begins_ns + self.pieces_sent * self.service.piece_every_ns
     }
 
     /// The bytes of the body that are due next. A response that is reset sends half of its body.
@@ -189,15 +178,16 @@ impl Job {
         } else {
             End::Answered(self.service.body_bytes)
         };
-        let (due_ns, now_ns) = (self.ends_due_ns(), env.io.now_ns());
-        env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
+        self.account(env, end, env.io.now_ns());
     }
 
     /// Accounts for a response whose client has disconnected.
     pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
-        let (due_ns, now_ns) = (self.ends_due_ns(), env.now_ns);
-        env.origin
-            .accounts
-            .end(&self.receipt, End::Abandoned, due_ns, now_ns);
+        self.account(env, End::Abandoned, env.now_ns);
+    }
+
+    fn account<I>(&self, env: &Env<'_, '_, I>, end: End, now_ns: u64) {
+        let due_ns = self.receipt.received_ns + self.service.ends_ns();
+        env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
     }
 }

@@ -9,6 +9,7 @@ use super::account::{Accounts, Plan};
 use super::connection::Connection;
 use super::exchange::Exchange;
 use super::{ACCOUNT_PATH, BEGIN_PATH};
+use crate::asked::Asked;
 use crate::connection::Origin;
 use crate::control::{self, RESET_PATH};
 use crate::ledger::Ledger;
@@ -42,17 +43,12 @@ impl FaultServer {
     }
 
     /// The response to a request to a control path.
-    pub(super) fn control(
-        &self,
-        method: &str,
-        path: &str,
-        query: &str,
-        scratch: &mut Vec<u8>,
-    ) -> Response {
+    pub(super) fn control(&self, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
+        let (path, method) = (asked.path, asked.method);
         match (path, method) {
             (ACCOUNT_PATH, "GET") => self.account(scratch),
             (ACCOUNT_PATH, _) => Response::not_allowed("GET"),
-            (BEGIN_PATH, "POST") => match plan(query) {
+            (BEGIN_PATH, "POST") => match plan(asked.query) {
                 Some(plan) => {
                     self.accounts.begin(plan);
                     self.ledger.reset();

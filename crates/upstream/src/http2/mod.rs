@@ -268,7 +268,7 @@ impl<E> Connection<E> {
             let before = out.len();
             let mut reply = Reply::new(&mut self.server, &mut self.heads, id, out, now_ns);
             let step = stream.exchange.go_on(env, &mut reply);
-            are_timed |= reply.is_timed();
+            are_timed |= reply.is_timed;
             match step {
                 Step::More => {
                     let said = self.outbox.queue().len() - before;

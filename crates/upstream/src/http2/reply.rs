@@ -28,9 +28,9 @@ pub(crate) struct Reply<'a> {
     heads: &'a mut Heads,
     stream: StreamId,
     out: &'a mut Vec<u8>,
-    /// The clock just before this is sent.
+    /// The clock just before the reply is sent.
     pub(crate) now_ns: u64,
-    is_timed: bool,
+    pub(super) is_timed: bool,
 }
 
 impl<'a> Reply<'a> {
@@ -49,10 +49,6 @@ impl<'a> Reply<'a> {
             now_ns,
             is_timed: false,
         }
-    }
-
-    pub(super) fn is_timed(&self) -> bool {
-        self.is_timed
     }
 
     /// Sends the head, and ends the stream if `ends`.

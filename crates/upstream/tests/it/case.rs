@@ -46,14 +46,14 @@ fn every_third_response_is_reset() {
 }
 
 #[test]
-fn a_response_trickles_in_pieces_of_which_the_last_is_shorter() {
+fn a_trickled_response_has_a_shorter_last_piece() {
     let case = Case::parse("/trickle", "bytes=10&piece=4&every=3ms&service=1ms").unwrap();
     let service = case.service(0, 0);
     assert_eq!((service.pieces(), service.ends_ns()), (3, 7 * MS));
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_the_mistake() {
     for (path, query, culprit) in [
         ("/ping", "", "no such path"),
         ("/stall", "every=1s&for=1s", "'for'"),

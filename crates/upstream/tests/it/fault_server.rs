@@ -107,7 +107,7 @@ fn a_response_is_reset_in_its_middle() {
 }
 
 #[test]
-fn a_trickled_response_is_whole_to_the_byte() {
+fn a_trickled_response_arrives_complete() {
     for backend in backends() {
         let upstream = start(backend);
         let mut client = upstream.client();

@@ -169,7 +169,7 @@ fn go_bench_serves_its_paths() {
 }
 
 #[test]
-fn any_serves_every_path_as_the_request_says() {
+fn any_serves_every_path_as_requested() {
     on_each(Kind::Any, |upstream| {
         let mut client = upstream.client();
         let plain = client.get("/a/b?c=d");
@@ -411,7 +411,7 @@ fn an_ended_upstream_frees_its_port() {
 }
 
 #[test]
-fn an_origin_is_slow_or_resets_for_as_long_as_control_says() {
+fn an_origin_is_slow_or_resets_while_the_fault_is_set() {
     on_each(Kind::GoBench, |upstream| {
         let become_what = |word: &str| {
             let path = format!(

@@ -1,5 +1,4 @@
-//! The ledger's counts of requests on the wire, and the pause in a response that a request asks
-//! for.
+//! The ledger's counts of requests on the wire, and the pause that a request sets for its response.
 
 use std::io::Write;
 use std::process::Command;
@@ -47,7 +46,7 @@ fn http2_is_distinguished() {
 }
 
 #[test]
-fn a_request_is_seen_to_begin_before_it_is_whole() {
+fn a_request_counts_as_begun_before_it_is_complete() {
     on_each(Kind::GoBench, |upstream| {
         let mut client = upstream.client();
         let half = b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\na";

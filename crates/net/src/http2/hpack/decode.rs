@@ -32,7 +32,7 @@ impl Decoder {
     /// The peer acknowledged the setting of the table's size.
     pub(crate) fn limit_table(&mut self, bytes: u32) {
         self.table_limit = bytes;
-        self.update_due = self.table.size_max() > bytes as usize;
+        self.update_due = self.table.size_max > bytes as usize;
         self.repeatable.clear();
     }
 

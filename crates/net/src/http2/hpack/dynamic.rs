@@ -13,8 +13,10 @@ pub(crate) struct DynamicTable {
     /// The bytes of the entries, oldest first, after those of evicted entries.
     bytes: Vec<u8>,
     entries: VecDeque<Entry>,
-    size: usize,
-    size_max: usize,
+    /// The size of the entries, computed as in RFC 7541 4.1.
+    pub(crate) size: usize,
+    /// The size that they may have.
+    pub(crate) size_max: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +41,6 @@ impl DynamicTable {
             size: 0,
             size_max,
         }
-    }
-
-    /// The size that it may have, computed as in RFC 7541 4.1.
-    pub(crate) fn size_max(&self) -> usize {
-        self.size_max
-    }
-
-    #[cfg(test)]
-    pub(crate) fn size(&self) -> usize {
-        self.size
     }
 
     pub(crate) fn set_size_max(&mut self, size_max: usize) {

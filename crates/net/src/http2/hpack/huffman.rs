@@ -173,7 +173,8 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
 struct Bits {
     /// The bits, starting at the highest.
     next: u64,
-    /// The number of bits that count. The bits after them are those that follow, or zeros.
+    /// The number of bits that are valid. The bits after them are the first of the next ones, or
+    /// zeros.
     count: u32,
 }
 

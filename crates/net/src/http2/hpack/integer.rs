@@ -6,8 +6,8 @@ use super::HpackError;
 /// to 7.
 #[inline(always)]
 pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
-    // Here and in the decoder, `else` is used instead of `ok_or`, because the latter goes through
-    // memory in pieces and the processor waits for it.
+    // Here and in the decoder, `else` is used instead of `ok_or`, because the result of `ok_or`
+    // goes through memory in parts, for which the processor waits.
     let Some((&first, rest)) = input.split_first() else {
         return Err(HpackError::Truncated);
     };

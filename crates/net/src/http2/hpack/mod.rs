@@ -3,14 +3,46 @@
 
 mod decode;
 mod dynamic;
-mod error;
 pub(super) mod huffman;
 pub(super) mod integer;
 pub(super) mod static_table;
 
-#[cfg(test)]
-mod tests;
-
 pub(super) use decode::Decoder;
 pub(super) use dynamic::ENTRY_OVERHEAD_BYTES;
-pub use error::HpackError;
+
+use thiserror::Error;
+
+/// A header block cannot be decoded. From now on, the tables of both ends may differ, so the
+/// connection can no longer be used (RFC 9113 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HpackError {
+    /// The block ends within a field (RFC 7541 5).
+    #[error("a header block ends within a field")]
+    Truncated,
+    /// An integer needs more than 32 bits (RFC 7541 5.1).
+    #[error("an integer in a header block needs more than 32 bits")]
+    Integer,
+    /// No table has such an entry (RFC 7541 2.3.3).
+    #[error("a header block refers to entry {index}, which no table has")]
+    Index { index: u32 },
+    /// A Huffman code that is EOS, is truncated, or has padding other than up to seven ones (RFC
+    /// 7541 5.2).
+    #[error("a string in a header block is not a valid Huffman code")]
+    Huffman,
+    /// The fields exceed the size up to which decoding continues just to keep the table in step
+    /// (RFC 7541 7.3).
+    #[error("the fields of a header block exceed {limit} bytes")]
+    ListTooLarge { limit: usize },
+    /// A dynamic table larger than our settings allow (RFC 7541 6.3).
+    #[error("a header block sets the table to {bytes} bytes, but {limit} are allowed")]
+    TableSize { bytes: u32, limit: u32 },
+    /// A size update after a field (RFC 7541 4.2).
+    #[error("a header block changes the table's size after its first field")]
+    TableUpdateLate,
+    /// We lowered the table's size, and the next block does not begin with it (RFC 7541 4.2).
+    #[error("a header block does not begin with the table size that our settings demand")]
+    TableUpdateMissing,
+}
+
+#[cfg(test)]
+mod tests;

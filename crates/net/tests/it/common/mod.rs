@@ -30,5 +30,5 @@ pub fn until<I: Io, T>(io: &mut I, mut wanted: impl FnMut(&mut I, Event) -> Opti
             return found;
         }
     }
-    panic!("nothing came within 20 s");
+    panic!("no such event within 20 s");
 }

@@ -111,7 +111,7 @@ fn pipelined_messages_follow_each_other() {
 }
 
 #[test]
-fn a_body_of_known_length_takes_no_more() {
+fn a_body_of_known_length_ends_there() {
     let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 204 No Content\r\n\r\n";
     let transcript = responses(Limits::default(), bytes);
     assert_eq!(transcript.bodies(), [&b"abc"[..], b""]);
@@ -119,7 +119,7 @@ fn a_body_of_known_length_takes_no_more() {
 }
 
 #[test]
-fn a_body_until_the_close_takes_all() {
+fn a_body_until_the_close_includes_everything() {
     let mut decoder = Decoder::responses(Limits::default());
     let pieces: [&[u8]; 2] = [b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 ", b"500 x\r\n\r\n"];
     let transcript = Transcript::of(&mut decoder, pieces);

@@ -44,7 +44,7 @@ fn bytes_of_a_head() {
 }
 
 #[test]
-fn the_limit_of_a_head_leaves_its_body_alone() {
+fn the_limit_of_a_head_does_not_apply_to_its_body() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nX: aaaaaaaa\r\nContent-Length: 8\r\n\r\n";
     assert!(head.len() <= 64 && head.len() + 8 > 64);
     let transcript = requests(SMALL, format!("{head}12345678"));

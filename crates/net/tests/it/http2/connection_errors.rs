@@ -98,7 +98,7 @@ fn an_http1_server_is_recognised() {
 }
 
 #[test]
-fn lengths_are_those_of_the_type() {
+fn frames_have_the_length_of_their_type() {
     let long = vec![0; 16_385];
     let too_large = ProtocolError::FrameTooLarge {
         frame: named(DATA),
@@ -239,7 +239,7 @@ fn undecodable_blocks_end_the_connection() {
 }
 
 #[test]
-fn settings_have_possible_values() {
+fn settings_out_of_range_are_errors() {
     for (id, value, code) in [
         (0x2, 2, ErrorCode::PROTOCOL_ERROR),
         (0x4, 1 << 31, ErrorCode::FLOW_CONTROL_ERROR),

@@ -17,7 +17,7 @@ use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, St
 use gatebench_net::run;
 use tempfile::TempDir;
 
-/// Nothing in these tests takes nearly as long.
+/// Far longer than any step of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// nginx as one process on a Unix socket, which no other program can have taken.
@@ -204,7 +204,7 @@ fn nginx_responds_to_a_hundred_concurrent_requests() {
 }
 
 #[test]
-fn nginx_reads_our_fields_and_we_read_its() {
+fn nginx_and_our_client_read_each_others_fields() {
     let mut nginx = Nginx::start();
     let mut connection = Connection::new(nginx.connect());
     let values = ["plain", "~^{}|<>\\\"", "a b; c=\"d\"", "0123456789abcdef"];

@@ -297,7 +297,7 @@ fn the_window_of_a_stream_is_kept_and_topped_up() {
 }
 
 #[test]
-fn padding_takes_from_the_window_and_is_no_body() {
+fn padding_uses_the_window_and_is_not_body() {
     let mut server = server();
     server.feed(&post(1));
     let padded = [&[255][..], b"data", &[0; 255]].concat();

@@ -15,7 +15,7 @@ fn client_error(change: impl FnOnce(&mut ClientSettings), host: &str) -> String 
 }
 
 #[test]
-fn each_mistake_names_its_culprit() {
+fn errors_of_settings_name_their_cause() {
     let said = client_error(
         |it| it.verify = Verify::Ca(Pem::new("ca.pem", "nonsense")),
         "h",
@@ -52,7 +52,7 @@ fn each_mistake_names_its_culprit() {
 }
 
 #[test]
-fn a_key_must_be_there_and_belong_to_its_certificate() {
+fn a_key_is_required_and_must_match_its_certificate() {
     let authority = Authority::new("authority");
     let (one, other) = (authority.issue(&["h"]), authority.issue(&["h"]));
 
@@ -82,7 +82,7 @@ fn a_key_must_be_there_and_belong_to_its_certificate() {
 }
 
 #[test]
-fn a_certificate_in_der_will_do() {
+fn a_certificate_in_der_is_accepted() {
     let authority = Authority::new("authority");
     let der = CertificateDer::from_pem_slice(&authority.pem().bytes).unwrap();
     let settings = ClientSettings {

@@ -34,7 +34,7 @@ fn trusting(identity: &Identity) -> ClientSettings {
     }
 }
 
-/// A client of ours on a blocking socket.
+/// Our client on a blocking socket.
 struct Client {
     stream: TcpStream,
     session: Session,
@@ -210,7 +210,7 @@ fn a_client_without_tls_fails_and_gets_an_alert() {
 }
 
 #[test]
-fn a_client_that_leaves_in_the_handshake_fails() {
+fn a_client_that_disconnects_during_the_handshake_fails() {
     serve(Refuse, |address, context| {
         let client = Client::connect(address, &context);
         client.stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -237,7 +237,7 @@ impl Serve for Leave {
 }
 
 #[test]
-fn a_close_says_close_notify() {
+fn closing_sends_close_notify() {
     serve(Leave, |address, context| {
         let mut client = Client::connect(address, &context);
         client.say(b"hello");
@@ -276,7 +276,7 @@ impl OpenSsl {
             let address: SocketAddr = line.strip_prefix("ACCEPT ")?.parse().ok()?;
             Some(address.port())
         });
-        let port = port.expect("openssl s_server says where it listens");
+        let port = port.expect("openssl s_server prints where it listens");
         Self { child, port }
     }
 }
@@ -319,7 +319,7 @@ impl IoTask for Ask<'_> {
                 Event::Accepted { .. } | Event::Connected { .. } => {}
             }
             outbox.flush(io, conn, true);
-            // It waits for the client's FIN after its close_notify.
+            // OpenSSL waits for the client's FIN after it has sent close_notify.
             session.is_closed_by_peer().then_some(())
         });
         session.end_of_stream().unwrap();
@@ -330,7 +330,7 @@ impl IoTask for Ask<'_> {
 }
 
 #[test]
-fn openssls_server_is_understood_in_both_versions() {
+fn our_client_connects_to_openssl_in_both_versions() {
     let identity = self_signed(&["localhost"]).unwrap();
     for (version, option) in [(Version::Tls12, "-tls1_2"), (Version::Tls13, "-tls1_3")] {
         let server = OpenSsl::start(&identity, &[option]);

@@ -150,10 +150,10 @@ proptest! {
         bytes.extend_from_slice(&garbage);
         for session in [&mut pair.client, &mut pair.server] {
             let mut out = Vec::new();
-            let first = session.receive(&bytes, &mut out, |_| panic!("garbage says something"));
+            let first = session.receive(&bytes, &mut out, |_| panic!("garbage has no plaintext"));
             // Input too short for a record may still become one; a failed session stays failed.
             if first.is_err() {
-                prop_assert!(session.receive(&bytes, &mut out, |_| panic!("it is over")).is_err());
+                prop_assert!(session.receive(&bytes, &mut out, |_| panic!("the session is over")).is_err());
             }
         }
     }

@@ -123,7 +123,7 @@ fn coverage(runs: u64) -> Coverage {
 }
 
 #[test]
-fn intervals_hold_a_logistic_truth_while_steps_are_disturbed() {
+fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
     // With a true share of 95 %, three series of 54 in a thousand fall below 46.
     let (sustained, half) = (found.sustained, found.half);
@@ -134,7 +134,7 @@ fn intervals_hold_a_logistic_truth_while_steps_are_disturbed() {
 
 #[test]
 #[ignore = "three minutes; make test-full"]
-fn intervals_hold_every_logistic_truth() {
+fn intervals_contain_every_logistic_truth() {
     let found = coverage(400);
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.94 && half > 0.94, "{sustained} {half}");

@@ -86,7 +86,7 @@ fn a_gateway_that_misses_a_tenth_at_any_rate_sustains_none_with_95_per_cent() {
 }
 
 #[test]
-fn a_gateway_without_lapses_is_hardly_ever_refused() {
+fn a_gateway_without_lapses_is_rarely_refused() {
     let runs = 30;
     for width in [0.003, 0.02] {
         let [refused, ..] = said(Law { width, lapses: 0.0 }, runs);
@@ -123,7 +123,7 @@ fn the_share_of_lapses_is_in_its_interval() {
 }
 
 #[test]
-fn a_process_unlike_the_others_is_named() {
+fn a_process_unlike_the_others_is_reported() {
     let with = |third: f64| {
         search(PLAN, |rate, repeat| {
             rate <= if repeat == 2 { third } else { 20_000.0 }
@@ -139,7 +139,7 @@ fn a_process_unlike_the_others_is_named() {
 
 #[test]
 #[ignore = "takes a minute or two; make test-full"]
-fn lapses_are_found_as_often_as_the_documents_say() {
+fn lapses_are_found_as_documented() {
     let runs = 300;
     for width in [0.003, 0.02, 0.08] {
         for lapses in [0.0, 0.01, 0.03, 0.1, 0.2] {

@@ -79,7 +79,7 @@ fn a_step_of_five_deviations_is_reported_within_two_weeks() {
 
 #[test]
 #[ignore = "takes two minutes; make test-full"]
-fn false_alarms_and_delays_are_those_of_the_documents() {
+fn false_alarms_and_delays_match_the_documents() {
     for (name, model) in MODELS {
         let wrong = false_alarms(model, 400);
         println!("{name}: false alarms in {wrong} of 400 series of {NIGHTS} nights");

@@ -53,7 +53,7 @@ fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
 }
 
 #[test]
-fn hundreds_of_mebibytes_in_the_last_two_of_a_day_are_never_no_leak() {
+fn late_growth_by_hundreds_of_mebibytes_is_never_no_leak() {
     // Hours at the end, and growth per hour: 38, 192, 768 and 480 MiB.
     for (last, per_hour) in [(1.9, 20.0), (1.9, 100.0), (1.9, 400.0), (1.2, 400.0)] {
         let runs = 100;
@@ -64,7 +64,7 @@ fn hundreds_of_mebibytes_in_the_last_two_of_a_day_are_never_no_leak() {
 }
 
 #[test]
-fn a_leak_that_begins_late_or_comes_in_steps_is_not_called_none() {
+fn a_leak_that_begins_late_or_comes_in_steps_is_never_no_leak() {
     let cases: [(&str, Grown<'_>); 7] = [
         ("from 50 %", &from(0.5, 40.0)),
         ("from 75 %", &from(0.75, 40.0)),
@@ -83,7 +83,7 @@ fn a_leak_that_begins_late_or_comes_in_steps_is_not_called_none() {
 }
 
 #[test]
-fn memory_without_a_leak_hardly_ever_grows_lately() {
+fn memory_without_a_leak_rarely_grows_at_its_end() {
     for (kind, memory) in KINDS {
         assert_eq!(verdicts(memory, 3, &|_| 0.0), [0, 3, 0, 0], "{kind}");
     }
@@ -114,7 +114,7 @@ fn a_narrow_range_does_not_excuse_growth_at_the_end() {
 
 #[test]
 #[ignore = "takes two minutes; make test-full"]
-fn late_leaks_are_found_as_the_documents_say() {
+fn late_leaks_are_found_as_documented() {
     let cases: [(&str, Grown<'_>); 12] = [
         ("none", &|_| 0.0),
         ("from 50 %, 10 MiB/h", &from(0.5, 10.0)),

@@ -89,8 +89,7 @@ fn no_staircase_that_leaks_more_than_the_bound_is_no_leak() {
 
 #[test]
 fn a_step_that_is_seen_counts_even_if_the_rule_has_none() {
-    // Two of three arenas have been allocated, and the third has not: 6 MiB/h, of which the steps
-    // show 5.3.
+    // Two of three arenas have been allocated: the leak is 6 MiB/h, and the steps show 5.3 MiB/h.
     let rule = Rule {
         bound_per_hour: 5.6,
         ..RULE
@@ -116,7 +115,7 @@ fn a_day_without_a_step_is_no_leak() {
 }
 
 #[test]
-fn a_run_of_seconds_says_how_long_a_step_takes() {
+fn a_run_of_seconds_states_how_long_a_step_takes() {
     let found = judged(&samples(&[200.0; 30], 1.0), ARENA, 1);
     let LeakVerdict::Undetermined {
         because: Because::Steps,

@@ -9,7 +9,7 @@ mod message;
 
 use flate2::Compression;
 
-use super::{gzip, unknown_path};
+use super::{compress, unknown_path};
 use crate::asked::Asked;
 use crate::response::{Body, Calculation, Response};
 use crate::{Kind, Region};
@@ -68,7 +68,7 @@ pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>
         Err(words) => (500, fault(words)),
     };
     if calculation.is_compressed {
-        gzip::compress(out, text.as_bytes(), Compression::fast());
+        compress(out, text.as_bytes(), Compression::fast());
     } else {
         out.extend_from_slice(text.as_bytes());
     }
