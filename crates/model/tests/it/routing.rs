@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gatebench_config::parse;
-use gatebench_model::{ParityCase, Policy, Request, Scenario, When};
+use gatebench_model::{ParityCase, Policy, Request, Scenario};
 
 const TEXT: &str = "
 scenario: s
@@ -63,13 +63,8 @@ fn a_refusal_is_the_gateways_unless_a_parity_case_says_otherwise() {
         !scenario.gateway_responds_to(&elsewhere),
         "no policy refuses it"
     );
-    scenario.parity = vec![ParityCase {
-        name: "the upstream refuses".into(),
-        request: request.clone(),
-        reaches_upstream: true,
-        upstream_body_bytes: None,
-        when: When::Both,
-    }];
+    let name = "the upstream refuses";
+    scenario.parity = vec![ParityCase::new(name, request.clone(), true)];
     assert!(!scenario.gateway_responds_to(&request));
     scenario.parity[0].reaches_upstream = false;
     scenario.requests = vec![request];
