@@ -29,7 +29,7 @@ fn the_longest_prefix_wins_and_the_query_does_not_count() {
 }
 
 #[test]
-fn the_policies_are_those_of_the_routes_and_their_words_those_of_the_schema() {
+fn policies_are_those_of_the_routes_and_their_kinds_those_of_the_schema() {
     let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
     assert_eq!(scenario.policies(), BTreeSet::from(["api_key", "mock"]));
     let schema = gatebench_model::schema(gatebench_model::FileKind::Scenario);
