@@ -22,8 +22,8 @@ const UNITS: [(&str, u64); 5] = [
 ];
 
 impl HumanDuration {
-    /// The `format` of durations in JSON Schemas. In addition to the pattern, it requires a duration
-    /// of less than a year.
+    /// The `format` of durations in JSON Schemas. In addition to the pattern, it requires a
+    /// duration of less than a year.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
     /// Reports whether the duration is zero.

@@ -10,11 +10,11 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The largest nesting depth, which is more than any gatebench file needs. It limits the recursion of
-/// all code that walks the tree.
+/// The largest nesting depth, which is more than any gatebench file needs. It limits the recursion
+/// of all code that walks the tree.
 const DEPTH_MAX: usize = 32;
-/// The number of nodes that aliases may add, so that a few lines cannot expand to gigabytes. It also
-/// limits the nesting depth of aliases: n levels cost about n²/2 nodes.
+/// The number of nodes that aliases may add, so that a few lines cannot expand to gigabytes. It
+/// also limits the nesting depth of aliases: n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
 /// The maximum size of a file in bytes. Files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;

@@ -17,7 +17,7 @@ pub enum ImportError {
     Nothing {
         /// The name of the input.
         file: String,
-        /// What is missing, as a sentence.
+        /// The missing part, as a clause such as "it has no route".
         message: String,
         remedy: String,
     },

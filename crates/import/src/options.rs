@@ -38,8 +38,8 @@ impl Options {
 pub struct Replay {
     /// The factor by which the rate is multiplied.
     pub times: f64,
-    /// The duration of the replay, to which the curve is compressed [default: a minute, or the log's
-    /// duration if that is shorter].
+    /// The duration of the replay, to which the curve is compressed [default: a minute, or the
+    /// log's duration if that is shorter].
     pub over: Option<HumanDuration>,
     /// The only hour of the log that is replayed.
     pub hour: Option<Hour>,

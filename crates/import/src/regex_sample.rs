@@ -23,8 +23,8 @@ pub(crate) fn sample(expression: &str) -> Option<String> {
     parser.chars.next().is_none().then_some(text)
 }
 
-/// The path that an expression matches, like [`sample`]. If there is none, notes that the path `text`
-/// gets no request.
+/// The path that an expression matches, like [`sample`]. If there is none, notes that the path
+/// `text` gets no request.
 pub(crate) fn sample_of(
     expression: &str,
     text: &str,

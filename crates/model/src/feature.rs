@@ -33,7 +33,7 @@ pub enum Feature {
 pub struct ExplainedFeature {
     #[serde(flatten)]
     pub statement: Statement,
-    /// Parts of the policy that are missing. A scenario that requires one of them is *not supported*.
+    /// Missing parts of the policy. A scenario that requires one of them is *not supported*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
     /// A separately installed part of the gateway that the feature needs.

@@ -50,8 +50,8 @@ pub struct GatewayFolder {
     /// Templates, and the files in the trial's working folder that are rendered from them.
     #[serde(default)]
     pub files: Vec<TemplateFile>,
-    /// Files that templates extend, include or import: files of this folder, or `../NAME/FILE` for a
-    /// file of a gateway folder next to it.
+    /// Files that templates extend, include or import: files of this folder, or `../NAME/FILE` for
+    /// a file of a gateway folder next to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// A command that checks the configuration and exits non-zero with a reason on stderr.
@@ -239,8 +239,8 @@ pub struct MavenProject {
 pub struct TemplateFile {
     /// File in the folder (minijinja), or `../NAME/FILE` of the folder next to it.
     pub template: String,
-    /// File in the working folder [default: the name of the template]. With `each`, it is a template
-    /// too.
+    /// File in the working folder [default: the name of the template]. With `each`, it is a
+    /// template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The name of a policy. The file is rendered once for each use of the policy; the template has

@@ -1,5 +1,5 @@
-//! The features that a scenario needs, by the names that gateway folders use: policies, the parts of
-//! policies that some gateways lack, and the protocols of the connections.
+//! The features that a scenario needs, by the names that gateway folders use: policies, the parts
+//! of policies that some gateways lack, and the protocols of the connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,8 @@ pub const PARTS: [&str; 16] = [
 
 /// Windows that all gateways with fixed windows support: a second, a minute, an hour, a day.
 const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
-/// From this number of requests per minute on, a fraction of a request makes no measurable difference.
+/// From this number of requests per minute on, a fraction of a request makes no measurable
+/// difference.
 const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -128,8 +129,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// How an action is carried out. `reload` also applies new routes and weights, unless the folder
-    /// states otherwise.
+    /// How an action is carried out. `reload` also applies new routes and weights, unless the
+    /// folder states otherwise.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);

@@ -117,8 +117,8 @@ impl Variant {
         *self == Self::Direct || self.is_null()
     }
 
-    /// Reports whether the scenario is measured with this variant. Some scenarios exclude the direct
-    /// variant or the null gateway.
+    /// Reports whether the scenario is measured with this variant. Some scenarios exclude the
+    /// direct variant or the null gateway.
     fn is_measured_in(&self, scenario: &Scenario) -> bool {
         match self {
             Self::Direct => scenario.has_direct(),
@@ -164,10 +164,10 @@ pub struct Trial {
 impl Plan {
     /// Plans every scenario with every variant once per block, shuffled within the block.
     ///
-    /// The direct variant comes first if the suite requests it. It is left out of scenarios in which
-    /// the gateway itself responds to a request. Sweeps of the load are expanded. Each block is a
-    /// Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so that a plan with
-    /// more blocks begins with the same trials.
+    /// The direct variant comes first if the suite requests it. It is left out of scenarios in
+    /// which the gateway itself responds to a request. Sweeps of the load are expanded. Each block
+    /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so that a plan
+    /// with more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
         scenarios: Vec<Scenario>,
@@ -225,9 +225,9 @@ impl Plan {
     }
 
     /// The order in which the trials of a block that run together take turns: for each phase in
-    /// which one gateway is loaded at a time, the indexes of all trials in a random order. All orders
-    /// are equally likely. They come from one xoshiro256++ generator seeded with the plan's seed and
-    /// the number of the first trial.
+    /// which one gateway is loaded at a time, the indexes of all trials in a random order. All
+    /// orders are equally likely. They come from one xoshiro256++ generator seeded with the plan's
+    /// seed and the number of the first trial.
     pub fn turns(&self, trials: &[&Trial]) -> Vec<usize> {
         let Some(first) = trials.first() else {
             return Vec::new();

@@ -262,8 +262,9 @@ pub enum RedisCounting {
     /// Before the request is forwarded, so the limit holds exactly.
     #[default]
     Synchronous,
-    /// Afterwards: each worker limits by the counts of the last exchange. The limit is exceeded by at
-    /// most the number of requests that the other workers of all gateways allow within an interval.
+    /// Afterwards: each worker limits by the counts of the last exchange. The limit is exceeded by
+    /// at most the number of requests that the other workers of all gateways allow within an
+    /// interval.
     Asynchronous,
 }
 

@@ -44,8 +44,8 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
     /// The request and checks of the direct variant, if the gateway changes the request or the
-    /// response: what the gateway would send to the upstream. Not for parity cases, which the direct
-    /// variant does not send.
+    /// response: what the gateway would send to the upstream. Not for parity cases, which the
+    /// direct variant does not send.
     #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,

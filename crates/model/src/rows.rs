@@ -49,8 +49,8 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
     }
 }
 
-/// Reads comma-separated values (RFC 4180), whose first record names the columns. Lines may end with
-/// CR LF or LF. Empty lines are skipped.
+/// Reads comma-separated values (RFC 4180), whose first record names the columns. Lines may end
+/// with CR LF or LF. Empty lines are skipped.
 pub(crate) fn csv(text: &str) -> Result<List, RowsError> {
     // A CR that does not end a line belongs to its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
@@ -93,8 +93,8 @@ pub(crate) fn csv(text: &str) -> Result<List, RowsError> {
 }
 
 /// The values of the record at these bytes of the text; none for an empty line. The reader accepts
-/// text after a quoted value and an unclosed quoted value, so each quoted value is written again and
-/// compared with the text.
+/// text after a quoted value and an unclosed quoted value, so each quoted value is written again
+/// and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,

@@ -94,8 +94,8 @@ pub struct Scenario {
     /// The calls to the gateway's admin interface, after the loads and during them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
-    /// Effects of an imported configuration for which gatebench has no policy. Only the gateway with
-    /// this configuration supports them.
+    /// Effects of an imported configuration for which gatebench has no policy. Only the gateway
+    /// with this configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_understood: Vec<String>,
     /// The gateway's own metrics [default: off].
@@ -110,8 +110,8 @@ pub struct Later {
     /// Routes that are added, or replace the route with the same name.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The cases that hold after the change, in addition to those that hold before it. The change is
-    /// in effect when the first of these cases gets the expected response.
+    /// The cases that hold after the change, in addition to those that hold before it. The change
+    /// is in effect when the first of these cases gets the expected response.
     #[schemars(length(min = 1))]
     pub parity: Vec<ParityCase>,
 }
@@ -214,9 +214,9 @@ impl Scenario {
     }
 
     /// Reports whether the gateway itself must respond to this request, so that the request never
-    /// reaches the upstream. A parity case with the same request decides. Otherwise, the gateway must
-    /// respond on a route with a mock, and on a route with policies if a check requires or permits a
-    /// refusal (a status from 400 to 499).
+    /// reaches the upstream. A parity case with the same request decides. Otherwise, the gateway
+    /// must respond on a route with a mock, and on a route with policies if a check requires or
+    /// permits a refusal (a status from 400 to 499).
     pub fn gateway_responds_to(&self, request: &Request) -> bool {
         let same = |case: &&ParityCase| case.request.asks_the_same(request);
         if let Some(case) = self.parity.iter().find(same) {
@@ -311,7 +311,7 @@ pub struct Consumer {
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct ParityCase {
-    /// What the case proves, as text.
+    /// The property that the case proves, as text.
     pub name: String,
     /// The request, with the checks that its response must pass. It is sent literally, without
     /// values of `data`, because its response must be known.

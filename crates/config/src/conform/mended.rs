@@ -1,6 +1,6 @@
-//! Removes the mistakes in form from a document, so that its meaning can be checked as well: invalid
-//! values are removed, or replaced by valid ones where a value is required. The result serves no
-//! other purpose.
+//! Removes the mistakes in form from a document, so that its meaning can be checked as well:
+//! invalid values are removed, or replaced by valid ones where a value is required. The result
+//! serves no other purpose.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! k6: the options and the requests of a script, as far as they are known without running it, or the
-//! options that `k6 inspect` prints.
+//! k6: the options and the requests of a script, as far as they are known without running it, or
+//! the options that `k6 inspect` prints.
 
 mod lexer;
 mod options;

@@ -37,7 +37,7 @@ pub(super) fn policies(
             return None;
         }
     }
-    // `replace` acts only if the header exists, and `add` only if it does not. Together they set it.
+    // `replace` needs a header that exists, and `add` one that does not. Together they set it.
     let is_set = |text: &String| {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         headers.set.get(name).is_some_and(|set| set == value)

@@ -49,7 +49,7 @@ pub(super) struct Mix {
 pub struct Shares {
     /// The share of the log that the scenario omits, 0 to 1.
     pub left_out: f64,
-    /// The largest difference between the shares of a request in the scenario and in the log, 0 to 1.
+    /// The largest difference of a request's share from that in the log, 0 to 1.
     pub difference_max: f64,
 }
 

@@ -1,5 +1,5 @@
-//! Recorded traffic from any source: the mix of requests, the curve of the rate, and the think times
-//! of clients.
+//! Recorded traffic from any source: the mix of requests, the curve of the rate, and the think
+//! times of clients.
 //!
 //! A record contains no address and no body, replaces identifiers in paths, and contains values of
 //! queries only if the user requests them.

@@ -44,8 +44,8 @@ impl Sizes {
         }
     }
 
-    /// `parts` sizes in ascending order, each the mean of an equal number of recorded sizes. A single
-    /// size if all are equal; empty if nothing was recorded.
+    /// `parts` sizes in ascending order, each the mean of an equal number of recorded sizes. A
+    /// single size if all are equal; empty if nothing was recorded.
     pub(super) fn quantiles(&self, parts: u32) -> Vec<u64> {
         let total: u64 = self.0.iter().map(|bucket| bucket.count).sum();
         if total == 0 {

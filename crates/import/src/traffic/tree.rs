@@ -228,8 +228,8 @@ impl Tree {
         }
     }
 
-    /// Merges the names of every node with more names than this, starting at the leaves, and removes
-    /// the queries of every node with more queries than this.
+    /// Merges the names of every node with more names than this, starting at the leaves, and
+    /// removes the queries of every node with more queries than this.
     pub(super) fn coarsen(&mut self, names_max: usize) {
         // A merge may give another node too many names.
         while self.coarsen_once(names_max) {}

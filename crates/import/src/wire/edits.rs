@@ -180,8 +180,8 @@ impl<'t> Edits<'t> {
         changes
     }
 
-    /// These bytes with all edits in them. `kept` converts the text between edits, and `new` returns
-    /// the text of an edit.
+    /// These bytes with all edits in them. `kept` converts the text between edits, and `new`
+    /// returns the text of an edit.
     fn edited(
         &self,
         start: usize,

@@ -1,6 +1,6 @@
 //! Adapts the configuration of a user's gateway so that it runs in a trial: listening ports,
-//! addresses of upstreams, and the paths of files and sockets become those of the trial. Nothing else
-//! changes.
+//! addresses of upstreams, and the paths of files and sockets become those of the trial. Nothing
+//! else changes.
 //!
 //! The result is a template of a gateway folder.
 
@@ -143,8 +143,8 @@ fn is_template(text: &str) -> bool {
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
 }
 
-/// Adapts a configuration so that it runs in a trial. None if its language is not known, or if it is
-/// a template, which is used unchanged.
+/// Adapts a configuration so that it runs in a trial. None if its language is not known, or if it
+/// is a template, which is used unchanged.
 ///
 /// # Errors
 /// All mistakes of the text, and parts that cannot run in a trial, each with its line and its

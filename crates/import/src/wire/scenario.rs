@@ -41,8 +41,8 @@ impl Hint {
     }
 }
 
-/// The scenario for the routes; none without a route. A request beyond a limit of the configuration gets the
-/// status `beyond`.
+/// The scenario for the routes; none without a route. A request beyond a limit of the configuration
+/// gets the status `beyond`.
 pub(super) fn of_hints(
     file: &str,
     hints: &[Hint],

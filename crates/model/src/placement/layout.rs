@@ -3,8 +3,8 @@
 use crate::topology::{Core, Topology};
 
 /// The number of cores of load generator and of upstream for each core of the gateway. Both take
-/// less time for a request than a gateway, so two cores for each are never the limit, and more would
-/// idle.
+/// less time for a request than a gateway, so two cores for each are never the limit, and more
+/// would idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
 /// The number of cores with which load generator and upstream share none.

@@ -1,5 +1,6 @@
-//! Rules that a schema cannot express. They check the tree and not the types, so that they also apply
-//! to a file that violates its schema. They ignore such violations, which were already reported.
+//! Rules that a schema cannot express. They check the tree and not the types, so that they also
+//! apply to a file that violates its schema. They ignore such violations, which were already
+//! reported.
 
 mod admin;
 mod data;

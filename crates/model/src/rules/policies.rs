@@ -177,8 +177,8 @@ fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that no edit is at or inside a position that another edit changes, because all edits apply
-/// to the original document.
+/// Checks that no edit is at or inside a position that another edit changes, because all edits
+/// apply to the original document.
 fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     let mut places: Vec<(&str, &Range<usize>)> = Vec::new();

@@ -40,8 +40,8 @@ pub enum NotIsolable {
 const GOOD: &str = "good";
 
 impl Isolation {
-    /// The three scenarios of a test, beginning with the given one. The good group is the group with
-    /// the given name, otherwise the group called `good`, otherwise the first group.
+    /// The three scenarios of a test, beginning with the given one. The good group is the group
+    /// with the given name, otherwise the group called `good`, otherwise the first group.
     ///
     /// # Errors
     /// The scenario has only one group, or none with that name.

@@ -37,8 +37,8 @@ pub enum Study {
     Measure(Option<Shares>),
     /// An A/B test.
     Ab(AbTest),
-    /// A search for the rate that a gateway sustains with an objective. Each trial of a gateway is a
-    /// repeat.
+    /// A search for the rate that a gateway sustains with an objective. Each trial of a gateway is
+    /// a repeat.
     Capacity(Capacity),
     /// A long load on a single process.
     Soak(Soak),
@@ -157,14 +157,14 @@ impl Study {
         self.versions()?.threads
     }
 
-    /// Reports whether a trial that is stopped early is valid. A stopped soak or profile only covers
-    /// less time.
+    /// Reports whether a trial that is stopped early is valid. A stopped soak or profile only
+    /// covers less time.
     pub fn may_be_stopped(&self) -> bool {
         matches!(self, Self::Soak(_) | Self::Profile(_))
     }
 
-    /// Reports whether trials are segments of one long measurement. Each second of a segment counts,
-    /// however the segment ended, and a resumed run has another segment.
+    /// Reports whether trials are segments of one long measurement. Each second of a segment
+    /// counts, however the segment ended, and a resumed run has another segment.
     pub fn is_in_segments(&self) -> bool {
         matches!(self, Self::Soak(_))
     }
