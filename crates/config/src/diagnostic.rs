@@ -4,11 +4,12 @@ use std::fmt;
 use std::ops::Range;
 
 use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles,
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
+    ThemeCharacters, ThemeStyles,
 };
 use serde::Serialize;
 
-/// A mistake whose line is not yet known.
+/// A mistake without a line number.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The bytes of the text that contain it.
@@ -20,7 +21,6 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A mistake in these bytes of the text.
     pub fn new(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             span,
@@ -41,7 +41,7 @@ pub struct Diagnostic {
     pub column: usize,
     /// Offset of the mistake's first byte in the text.
     pub offset: usize,
-    /// Length of the mistake in bytes, all in one line; 0 if something is missing at the end of a
+    /// Length of the mistake in bytes, within one line; 0 if something is missing at the end of a
     /// line.
     pub length: usize,
     /// The description of the mistake as a sentence.
@@ -115,17 +115,16 @@ impl Diagnostics {
         }
     }
 
-    /// The mistakes, in the order of their lines.
+    /// The mistakes in the order of their lines.
     pub fn all(&self) -> &[Diagnostic] {
         &self.all
     }
 
     /// All mistakes with their lines, carets and remedies, wrapped at `width` columns.
     pub fn render(&self, color: bool, width: usize) -> String {
-        let styles = if color {
-            ThemeStyles::ansi()
-        } else {
-            ThemeStyles::none()
+        let styles = match color {
+            true => ThemeStyles::ansi(),
+            false => ThemeStyles::none(),
         };
         let characters = ThemeCharacters {
             underline: '^',
@@ -140,13 +139,15 @@ impl Diagnostics {
             if !out.is_empty() {
                 out.push('\n');
             }
+            let label = LabeledSpan::new(None, diagnostic.offset, diagnostic.length);
+            let shown = MietteDiagnostic::new(&diagnostic.message)
+                .with_help(&diagnostic.help)
+                .with_label(label);
             let source = NamedSource::new(&self.file, self.text.clone());
-            // Writing to a string fails only if a formatter fails; the one-line form is still
-            // correct then.
-            if handler
-                .render_report(&mut out, &Snippet { diagnostic, source })
-                .is_err()
-            {
+            let shown = Report::new(shown).with_source_code(source);
+            // Writing to a string fails only if a formatter fails. The one-line form is then
+            // still correct.
+            if handler.render_report(&mut out, shown.as_ref()).is_err() {
                 out.push_str(&format!("{diagnostic}\n"));
             }
         }
@@ -156,45 +157,9 @@ impl Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mistakes = if self.all.len() == 1 {
-            "mistake"
-        } else {
-            "mistakes"
-        };
-        write!(f, "{}: {} {mistakes}", self.file, self.all.len())
+        let plural = if self.all.len() == 1 { "" } else { "s" };
+        write!(f, "{}: {} mistake{plural}", self.file, self.all.len())
     }
 }
 
 impl std::error::Error for Diagnostics {}
-
-/// A diagnostic together with its text, in the form that miette needs.
-#[derive(Debug)]
-struct Snippet<'a> {
-    diagnostic: &'a Diagnostic,
-    source: NamedSource<String>,
-}
-
-impl fmt::Display for Snippet<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.diagnostic.message)
-    }
-}
-
-impl std::error::Error for Snippet<'_> {}
-
-impl miette::Diagnostic for Snippet<'_> {
-    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
-        Some(Box::new(&self.diagnostic.help))
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        Some(&self.source)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let Diagnostic { offset, length, .. } = *self.diagnostic;
-        Some(Box::new(std::iter::once(LabeledSpan::new(
-            None, offset, length,
-        ))))
-    }
-}

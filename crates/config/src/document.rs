@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
@@ -18,26 +19,28 @@ use crate::{conform, yaml};
 /// Reads a file whose path is relative to the file that names it.
 pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
-/// A type that users write as a file.
-pub trait Document: DeserializeOwned {
-    /// The name of the kind of file in sentences.
+/// A type of file that users write.
+pub trait Document: DeserializeOwned + JsonSchema {
+    /// The name in sentences.
     const TITLE: &'static str;
-    /// The name of the kind of file in `gatebench schema NAME`.
+    /// The name in `gatebench schema NAME`.
     const WORD: &'static str;
 
     /// Values that are read from other files and are not part of the tree.
     type Attachments;
 
     /// The JSON Schema against which a file is checked.
-    fn schema() -> Value;
+    fn schema() -> Value {
+        schema::<Self>(Self::TITLE)
+    }
 
-    /// The trees of the documents that a file describes. Most kinds of files describe one.
+    /// The trees of the documents that a file describes; one for most kinds of files.
     fn expand(root: Node, read_file: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
         let _ = (read_file, problems);
         vec![root]
     }
 
-    /// Expands the parts of the tree that the file only names, and adds the mistakes that a schema
+    /// Adds the contents of the files that the tree names, and reports the mistakes that a schema
     /// cannot find. `text` is the text from which `root` was read.
     fn complete(
         root: &mut Node,
@@ -53,23 +56,35 @@ pub trait Document: DeserializeOwned {
 
     /// The remedy for an empty file.
     fn beginning() -> String {
-        format!("write what `gatebench schema {}` describes", Self::WORD)
+        described(Self::WORD)
     }
 }
 
-/// The reasons why a file could not be read.
+/// The JSON Schema (draft 2020-12) of a type with this name in sentences.
+pub fn schema<T: JsonSchema>(title: &str) -> Value {
+    let mut schema: Schema = schema_for!(T);
+    schema.insert("title".into(), format!("gatebench {title}").into());
+    schema.into()
+}
+
+/// The remedy for an empty file of the kind that `gatebench schema WORD` describes.
+pub(crate) fn described(word: &str) -> String {
+    format!("write what `gatebench schema {word}` describes")
+}
+
+/// The reason why a file was not read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// It cannot be read.
+    /// The system refuses to read it.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
-        /// The kind of file that was expected, as text.
+        /// The expected kind of file, as text.
         kind: &'static str,
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// It was read but has mistakes.
+    /// It has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Diagnostics),
 }
@@ -113,25 +128,25 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// All mistakes of the text as YAML, each with its place and its remedy.
 pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
-    let (root, mut problems) = yaml::load(text);
-    match root {
-        Some(root) if problems.is_empty() => Ok(root),
-        _ => {
-            if problems.is_empty() {
-                problems.push(Problem::new(0..0, "the file is empty", "name another file"));
-            }
-            Err(Diagnostics::new(file, text, problems))
-        }
+    tree_or(file, text, "name another file")
+}
+
+/// Reads YAML text as a tree. `help` is the remedy for an empty text.
+pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagnostics> {
+    let (root, problems) = yaml::root(file, text, help)?;
+    match problems.is_empty() {
+        true => Ok(root),
+        false => Err(Diagnostics::new(file, text, problems)),
     }
 }
 
-/// The tree of a document, if it is YAML; its mistakes are those that [`parse`] reports.
+/// The tree of a document, if it is YAML. Use [`parse`] to report its mistakes.
 pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }
 
-/// Reads YAML text of one document. Files that it names are not found. `file` is the file name in
-/// reports of mistakes.
+/// Reads YAML text of one document. `file` is the file name in reports of mistakes. Files that the
+/// text names are reported as missing.
 ///
 /// # Errors
 /// All mistakes of the text, each with its place and its remedy.
@@ -169,13 +184,7 @@ pub fn parse_all<T: Document>(
     text: &str,
     read_file: ReadFile<'_>,
 ) -> Result<Vec<T>, Diagnostics> {
-    let (root, mut problems) = yaml::load(text);
-    let Some(root) = root else {
-        if problems.is_empty() {
-            problems.push(Problem::new(0..0, "the file is empty", T::beginning()));
-        }
-        return Err(Diagnostics::new(file, text, problems));
-    };
+    let (root, mut problems) = yaml::root(file, text, T::beginning())?;
     let mut documents = Vec::new();
     let schema = T::schema();
     for mut root in T::expand(root, read_file, &mut problems) {
@@ -221,22 +230,15 @@ mod tests {
 
         type Attachments = Vec<u8>;
 
-        fn schema() -> Value {
-            schemars::schema_for!(Garden).to_value()
-        }
-
         fn complete(
             root: &mut Node,
             _: &str,
             read_file: ReadFile<'_>,
             problems: &mut Vec<Problem>,
         ) -> Vec<u8> {
-            for plant in root.list("plants") {
-                if plant.text() == Some("weed") {
-                    let problem = Problem::new(plant.span.clone(), "a weed grows", "pull it");
-                    problems.push(problem);
-                }
-            }
+            let weeds = root.list("plants").iter();
+            let weeds = weeds.filter(|plant| plant.text() == Some("weed"));
+            problems.extend(weeds.map(|weed| weed.problem("a weed grows", "pull it")));
             read_file(Path::new("label")).unwrap_or_default()
         }
 
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_by_its_earlier_name_too() {
+    fn a_key_is_accepted_under_its_earlier_name() {
         let garden: Garden = parse("garden.yaml", "herbs: [leek]\n").unwrap();
         assert_eq!(garden.plants, ["leek"]);
         assert_eq!(
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_against_schema_and_rules_come_together() {
+    fn mistakes_against_schema_and_rules_are_reported_together() {
         assert_eq!(
             lines("plants:\n  - weed\nponds: 2\n"),
             [

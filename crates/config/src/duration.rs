@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanDuration(pub Duration);
 
-/// The units, longest suffix first so that `ms` is not read as `s`.
+/// The units, longest suffix first so that `ms` is not read as `s`, and their nanoseconds.
 const UNITS: [(&str, u64); 5] = [
     ("us", 1_000),
     ("ms", 1_000_000),
@@ -22,11 +22,11 @@ const UNITS: [(&str, u64); 5] = [
 ];
 
 impl HumanDuration {
-    /// The `format` of durations in the JSON Schemas; in addition to the pattern, it requires that
-    /// they are shorter than a year.
+    /// The `format` of durations in JSON Schemas. In addition to the pattern, it requires a
+    /// duration of less than a year.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
-    /// Reports whether it is zero.
+    /// Reports whether the duration is zero.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }
@@ -62,20 +62,14 @@ impl FromStr for HumanDuration {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        let malformed = || DurationError::Form(text.to_owned());
-        let (unit, nanos) = UNITS
-            .iter()
-            .find(|(unit, _)| {
-                text.strip_suffix(unit)
-                    .is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()))
-            })
-            .ok_or_else(malformed)?;
-        let number: f64 = text
-            .trim_end_matches(unit)
-            .parse()
-            .map_err(|_| malformed())?;
-        let total = number * *nanos as f64;
-        // No benchmark needs a year, and the limit keeps the arithmetic exact in f64.
+        let total = UNITS.iter().find_map(|(unit, nanos)| {
+            let digits = text.strip_suffix(unit)?;
+            let is_number = digits.ends_with(|c: char| c.is_ascii_digit());
+            let number: f64 = digits.parse().ok().filter(|_| is_number)?;
+            Some(number * *nanos as f64)
+        });
+        let total = total.ok_or_else(|| DurationError::Form(text.to_owned()))?;
+        // No benchmark lasts a year, and below this limit the arithmetic is exact in f64.
         if !(0.0..=3.2e16).contains(&total) {
             return Err(DurationError::TooLong(text.to_owned()));
         }
@@ -86,16 +80,13 @@ impl FromStr for HumanDuration {
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.as_nanos();
-        let (unit, size) = UNITS
-            .iter()
-            .rev()
-            .find(|(_, size)| nanos >= *size && nanos.is_multiple_of(*size))
-            .unwrap_or(&UNITS[0]);
         if nanos == 0 {
-            f.write_str("0s")
-        } else {
-            write!(f, "{}{unit}", nanos as f64 / *size as f64)
+            return f.write_str("0s");
         }
+        let mut units = UNITS.iter().rev();
+        let whole = units.find(|(_, size)| nanos.is_multiple_of(*size));
+        let (unit, size) = whole.unwrap_or(&UNITS[0]);
+        write!(f, "{}{unit}", nanos as f64 / *size as f64)
     }
 }
 
@@ -137,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_people_write_them() {
+    fn durations_are_parsed_with_their_units() {
         let nanos = |text: &str| text.parse::<HumanDuration>().map(HumanDuration::as_nanos);
         assert_eq!(nanos("250ms"), Ok(250_000_000));
         assert_eq!(nanos("1.5s"), Ok(1_500_000_000));
@@ -150,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(micros in 0..31_000_000_000_000_u64) {
+        fn a_written_duration_is_parsed_to_the_same_value(micros in 0..31_000_000_000_000_u64) {
             let duration = HumanDuration(Duration::from_micros(micros));
             prop_assert_eq!(duration.to_string().parse(), Ok(duration));
         }

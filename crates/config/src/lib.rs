@@ -1,6 +1,6 @@
-//! Reads the YAML files that users write: each value with its place in the text, checked against a
-//! JSON Schema. Reports all mistakes of a file at once. The crate is independent of particular
-//! kinds of files.
+//! Reads the YAML files that users write. Each value has its place in the text and is checked
+//! against a JSON Schema, and all mistakes of a file are reported at once. The crate is independent
+//! of particular kinds of files.
 
 mod conform;
 mod diagnostic;
@@ -15,7 +15,7 @@ mod yaml;
 pub use diagnostic::{Diagnostic, Diagnostics, Problem};
 pub use document::{
     Document, ReadError, ReadFile, parse, parse_all, parse_with_files, read, read_all, read_tree,
-    tree,
+    schema, tree,
 };
 pub use duration::{DurationError, HumanDuration};
 pub use node::{Data, Entry, Node};

@@ -11,7 +11,6 @@ use crate::diagnostic::Problem;
 pub struct Node {
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// The value.
     pub data: Data,
 }
 
@@ -42,6 +41,15 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An entry that is not in the text. Its mistakes are reported at `place`.
+    pub fn new(key: impl Into<String>, place: &Range<usize>, data: Data) -> Self {
+        Self {
+            key: key.into(),
+            key_span: place.clone(),
+            value: Node::new(place, data),
+        }
+    }
+
     /// A mistake in the key.
     pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(self.key_span.clone(), message, help)
@@ -49,6 +57,14 @@ impl Entry {
 }
 
 impl Node {
+    /// A value whose mistakes are reported at `place`.
+    pub fn new(place: &Range<usize>, data: Data) -> Self {
+        Self {
+            span: place.clone(),
+            data,
+        }
+    }
+
     /// The entry under a key of a mapping.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
@@ -59,14 +75,27 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The value under nested keys.
+    pub fn at(&self, keys: &[&str]) -> Option<&Node> {
+        keys.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The text under a key of a mapping.
+    pub fn text_of(&self, key: &str) -> Option<&str> {
+        self.get(key)?.text()
+    }
+
     /// The value under a key of a mapping, for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        match &mut self.data {
-            Data::Map(entries) => entries
-                .iter_mut()
-                .find(|entry| entry.key == key)
-                .map(|entry| &mut entry.value),
-            _ => None,
+        let mut entries = self.entries_mut().iter_mut();
+        let found = entries.find(|entry| entry.key == key)?;
+        Some(&mut found.value)
+    }
+
+    /// Adds an entry to a mapping; any other value stays unchanged.
+    pub fn push(&mut self, entry: Entry) {
+        if let Data::Map(entries) = &mut self.data {
+            entries.push(entry);
         }
     }
 
@@ -79,19 +108,18 @@ impl Node {
         Some(entries.remove(at).value)
     }
 
-    /// The items of the list under a key, for modification; empty if there is none.
-    pub fn list_mut(&mut self, key: &str) -> &mut [Node] {
-        match self.get_mut(key).map(|node| &mut node.data) {
-            Some(Data::List(items)) => items,
-            _ => &mut [],
-        }
-    }
-
     /// The entries of a mapping; empty for any other value.
     pub fn entries(&self) -> &[Entry] {
         match &self.data {
             Data::Map(entries) => entries,
             _ => &[],
+        }
+    }
+
+    fn entries_mut(&mut self) -> &mut [Entry] {
+        match &mut self.data {
+            Data::Map(entries) => entries,
+            _ => &mut [],
         }
     }
 
@@ -103,9 +131,21 @@ impl Node {
         }
     }
 
+    fn items_mut(&mut self) -> &mut [Node] {
+        match &mut self.data {
+            Data::List(items) => items,
+            _ => &mut [],
+        }
+    }
+
     /// The items of the list under a key; empty if there is none.
     pub fn list(&self, key: &str) -> &[Node] {
         self.get(key).map_or(&[], Node::items)
+    }
+
+    /// The items of the list under a key, for modification; empty if there is none.
+    pub fn list_mut(&mut self, key: &str) -> &mut [Node] {
+        self.get_mut(key).map_or(&mut [], Node::items_mut)
     }
 
     /// The entries of the mapping under a key; empty if there is none.
@@ -115,10 +155,7 @@ impl Node {
 
     /// The entries of the mapping under a key, for modification; empty if there is none.
     pub fn mapping_mut(&mut self, key: &str) -> &mut [Entry] {
-        match self.get_mut(key).map(|node| &mut node.data) {
-            Some(Data::Map(entries)) => entries,
-            _ => &mut [],
-        }
+        self.get_mut(key).map_or(&mut [], Node::entries_mut)
     }
 
     /// The boolean, if it is one.
@@ -127,11 +164,6 @@ impl Node {
             Data::Bool(flag) => Some(flag),
             _ => None,
         }
-    }
-
-    /// A mistake in the value.
-    pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
-        Problem::new(self.span.clone(), message, help)
     }
 
     /// The text, if it is text.
@@ -151,22 +183,44 @@ impl Node {
         }
     }
 
-    /// The number of values in it, including itself.
-    pub fn size(&self) -> usize {
-        let items = self.items().iter().map(Node::size).sum::<usize>();
-        let entries = self.entries().iter().map(|entry| entry.value.size());
-        1 + items + entries.sum::<usize>()
+    /// The value and all values in it, outer ones first, in the order of the text.
+    pub fn all(&self) -> impl Iterator<Item = &Node> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            let node = open.pop()?;
+            open.extend(node.entries().iter().rev().map(|entry| &entry.value));
+            open.extend(node.items().iter().rev());
+            Some(node)
+        })
     }
 
-    /// The bytes at which to report a mistake of the whole value: for a mapping, its first key.
-    pub fn head(&self) -> Range<usize> {
-        match &self.data {
-            Data::Map(entries) => entries
-                .first()
-                .map_or(self.span.clone(), |first| first.key_span.clone()),
-            Data::List(items) => items.first().map_or(self.span.clone(), Node::head),
-            _ => self.span.clone(),
+    /// Changes the value, then all values in it.
+    pub fn for_each_mut(&mut self, change: &mut dyn FnMut(&mut Node)) {
+        change(self);
+        for entry in self.entries_mut() {
+            entry.value.for_each_mut(change);
         }
+        for item in self.items_mut() {
+            item.for_each_mut(change);
+        }
+    }
+
+    /// The number of values in it, including itself.
+    pub fn size(&self) -> usize {
+        self.all().count()
+    }
+
+    /// A mistake in the value.
+    pub fn problem(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
+        Problem::new(self.span.clone(), message, help)
+    }
+
+    /// The bytes at which to report a mistake that concerns the whole value: for a mapping, its
+    /// first key.
+    pub fn head(&self) -> Range<usize> {
+        let first_key = self.entries().first().map(|entry| entry.key_span.clone());
+        let first = first_key.or_else(|| self.items().first().map(Node::head));
+        first.unwrap_or_else(|| self.span.clone())
     }
 
     /// The value as JSON.
@@ -178,12 +232,10 @@ impl Node {
             Data::Float(float) => (*float).into(),
             Data::Text(text) => text.as_str().into(),
             Data::List(items) => items.iter().map(Node::to_json).collect(),
-            Data::Map(entries) => Value::Object(
-                entries
-                    .iter()
-                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
-                    .collect(),
-            ),
+            Data::Map(entries) => entries
+                .iter()
+                .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                .collect(),
         }
     }
 }

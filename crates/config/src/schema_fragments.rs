@@ -3,114 +3,89 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
+const NAME_FORM: &str = "write lower-case letters, digits and hyphens, as in proxy-json";
+const PLAIN_PATH: &str = "^/[!-~]*$";
+const HEADER_NAME: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+const HEADER_NAME_FORM: &str = "write letters, digits and hyphens only, as in X-Api-Key";
+const SHA256: &str = "^[0-9a-f]{64}$";
+
+fn text(pattern: &str, message: &str) -> Schema {
+    json_schema!({"type": "string", "pattern": pattern, "patternErrorMessage": message})
+}
+
+fn optional_text(pattern: &str, message: &str) -> Schema {
+    json_schema!({"type": ["string", "null"], "pattern": pattern, "patternErrorMessage": message})
+}
+
 /// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command
 /// line.
 pub fn name(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^[a-z0-9][a-z0-9-]*$",
-        "patternErrorMessage": "write lower-case letters, digits and hyphens, as in proxy-json"
-    })
+    text("^[a-z0-9][a-z0-9-]*$", NAME_FORM)
 }
 
 /// A [`name`] of an item that may be repeated.
 pub fn name_template(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^([a-z0-9]|\\{\\{ *index *\\}\\})([a-z0-9-]|\\{\\{ *index *\\}\\})*$",
-        "patternErrorMessage": "write lower-case letters, digits and hyphens, as in proxy-json"
-    })
+    let pattern = r"^([a-z0-9]|\{\{ *index *\}\})([a-z0-9-]|\{\{ *index *\}\})*$";
+    text(pattern, NAME_FORM)
 }
 
 /// A path of a URL, with or without a query, which may contain values of `data`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^/([!\"$-~]|\\{\\{( *[A-Za-z0-9_.-]+| *\"[^\"]*\"| *'[^']*') *\\}\\})*$",
-        "patternErrorMessage":
-            "write a path that begins with /, as in /json/valid; spaces and other characters are percent-encoded, as %20"
-    })
+    text(
+        r#"^/([!"$-~]|\{\{( *[A-Za-z0-9_.-]+| *"[^"]*"| *'[^']*') *\}\})*$"#,
+        "write a path that begins with /, as in /json/valid; spaces and other characters are percent-encoded, as %20",
+    )
 }
 
 /// A [`path`] without values of `data`.
 pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^/[!-~]*$",
-        "patternErrorMessage": "write a path that begins with /, as in /ws"
-    })
+    text(PLAIN_PATH, "write a path that begins with /, as in /ws")
 }
 
-/// A path of a URL, or nothing.
+/// A [`plain_path`], or nothing.
 pub fn optional_path(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": ["string", "null"],
-        "pattern": "^/[!-~]*$",
-        "patternErrorMessage": "write a path that begins with /, as in /ready"
-    })
+    optional_text(PLAIN_PATH, "write a path that begins with /, as in /ready")
 }
 
 /// Base64 (RFC 4648 section 4), with padding.
 pub fn base64(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
-        "patternErrorMessage": "write Base64 with its padding, as in aGVsbG8="
-    })
+    text(
+        "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        "write Base64 with its padding, as in aGVsbG8=",
+    )
 }
 
 /// SHA-256 digests, at least one.
 pub fn sha256s(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "minItems": 1,
-        "items": {
-            "type": "string",
-            "pattern": "^[0-9a-f]{64}$",
-            "patternErrorMessage": "write 64 lower-case hexadecimal digits, as `pip hash FILE` prints"
-        }
-    })
+    let message = "write 64 lower-case hexadecimal digits, as `pip hash FILE` prints";
+    json_schema!({"type": "array", "minItems": 1, "items": text(SHA256, message)})
 }
 
 /// A SHA-256 digest, or nothing.
 pub fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": ["string", "null"],
-        "pattern": "^[0-9a-f]{64}$",
-        "patternErrorMessage": "write 64 lower-case hexadecimal digits, as `sha256sum FILE` prints"
-    })
+    let message = "write 64 lower-case hexadecimal digits, as `sha256sum FILE` prints";
+    optional_text(SHA256, message)
 }
 
 /// A method (RFC 9110 section 9.1 allows any token; those in use are upper-case letters).
 pub fn method(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^[A-Z]+$",
-        "patternErrorMessage": "write it in upper-case letters, as in GET or POST"
-    })
+    let message = "write it in upper-case letters, as in GET or POST";
+    text("^[A-Z]+$", message)
 }
 
 /// A field name (RFC 9110 section 5.1: a token).
 pub fn header_name(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
-        "patternErrorMessage": "write letters, digits and hyphens only, as in X-Api-Key"
-    })
+    text(HEADER_NAME, HEADER_NAME_FORM)
 }
 
 /// A [`header_name`], or nothing.
 pub fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": ["string", "null"],
-        "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
-        "patternErrorMessage": "write letters, digits and hyphens only, as in X-Api-Key"
-    })
+    optional_text(HEADER_NAME, HEADER_NAME_FORM)
 }
 
 /// A list of [`header_name`]s.
-pub fn header_names(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": header_name(generator)})
+pub fn header_names(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": text(HEADER_NAME, HEADER_NAME_FORM)})
 }
 
 /// A list of [`json_pointer`]s.
@@ -129,26 +104,19 @@ pub fn statuses(_: &mut SchemaGenerator) -> Schema {
 
 /// A JSON Pointer (RFC 6901).
 pub fn json_pointer(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "pattern": "^(/([^~]|~[01])*)?$",
-        "patternErrorMessage": "write a JSON Pointer, as in /items/0/name; the empty string is the whole document"
-    })
+    text(
+        "^(/([^~]|~[01])*)?$",
+        "write a JSON Pointer, as in /items/0/name; the empty string is the whole document",
+    )
 }
 
-/// A signal that asks a process to stop.
+/// A signal that stops a process.
 pub fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 
 /// A list of words by which items can be selected.
 pub fn tags(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "items": {
-            "type": "string",
-            "pattern": "^[a-z0-9][a-z0-9_-]*$",
-            "patternErrorMessage": "write lower-case letters, digits, hyphens and underscores, as in single_route"
-        }
-    })
+    let message = "write lower-case letters, digits, hyphens and underscores, as in single_route";
+    json_schema!({"type": "array", "items": text("^[a-z0-9][a-z0-9_-]*$", message)})
 }

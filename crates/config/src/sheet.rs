@@ -1,10 +1,11 @@
-//! Files that are kept after they are read, so that mistakes of meaning are reported together with
-//! mistakes of form, each at its place.
+//! Files that are kept after they are read, so that mistakes in meaning are reported together with
+//! mistakes in form, each at its place.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
+use crate::document::{described, tree_or};
 use crate::node::{Data, Node};
 use crate::{conform, yaml};
 
@@ -28,7 +29,7 @@ pub struct Sheet {
     schema: Value,
     root: Node,
     problems: Vec<Problem>,
-    /// The number of mistakes of form.
+    /// The number of mistakes in form.
     of_form: usize,
 }
 
@@ -37,16 +38,9 @@ impl Sheet {
     /// mistakes.
     ///
     /// # Errors
-    /// The text is not YAML, so that there is nothing to check.
+    /// The text is not YAML.
     pub fn open(file: &str, text: &str, kind: SheetKind<'_>) -> Result<Self, Diagnostics> {
-        let (root, mut problems) = yaml::load(text);
-        let Some(mut root) = root else {
-            if problems.is_empty() {
-                let help = format!("write what `gatebench schema {}` describes", kind.word);
-                problems.push(Problem::new(0..0, "the file is empty", help));
-            }
-            return Err(Diagnostics::new(file, text, problems));
-        };
+        let (mut root, mut problems) = yaml::root(file, text, described(kind.word))?;
         problems.extend(conform::conform(&mut root, kind.schema, kind.title, text));
         Ok(Self {
             file: file.into(),
@@ -59,9 +53,9 @@ impl Sheet {
         })
     }
 
-    /// Returns the value of the file. If the file has mistakes of form, returns its value without
-    /// them, so that its meaning can be checked; returns none if that is impossible, which is then
-    /// reported as a mistake.
+    /// Returns the value of the file. If the file has mistakes in form, returns its value without
+    /// them, so that its meaning can be checked. If that is impossible, reports a mistake and
+    /// returns none.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
@@ -71,9 +65,7 @@ impl Sheet {
             }
             Err(error) => {
                 if self.problems.is_empty() {
-                    let help = format!("compare it with `gatebench schema {}`", self.word);
-                    let problem = Problem::new(self.root.head(), error.to_string(), help);
-                    self.problems.push(problem);
+                    self.report("", &error.to_string(), None);
                 }
                 None
             }
@@ -81,21 +73,16 @@ impl Sheet {
     }
 
     /// Adds a mistake at a place, given as a JSON Pointer (RFC 6901). If the place is not in the
-    /// file, the mistake is reported at the value that should contain it. If the place has a
-    /// mistake of form, nothing is added. Without a remedy, the message names the schema of the
-    /// file.
+    /// file, the mistake is reported at the value that should contain it. If the place already has
+    /// a mistake in form, nothing is added. The default remedy names the schema of the file.
     pub fn report(&mut self, pointer: &str, message: &str, help: Option<&str>) {
         let span = found(&self.root, pointer);
-        if self.problems[..self.of_form]
-            .iter()
-            .any(|problem| problem.span == span)
-        {
+        let mut of_form = self.problems[..self.of_form].iter();
+        if of_form.any(|problem| problem.span == span) {
             return;
         }
-        let help = help.map_or_else(
-            || format!("compare it with `gatebench schema {}`", self.word),
-            ToOwned::to_owned,
-        );
+        let schema = || format!("compare it with `gatebench schema {}`", self.word);
+        let help = help.map_or_else(schema, ToOwned::to_owned);
         self.problems.push(Problem::new(span, message, help));
     }
 
@@ -107,53 +94,24 @@ impl Sheet {
         if self.problems.is_empty() {
             return Ok(());
         }
-        Err(Diagnostics::new(
-            &self.file,
-            &self.text,
-            self.problems.clone(),
-        ))
+        let problems = self.problems.clone();
+        Err(Diagnostics::new(&self.file, &self.text, problems))
     }
 }
 
 /// The first mistake of a YAML document. Its text ends with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum YamlError {
-    /// A mistake in a line.
-    #[error("line {line}: {message}; {help}")]
-    Line {
-        /// The line, from 1.
-        line: usize,
-        message: String,
-        help: String,
-    },
-    /// There is no value.
-    #[error("it is empty; write a document")]
-    Empty,
-}
+#[error("line {}: {}; {}", .0.line, .0.message, .0.help)]
+pub struct YamlError(Diagnostic);
 
 /// A YAML document as JSON, without places.
 ///
 /// # Errors
 /// The first mistake.
 pub fn yaml_value(text: &str) -> Result<Value, YamlError> {
-    let (root, problems) = yaml::load(text);
-    let wrong = problems.into_iter().next().map(|problem| {
-        let line = text
-            .get(..problem.span.start)
-            .unwrap_or("")
-            .matches('\n')
-            .count()
-            + 1;
-        YamlError::Line {
-            line,
-            message: problem.message,
-            help: problem.help,
-        }
-    });
-    match (root, wrong) {
-        (_, Some(wrong)) => Err(wrong),
-        (Some(root), None) => Ok(root.to_json()),
-        (None, None) => Err(YamlError::Empty),
+    match tree_or("", text, "write a document") {
+        Ok(root) => Ok(root.to_json()),
+        Err(mistakes) => Err(YamlError(mistakes.all()[0].clone())),
     }
 }
 
@@ -209,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_form_and_of_meaning_come_together() {
+    fn mistakes_in_form_and_in_meaning_are_reported_together() {
         let mut sheet = sheet("beds:\n  - plnt: leek\n    rows: 0\n  - {plant: kale, rows: 2}\n");
         let garden: Garden = sheet.value().unwrap();
         assert_eq!(garden.beds[0].plant, "leek");
@@ -225,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_its_form_hides_no_other_mistake() {
+    fn a_value_of_the_wrong_type_hides_no_other_mistake() {
         let text = "beds:\n  - {plant: leek, rows: many}\n  - {plant: 7, rows: 0}\n  - kale\n  - {rows: 3}\n";
         let mut sheet = sheet(text);
         let garden: Garden = sheet.value().unwrap();

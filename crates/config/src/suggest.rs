@@ -1,29 +1,30 @@
-//! Suggestions: the known word nearest to an unknown one.
+//! Suggestions for misspelt words.
 
-/// The candidate that `word` is most likely meant to be, if any is close enough.
+/// The candidate for which `word` is most likely a misspelling, if any is close enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let folded = fold(word);
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&folded, &fold(candidate)),
-                candidate,
-            )
-        })
-        .filter(|(distance, candidate)| *distance <= tolerance(candidate))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+    let distance = |candidate: &&str| strsim::damerau_levenshtein(&folded, &fold(candidate));
+    let candidates = candidates.into_iter();
+    let near = candidates.filter(|candidate| distance(candidate) <= tolerance(candidate));
+    near.min_by_key(distance)
 }
 
-/// The number of slips with which a word is still recognisable: one in a short word, a third of the
-/// letters in a long one.
+/// The remedy for a misspelt word; `otherwise` if no candidate is close enough.
+pub fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    nearest(word, candidates).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+}
+
+/// The largest number of misspelt letters with which a word is recognised: one in a short word, a
+/// third of the letters in a long one.
 fn tolerance(candidate: &str) -> usize {
     (candidate.chars().count() / 3).max(1)
 }
 
-/// Normalises spellings: `apiKey`, `api-key` and `API_KEY` are not slips of `api_key` but other
-/// spellings of it.
+/// Normalises a spelling: `apiKey`, `api-key` and `API_KEY` become the same word.
 fn fold(word: &str) -> String {
     word.chars()
         .filter(char::is_ascii_alphanumeric)
@@ -31,7 +32,7 @@ fn fold(word: &str) -> String {
         .collect()
 }
 
-/// Words in a sentence: `` `a`, `b` and `c` ``.
+/// Lists words in a sentence: `` `a`, `b` and `c` ``.
 pub fn listed<'w>(words: impl IntoIterator<Item = &'w str>, conjunction: &str) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_words_are_found_and_far_ones_are_not() {
+    fn only_similar_words_are_suggested() {
         let words = ["api_key", "mock", "path", "headers"];
         assert_eq!(nearest("apiKey", words), Some("api_key"));
         assert_eq!(nearest("moc", words), Some("mock"));
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_listed_as_people_do() {
+    fn words_are_listed_as_in_a_sentence() {
         assert_eq!(listed([], "and"), "none");
         assert_eq!(listed(["a"], "and"), "`a`");
         assert_eq!(listed(["a", "b", "c"], "or"), "`a`, `b` or `c`");

@@ -7,27 +7,44 @@ use std::ops::Range;
 use saphyr::Scalar;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The largest nesting depth: more than any of our files needs. It limits the recursion of all code
-/// that walks the tree.
+/// The largest nesting depth, which is more than any gatebench file needs. It limits the recursion
+/// of all code that walks the tree.
 const DEPTH_MAX: usize = 32;
-/// The number of nodes that aliases may add, so that a few lines cannot grow to gigabytes. It also
-/// limits the depth that nested aliases can reach: n levels cost about n²/2 nodes.
+/// The number of nodes that aliases may add, so that a few lines cannot expand to gigabytes. It
+/// also limits the nesting depth of aliases: n levels cost about n²/2 nodes.
 const ALIAS_NODES_MAX: usize = 10_000;
-/// The maximum size of a file in bytes; files written by people are smaller.
+/// The maximum size of a file in bytes. Files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
+/// Reads the only document of a text, and the mistakes that still leave a tree, such as a duplicate
+/// key. `help` is the remedy for an empty text.
+///
+/// # Errors
+/// Mistakes that leave no tree.
+pub(crate) fn root(
+    file: &str,
+    text: &str,
+    help: impl Into<String>,
+) -> Result<(Node, Vec<Problem>), Diagnostics> {
+    let (root, mut problems) = load(text);
+    if let Some(root) = root {
+        return Ok((root, problems));
+    }
+    if problems.is_empty() {
+        problems.push(Problem::new(0..0, "the file is empty", help));
+    }
+    Err(Diagnostics::new(file, text, problems))
+}
+
 /// Reads the only document of a text. Mistakes that still leave a tree (such as a duplicate key)
-/// are reported with the tree; after others there is none.
+/// are returned together with the tree.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
-        let problem = Problem::new(
-            0..0,
-            "the file is larger than 4 MiB",
-            "give the path of a smaller file",
-        );
+        let help = "give the path of a smaller file";
+        let problem = Problem::new(0..0, "the file is larger than 4 MiB", help);
         return (None, vec![problem]);
     }
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -83,17 +100,12 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(text: &'a str, base: usize) -> Self {
-        let ends = std::iter::once(text.len());
-        let offsets = text
-            .char_indices()
-            .map(|(at, _)| at)
-            .chain(ends)
-            .map(|at| at + base)
-            .collect();
+        let starts = text.char_indices().map(|(at, _)| at);
+        let offsets = starts.chain([text.len()]).map(|at| at + base);
         Self {
             text,
             base,
-            offsets,
+            offsets: offsets.collect(),
             open: Vec::new(),
             anchors: HashMap::new(),
             alias_nodes: 0,
@@ -102,22 +114,28 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Converts a position: the parser counts characters, everything after it counts bytes of the
-    /// file.
+    /// Converts a position of the parser, which counts characters, to a byte of the file.
     fn bytes(&self, marker: Marker) -> usize {
-        self.offsets
-            .get(marker.index())
-            .copied()
-            .unwrap_or(self.base + self.text.len())
+        let end = self.base + self.text.len();
+        *self.offsets.get(marker.index()).unwrap_or(&end)
     }
 
     fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Problem> {
+        let is_key = self.awaits_key();
         match event {
-            Event::DocumentStart(_) if self.root.is_some() => Err(Problem::new(
-                span,
-                "a second document begins here",
-                "keep one document in a file",
-            )),
+            Event::DocumentStart(_) if self.root.is_some() => {
+                let help = "keep one document in a file";
+                refuse(span, "a second document begins here", help)
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) if is_key => {
+                let help = "write a plain word as the key";
+                refuse(span, "a key is a list or a mapping", help)
+            }
+            Event::Alias(_) if is_key => refuse(span, "a key is an alias", "write the key itself"),
+            Event::Scalar(text, ..) if is_key => {
+                self.key(text.into_owned(), span);
+                Ok(())
+            }
             Event::SequenceStart(anchor, tag) => {
                 self.begin(Data::List(Vec::new()), anchor, tag, span)
             }
@@ -139,20 +157,10 @@ impl<'a> Builder<'a> {
         span: Range<usize>,
     ) -> Result<(), Problem> {
         refuse_tag(tag.as_deref(), &span)?;
-        if self.awaits_key() {
-            return Err(Problem::new(
-                span,
-                "a key is a list or a mapping",
-                "write a plain word as the key",
-            ));
-        }
         if self.open.len() == DEPTH_MAX {
             let message = format!("this is nested more than {DEPTH_MAX} deep");
-            return Err(Problem::new(
-                span,
-                message,
-                "no gatebench file needs that: check the brackets",
-            ));
+            let help = "no gatebench file needs that: check the brackets";
+            return refuse(span, message, help);
         }
         self.open.push(Open {
             start: span.start,
@@ -172,25 +180,14 @@ impl<'a> Builder<'a> {
             Data::Map(entries) => entries.last().map(|entry| entry.value.span.end),
             _ => None,
         };
-        // The end event of a block has the position of the next token, which may be far below; only
-        // brackets have an end of their own.
-        let bracket = self
-            .text
-            .as_bytes()
-            .get(open.start - self.base)
-            .is_some_and(|byte| b"[{".contains(byte));
-        let end = if bracket {
-            span.end
-        } else {
-            last_end.unwrap_or(open.start)
+        // The parser reports the end of a block at the next token, which may be far below. Only a
+        // closing bracket has a position of its own.
+        let end = match self.text.as_bytes().get(open.start - self.base) {
+            Some(b'[' | b'{') => span.end,
+            _ => last_end.unwrap_or(open.start),
         };
-        self.put(
-            Node {
-                span: open.start..end.max(open.start),
-                data: open.data,
-            },
-            open.anchor,
-        );
+        let span = open.start..end.max(open.start);
+        self.put(span, open.data, open.anchor);
         Ok(())
     }
 
@@ -202,10 +199,6 @@ impl<'a> Builder<'a> {
         tag: Option<Cow<'_, Tag>>,
         span: Range<usize>,
     ) -> Result<(), Problem> {
-        if self.awaits_key() {
-            self.key(text.into_owned(), span);
-            return Ok(());
-        }
         refuse_tag(tag.as_deref(), &span)?;
         let data = match Scalar::parse_from_cow_and_metadata(text, style, tag.as_ref()) {
             Some(Scalar::Null) => Data::Null,
@@ -215,52 +208,26 @@ impl<'a> Builder<'a> {
                 Data::Float(float.into_inner())
             }
             Some(Scalar::FloatingPoint(_)) => {
-                return Err(Problem::new(
-                    span,
-                    "this number is not finite",
-                    "write a finite number",
-                ));
+                return refuse(span, "this number is not finite", "write a finite number");
             }
             Some(Scalar::String(text)) => Data::Text(text.into_owned()),
-            None => {
-                return Err(Problem::new(
-                    span,
-                    "the value does not fit its tag",
-                    "remove the tag",
-                ));
-            }
+            None => return refuse(span, "the value does not fit its tag", "remove the tag"),
         };
-        self.put(Node { span, data }, anchor);
+        self.put(span, data, anchor);
         Ok(())
     }
 
     fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), Problem> {
-        if self.awaits_key() {
-            return Err(Problem::new(
-                span,
-                "a key is an alias",
-                "write the key itself",
-            ));
-        }
         let Some(node) = self.anchors.get(&anchor).cloned() else {
-            return Err(Problem::new(
-                span,
-                "this alias is inside its own anchor",
-                "write the value out",
-            ));
+            let help = "write the value out";
+            return refuse(span, "this alias is inside its own anchor", help);
         };
         self.alias_nodes += node.size();
         if self.alias_nodes > ALIAS_NODES_MAX {
             let message = format!("aliases add more than {ALIAS_NODES_MAX} values");
-            return Err(Problem::new(span, message, "write the values out"));
+            return refuse(span, message, "write the values out");
         }
-        self.put(
-            Node {
-                span,
-                data: node.data,
-            },
-            0,
-        );
+        self.put(span, node.data, 0);
         Ok(())
     }
 
@@ -277,56 +244,56 @@ impl<'a> Builder<'a> {
         if let Data::Map(entries) = &open.data
             && entries.iter().any(|entry| entry.key == key)
         {
+            let message = format!("the key `{key}` is given twice");
             let help = "keep one of the two, or put both values under one key";
-            self.problems.push(Problem::new(
-                span.clone(),
-                format!("the key `{key}` is given twice"),
-                help,
-            ));
+            self.problems
+                .push(Problem::new(span.clone(), message, help));
         }
         open.key = Some((key, span));
     }
 
     /// Adds a finished value to the enclosing collection, or makes it the root.
-    fn put(&mut self, node: Node, anchor: usize) {
+    fn put(&mut self, span: Range<usize>, data: Data, anchor: usize) {
+        let value = Node { span, data };
         if anchor > 0 {
-            self.anchors.insert(anchor, node.clone());
+            self.anchors.insert(anchor, value.clone());
         }
-        match self.open.last_mut() {
-            None => self.root = Some(node),
-            Some(Open {
-                data: Data::List(items),
-                ..
-            }) => items.push(node),
-            Some(Open {
-                data: Data::Map(entries),
-                key,
-                ..
-            }) => {
-                if let Some((key, key_span)) = key.take() {
-                    // If a key is duplicate, the first value is used.
-                    if !entries.iter().any(|entry| entry.key == key) {
-                        entries.push(Entry {
-                            key,
-                            key_span,
-                            value: node,
-                        });
-                    }
-                }
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(value);
+            return;
+        };
+        match (&mut open.data, open.key.take()) {
+            (Data::List(items), _) => items.push(value),
+            // If a key is duplicate, the first value is used.
+            (Data::Map(entries), Some((key, key_span)))
+                if entries.iter().all(|entry| entry.key != key) =>
+            {
+                entries.push(Entry {
+                    key,
+                    key_span,
+                    value,
+                });
             }
-            Some(_) => {}
+            _ => {}
         }
     }
+}
+
+fn refuse(
+    span: Range<usize>,
+    message: impl Into<String>,
+    help: &'static str,
+) -> Result<(), Problem> {
+    Err(Problem::new(span, message, help))
 }
 
 /// Tags of the core schema (`!!str`) determine how to read a scalar; others have no meaning here.
 fn refuse_tag(tag: Option<&Tag>, span: &Range<usize>) -> Result<(), Problem> {
     match tag {
-        Some(tag) if !tag.is_yaml_core_schema() => Err(Problem::new(
-            span.clone(),
-            format!("the tag `{tag}` has no meaning here"),
-            "remove the tag",
-        )),
+        Some(tag) if !tag.is_yaml_core_schema() => {
+            let message = format!("the tag `{tag}` has no meaning here");
+            refuse(span.clone(), message, "remove the tag")
+        }
         _ => Ok(()),
     }
 }

@@ -32,27 +32,23 @@ pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scena
     }
 }
 
-/// The suite of scenarios with the load of the tour.
+/// The suite of scenarios with a load.
 pub(crate) fn suite(
     options: &Options,
     title: &str,
     gateways: Vec<SuiteGateway>,
     scenarios: Vec<String>,
+    load: &str,
 ) -> Suite {
     Suite {
-        suite: options.name.clone(),
-        title: title.into(),
         gateways,
         scenarios: scenarios.into_iter().map(Into::into).collect(),
-        load: "tour".into(),
         blocks: 3,
-        retries: 0,
-        settle: None,
-        direct: true,
-        null_gateway: false,
-        network_ceiling: false,
-        cpus: Vec::new(),
-        as_published: None,
-        study: None,
+        ..Suite::new(&options.name, title, load)
     }
+}
+
+/// Gateways with the configurations of their folders.
+pub(crate) fn gateways(names: &[&str]) -> Vec<SuiteGateway> {
+    names.iter().map(|name| (*name).to_owned().into()).collect()
 }

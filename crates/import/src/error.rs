@@ -1,4 +1,4 @@
-//! The reasons why an import failed.
+//! The errors of imports.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub enum ImportError {
     Nothing {
         /// The name of the input.
         file: String,
-        /// A description of the missing part.
+        /// The missing part, as a clause such as "it has no route".
         message: String,
         remedy: String,
     },
@@ -32,7 +32,7 @@ pub enum ImportError {
         malformed: u64,
         /// Number of all lines.
         lines: u64,
-        /// The first of them, each with the expectation that it does not meet.
+        /// The first of these lines, each with the expectation that it does not meet.
         examples: Vec<String>,
     },
     /// The input cannot be read.

@@ -1,9 +1,10 @@
 //! The folder that an import creates.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use gatebench_config::{Document, parse_with_files};
-use gatebench_model::{LoadProfile, Scenario, Suite};
+use gatebench_model::Scenario;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,41 +53,27 @@ impl Folder {
         });
     }
 
+    /// Adds a scenario, whose file may contain secrets.
     pub(crate) fn add_scenario(
         &mut self,
         path: &str,
         comments: &[String],
         scenario: &Scenario,
     ) -> Result<(), ImportError> {
-        let has_secrets = !scenario.secrets().is_empty();
-        self.add(path, comments, scenario, has_secrets)
+        self.add(path, comments, scenario)?;
+        if let Some(file) = self.files.last_mut() {
+            file.has_secrets = !scenario.secrets().is_empty();
+        }
+        Ok(())
     }
 
-    pub(crate) fn add_load(
-        &mut self,
-        path: &str,
-        comments: &[String],
-        load: &LoadProfile,
-    ) -> Result<(), ImportError> {
-        self.add(path, comments, load, false)
-    }
-
-    pub(crate) fn add_suite(
-        &mut self,
-        comments: &[String],
-        suite: &Suite,
-    ) -> Result<(), ImportError> {
-        self.add(SUITE_FILE, comments, suite, false)
-    }
-
-    /// Adds a document, and reads it again as `gatebench run` will: values that the input allows
-    /// but gatebench does not are reported as mistakes of the generated file.
-    fn add<T: Document + Serialize>(
+    /// Adds a document, and reads it again as `gatebench run` will. A value that the input allows
+    /// but gatebench does not is reported as a mistake in the generated file.
+    pub(crate) fn add<T: Document + Serialize>(
         &mut self,
         path: &str,
         comments: &[String],
         document: &T,
-        has_secrets: bool,
     ) -> Result<(), ImportError> {
         let mut value = serde_json::to_value(document).unwrap_or(Value::Null);
         yaml::without_defaults(&mut value);
@@ -95,14 +82,14 @@ impl Folder {
             let _ = writeln!(text, "{}", commented(comment));
         }
         text += &yaml::write(&value);
-        let read = |wanted: &std::path::Path| {
+        let read = |wanted: &Path| {
             let mut files = self.files.iter();
-            let found = files.find(|file| std::path::Path::new(&file.path) == wanted);
+            let found = files.find(|file| Path::new(&file.path) == wanted);
             let found = found.ok_or(std::io::ErrorKind::NotFound)?;
             Ok(found.text.clone().into_bytes())
         };
         parse_with_files::<T>(path, &text, &read).map_err(Box::new)?;
-        self.add_text(path, &text, has_secrets);
+        self.add_text(path, &text, false);
         Ok(())
     }
 }

@@ -59,13 +59,10 @@ const CLIENT: &[u8] = b"browser";
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let archive: Archive = serde_json::from_str(text).map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
+        let (line, column) = (error.line(), error.column());
+        let message = format!("line {line}, column {column}: this is not an HTTP Archive");
         let remedy = format!("save it again as HAR 1.2 with all entries; the reason: {error}");
-        ImportError::nothing(
-            &options.file,
-            &format!("{place}: this is not an HTTP Archive"),
-            &remedy,
-        )
+        ImportError::nothing(&options.file, &message, &remedy)
     })?;
     let mut folder = Folder::default();
     let mut entries = archive.log.entries;
@@ -73,10 +70,8 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let host = main_host(&entries, &mut folder);
     let mut recorder = Recorder::new(&options.replay);
     let mut without_time = 0;
-    for entry in entries
-        .iter()
-        .filter(|entry| host_of(&entry.request.url) == host)
-    {
+    let own = entries.iter();
+    for entry in own.filter(|entry| host_of(&entry.request.url) == host) {
         let Some(at_ms) = time::common_or_iso(entry.started_date_time.as_bytes()) else {
             without_time += 1;
             continue;
@@ -98,10 +93,9 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
             "entries without a valid startedDateTime that are left out: {without_time}"
         ));
     }
-    folder
-        .facts
-        .push(format!("requests to {host}: {}", recorder.requests()));
-    traffic::write(recorder.finish(), options, folder)
+    let requests = recorder.requests();
+    folder.facts.push(format!("requests to {host}: {requests}"));
+    traffic::write(recorder, options, folder)
 }
 
 fn host_of(url: &str) -> &str {
@@ -109,22 +103,18 @@ fn host_of(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// The host of most requests. Requests to other hosts belong to other gateways.
+/// The host with the most requests. Requests to other hosts belong to other gateways.
 fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in entries {
         *counts.entry(host_of(&entry.request.url)).or_default() += 1;
     }
-    let main = counts
-        .iter()
-        .max_by_key(|(_, count)| **count)
-        .map(|(host, _)| *host);
-    let main = main.unwrap_or_default();
-    let others = entries.len() as u64 - counts.get(main).copied().unwrap_or(0);
+    let main = counts.into_iter().max_by_key(|(_, count)| *count);
+    let (host, count) = main.unwrap_or_default();
+    let others = entries.len() as u64 - count;
     if others > 0 {
-        folder.facts.push(format!(
-            "requests to other hosts that are left out: {others}"
-        ));
+        let fact = format!("requests to other hosts that are left out: {others}");
+        folder.facts.push(fact);
     }
-    main.to_owned()
+    host.to_owned()
 }

@@ -1,5 +1,6 @@
-//! A mapping of the input that is read key by key. Keys that are not read are reported.
+//! A mapping of the input that is read key by key, so that unread keys can be reported.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use gatebench_config::{Data, Entry, Node};
@@ -8,7 +9,7 @@ use crate::log::Log;
 
 /// A mapping with the keys that have not been read yet.
 pub(crate) struct Keys<'n> {
-    /// A description of the mapping for messages.
+    /// The name of the mapping in messages.
     what: String,
     /// The place for messages about the mapping as a whole.
     pub(crate) span: Range<usize>,
@@ -16,22 +17,19 @@ pub(crate) struct Keys<'n> {
 }
 
 impl<'n> Keys<'n> {
-    /// The keys of a mapping. Null counts as an empty mapping; anything else is a mistake.
+    /// The keys of a mapping. Null counts as an empty mapping. Any other value is a mistake.
     pub(crate) fn of(node: &'n Node, what: impl Into<String>, log: &mut Log<'_>) -> Self {
         let what = what.into();
         if !matches!(node.data, Data::Map(_) | Data::Null) {
             let help = "write `key: value` lines here";
             log.problem(&node.head(), format!("{what} is not a mapping"), help);
         }
+        // A key whose value is null is treated as absent.
+        let is_given = |it: &&Entry| !matches!(it.value.data, Data::Null);
         Self {
             what,
             span: node.head(),
-            // A key whose value is null is treated as absent.
-            rest: node
-                .entries()
-                .iter()
-                .filter(|it| !is_null(&it.value))
-                .collect(),
+            rest: node.entries().iter().filter(is_given).collect(),
         }
     }
 
@@ -61,36 +59,17 @@ impl<'n> Keys<'n> {
         self.text(key, log)
     }
 
-    /// Takes a number.
-    pub(crate) fn number(&mut self, key: &str, log: &mut Log<'_>) -> Option<f64> {
-        let node = self.node(key)?;
-        let number = node.number();
-        if number.is_none() {
-            let message = format!("`{key}` of {} is not a number", self.what);
-            log.problem(&node.span, message, "write a number without quotes");
-        }
-        number
-    }
-
     /// Takes a whole number from 0 on.
     pub(crate) fn count(&mut self, key: &str, log: &mut Log<'_>) -> Option<u64> {
-        let span = self
-            .rest
-            .iter()
-            .find(|it| it.key == key)?
-            .value
-            .span
-            .clone();
-        let number = self.number(key, log)?;
-        if number.fract() == 0.0 && (0.0..=1e15).contains(&number) {
-            return Some(number as u64);
+        let node = self.node(key)?;
+        let is_count = |it: &f64| it.fract() == 0.0 && (0.0..=1e15).contains(it);
+        let count = node.number().filter(is_count);
+        if count.is_none() {
+            let what = &self.what;
+            let message = format!("`{key}` of {what} is not a whole number of at least 0");
+            log.problem(&node.span, message, "write a whole number without quotes");
         }
-        let message = format!(
-            "`{key}` of {} is not a whole number of at least 0",
-            self.what
-        );
-        log.problem(&span, message, "write a whole number");
-        None
+        count.map(|it| it as u64)
     }
 
     /// Takes a boolean.
@@ -123,6 +102,18 @@ impl<'n> Keys<'n> {
         items.filter_map(|item| log.text_of(item, &what)).collect()
     }
 
+    /// Takes a mapping from names to strings.
+    pub(crate) fn named_texts(&mut self, key: &str, log: &mut Log<'_>) -> BTreeMap<String, String> {
+        let entries = self.node(key).map(Node::entries).unwrap_or_default();
+        log.texts_of(entries)
+    }
+
+    /// Takes the required `name` and `value` of the mapping.
+    pub(crate) fn name_and_value(&mut self, log: &mut Log<'_>) -> Option<(String, String)> {
+        let (name, value) = (self.required("name", log), self.required("value", log));
+        Some((name?, value?))
+    }
+
     /// Takes the mapping of a key.
     pub(crate) fn keys(&mut self, key: &str, log: &mut Log<'_>) -> Option<Keys<'n>> {
         let what = format!("`{key}` of {}", self.what);
@@ -130,13 +121,12 @@ impl<'n> Keys<'n> {
         Some(Keys::of(node, what, log))
     }
 
-    /// Drops keys that do not change what a gateway does to a request.
+    /// Drops keys that do not affect requests.
     pub(crate) fn ignore(&mut self, keys: &[&str]) {
-        self.rest
-            .retain(|entry| !keys.contains(&entry.key.as_str()));
+        self.rest.retain(|it| !keys.contains(&it.key.as_str()));
     }
 
-    /// Drops keys whose value has no effect: the default, null, false, or empty.
+    /// Drops a key whose value is the default.
     pub(crate) fn ignore_default(&mut self, key: &str, default: &str, log: &mut Log<'_>) {
         self.rest.retain(|entry| {
             entry.key != key || log.text_of(&entry.value, key).as_deref() != Some(default)
@@ -148,10 +138,14 @@ impl<'n> Keys<'n> {
         let is_idle = |entry: &&Entry| is_empty(&entry.value) || entry.value.flag() == Some(false);
         self.rest.into_iter().filter(move |entry| !is_idle(entry))
     }
-}
 
-fn is_null(node: &Node) -> bool {
-    matches!(node.data, Data::Null)
+    /// Notes that only the user's gateway has the unread keys. `of` completes the description of a
+    /// key. Returns the texts for `not_understood` of a scenario.
+    pub(crate) fn not_understood(self, of: &str, log: &mut Log<'_>) -> Vec<String> {
+        let note =
+            |entry: &Entry| log.not_understood(&entry.key_span, format!("`{}`{of}", entry.key));
+        self.unread().map(note).collect()
+    }
 }
 
 fn is_empty(node: &Node) -> bool {

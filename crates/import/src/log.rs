@@ -1,18 +1,19 @@
-//! The mistakes and the notes that an import collects while it reads a document.
+//! Collects the mistakes and the notes of an import while a document is read.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use gatebench_config::{Diagnostics, Node, Problem};
+use gatebench_config::{Diagnostics, Entry, Node, Problem};
 
 use crate::error::ImportError;
 
 /// A part of the input that the result does not contain in the same form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Its line number in the input, from 1.
+    /// The line number in the input, from 1.
     pub line: usize,
-    /// A description of the part.
+    /// A description of the part, and of its treatment if it is simplified.
     pub what: String,
     /// The consequence.
     pub effect: Effect,
@@ -21,7 +22,7 @@ pub struct Note {
 /// The consequence of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Only the user's own gateway does this; other gateways do not support the scenario.
+    /// Only the user's own gateway does this. Other gateways do not support the scenario.
     NotUnderstood,
     /// The scenario does this in a simpler way, which every gateway supports.
     Simplified,
@@ -71,7 +72,7 @@ impl<'t> Log<'t> {
             .push(Problem::new(span.clone(), message, help));
     }
 
-    /// Notes that only the user's gateway does this. Returns the text for `not_understood` of a
+    /// Notes a part that only the user's gateway has. Returns the text for `not_understood` of a
     /// scenario.
     pub(crate) fn not_understood(
         &mut self,
@@ -84,7 +85,7 @@ impl<'t> Log<'t> {
         words
     }
 
-    /// Notes that the scenario does this in a simpler way.
+    /// Notes a part that the scenario replaces by a simpler one.
     pub(crate) fn simplified(&mut self, span: &Range<usize>, what: impl Into<String>) {
         self.note(self.line(span.start), what.into(), Effect::Simplified);
     }
@@ -96,8 +97,8 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// A scalar as text, written as in the input if it is a number; a mistake if it is not a
-    /// scalar.
+    /// A scalar as text. A number or a boolean is written as in the input. Any other value is a
+    /// mistake.
     pub(crate) fn text_of(&mut self, node: &Node, what: &str) -> Option<String> {
         if let Some(text) = node.text() {
             return Some(text.to_owned());
@@ -107,6 +108,15 @@ impl<'t> Log<'t> {
         }
         self.problem(&node.span, format!("{what} is not text"), "write one value");
         None
+    }
+
+    /// The values of entries as text, by key.
+    pub(crate) fn texts_of(&mut self, entries: &[Entry]) -> BTreeMap<String, String> {
+        let text = |entry: &Entry| {
+            let text = self.text_of(&entry.value, &format!("`{}`", entry.key))?;
+            Some((entry.key.clone(), text))
+        };
+        entries.iter().filter_map(text).collect()
     }
 
     /// All notes in the order of their lines.

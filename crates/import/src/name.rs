@@ -1,8 +1,8 @@
-//! Names in gatebench files: lower-case letters, digits and hyphens.
+//! Names in gatebench files, which consist of lower-case letters, digits and hyphens.
 
 use std::collections::BTreeSet;
 
-/// The longest name that is derived from a string.
+/// The maximum length of a name that is derived from a string.
 const CHARS_MAX: usize = 60;
 
 /// A name that resembles a string.
@@ -25,7 +25,21 @@ pub(crate) fn slug(text: &str) -> String {
     }
 }
 
-/// The names used so far, so that each is used once.
+/// The name of an item among several with the same name: `name`, `name-2` and so on.
+pub(crate) fn numbered(name: &str, index: usize) -> String {
+    match index {
+        0 => name.to_owned(),
+        _ => format!("{name}-{}", index + 1),
+    }
+}
+
+/// The path and the query of a URL; empty if it has none.
+pub(crate) fn path_of_url(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.find('/').map_or("", |at| &rest[at..])
+}
+
+/// The names that are taken.
 #[derive(Default)]
 pub(crate) struct Names(BTreeSet<String>);
 
@@ -33,11 +47,9 @@ impl Names {
     /// A name that resembles a string, with a number if the name is taken.
     pub(crate) fn unique(&mut self, text: &str) -> String {
         let name = slug(text);
-        let numbered = (2..).map(|number| format!("{name}-{number}"));
-        let mut all = std::iter::once(name.clone()).chain(numbered);
-        let free = all.find(|it| !self.0.contains(it)).unwrap_or(name);
-        self.0.insert(free.clone());
-        free
+        let mut all = (0..).map(|index| numbered(&name, index));
+        let free = all.find(|it| self.0.insert(it.clone()));
+        free.unwrap_or(name)
     }
 }
 

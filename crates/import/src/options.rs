@@ -38,12 +38,12 @@ impl Options {
 pub struct Replay {
     /// The factor by which the rate is multiplied.
     pub times: f64,
-    /// The time to which the curve is compressed [default: a minute, or the log's duration if that
-    /// is shorter].
+    /// The duration of the replay, to which the curve is compressed [default: a minute, or the
+    /// log's duration if that is shorter].
     pub over: Option<HumanDuration>,
-    /// The hour to which the log is restricted.
+    /// The only hour of the log that is replayed.
     pub hour: Option<Hour>,
-    /// True if the values in queries are kept.
+    /// True to keep the values in queries.
     pub query_values: bool,
 }
 

@@ -1,16 +1,19 @@
-//! Finds a string that a regular expression of a path matches, and the literal text with which
-//! every match begins.
+//! Finds a path that a regular expression matches, and the literal text with which every match
+//! begins.
 
 use std::iter::Peekable;
+use std::ops::Range;
 use std::str::Chars;
+
+use crate::log::Log;
 
 /// The largest nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
-/// The largest number of repetitions of a quantifier in a sample.
+/// The maximum number of repetitions that a sample contains.
 const REPEAT_MAX: usize = 64;
 
-/// A string that the expression matches; none if the expression contains an unsupported construct.
+/// A string that the expression matches; none if it contains an unsupported construct.
 pub(crate) fn sample(expression: &str) -> Option<String> {
     let mut parser = Parser {
         chars: expression.chars().peekable(),
@@ -20,7 +23,23 @@ pub(crate) fn sample(expression: &str) -> Option<String> {
     parser.chars.next().is_none().then_some(text)
 }
 
-/// The literal text at the beginning of the expression.
+/// The path that an expression matches, like [`sample`]. If there is none, notes that the path
+/// `text` gets no request.
+pub(crate) fn sample_of(
+    expression: &str,
+    text: &str,
+    span: &Range<usize>,
+    log: &mut Log<'_>,
+) -> Option<String> {
+    let sample = sample(expression);
+    if sample.is_none() {
+        let what = format!("the path {text}, for which no request can be made: it gets none");
+        log.simplified(span, what);
+    }
+    sample
+}
+
+/// The literal text with which every match begins.
 pub(crate) fn literal_prefix(expression: &str) -> String {
     let mut prefix = String::new();
     let mut chars = expression
@@ -42,7 +61,7 @@ pub(crate) fn literal_prefix(expression: &str) -> String {
         }
         prefix.push(literal);
     }
-    // An alternative at the top level may begin with something else.
+    // Alternatives at the top level may begin with different texts.
     match expression.contains('|') && !expression.contains('(') {
         true => String::new(),
         false => prefix,
@@ -77,10 +96,7 @@ impl Parser<'_> {
             }
             self.chars.next();
             let atom = self.atom(c)?;
-            let (least, is_optional) = self.quantifier()?;
-            // An optional part at the end of a path is omitted.
-            let count = if is_optional { 0 } else { least };
-            text += &atom.repeat(count);
+            text += &atom.repeat(self.quantifier()?);
         }
         Some(text)
     }
@@ -112,18 +128,13 @@ impl Parser<'_> {
         if self.chars.next_if_eq(&'?').is_some() {
             match self.chars.next()? {
                 ':' | '>' => {}
-                'P' => self.name()?,
-                '<' => {
-                    if matches!(self.chars.peek(), Some('=' | '!')) {
-                        return None;
-                    }
+                'P' => {
+                    self.chars.next_if_eq(&'<')?;
                     self.rest_of_name()?;
                 }
-                'i' => {
-                    self.chars
-                        .next_if(|c| *c == ':' || *c == ')')
-                        .filter(|c| *c == ':')?;
-                }
+                '<' if matches!(self.chars.peek(), Some('=' | '!')) => return None,
+                '<' => self.rest_of_name()?,
+                'i' => drop(self.chars.next_if_eq(&':')?),
                 _ => return None,
             }
         }
@@ -132,16 +143,11 @@ impl Parser<'_> {
         Some(text)
     }
 
-    fn name(&mut self) -> Option<()> {
-        self.chars.next_if_eq(&'<')?;
-        self.rest_of_name()
-    }
-
     fn rest_of_name(&mut self) -> Option<()> {
         self.chars.find(|c| *c == '>').map(drop)
     }
 
-    /// A character of a class.
+    /// A character that a class matches.
     fn class(&mut self) -> Option<char> {
         let is_negated = self.chars.next_if_eq(&'^').is_some();
         let mut members = Vec::new();
@@ -164,18 +170,16 @@ impl Parser<'_> {
         if !is_negated {
             return members.into_iter().find(|c| *c != '-');
         }
-        ['x', '1', '-', '_']
-            .into_iter()
-            .find(|c| !members.contains(c))
+        let mut others = ['x', '1', '-', '_'].into_iter();
+        others.find(|c| !members.contains(c))
     }
 
-    /// The smallest number of repetitions, and whether none is allowed.
-    fn quantifier(&mut self) -> Option<(usize, bool)> {
-        let found = match self.chars.peek() {
-            Some('*' | '?') => (0, true),
-            Some('+') => (1, false),
+    /// The smallest number of repetitions, so that an optional part is omitted.
+    fn quantifier(&mut self) -> Option<usize> {
+        let least = match self.chars.next_if(|c| "*?+{".contains(*c)) {
+            None => return Some(1),
+            Some('+') => 1,
             Some('{') => {
-                self.chars.next();
                 let mut words = String::new();
                 loop {
                     match self.chars.next()? {
@@ -183,20 +187,15 @@ impl Parser<'_> {
                         c => words.push(c),
                     }
                 }
-                let least = words.split(',').next()?.trim();
-                let least: usize = if least.is_empty() {
-                    0
-                } else {
-                    least.parse().ok()?
-                };
-                self.chars.next_if(|c| matches!(c, '?' | '+'));
-                return (least <= REPEAT_MAX).then_some((least, least == 0));
+                match words.split(',').next()?.trim() {
+                    "" => 0,
+                    least => least.parse().ok()?,
+                }
             }
-            _ => return Some((1, false)),
+            Some(_) => 0,
         };
-        self.chars.next();
         self.chars.next_if(|c| matches!(c, '?' | '+'));
-        Some(found)
+        (least <= REPEAT_MAX).then_some(least)
     }
 }
 

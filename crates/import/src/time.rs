@@ -1,5 +1,5 @@
-//! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is dropped: hours
-//! of a log are those of its clock.
+//! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is dropped, so that
+//! hours are those of this clock.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -11,7 +11,7 @@ const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 
-/// The digits of a number below 10000.
+/// Parses a number of at most four digits.
 fn number(digits: &[u8]) -> Option<i16> {
     let add = |sum: Option<i16>, byte: &u8| {
         byte.is_ascii_digit()
@@ -21,7 +21,7 @@ fn number(digits: &[u8]) -> Option<i16> {
     is_short.then(|| digits.iter().fold(Some(0), add))?
 }
 
-/// A number of two digits.
+/// Parses the two digits with which a text begins.
 fn pair(text: &[u8]) -> Option<i8> {
     number(text.get(..2)?).map(|it| it as i8)
 }
@@ -38,19 +38,9 @@ fn at(year: &[u8], month: i8, day: &[u8], clock: &[u8]) -> Option<i64> {
     let millis = i32::from(number(digits).unwrap_or(0)) * [0, 100, 10, 1][digits.len()];
     // A leap second counts as the previous second.
     let second = second.min(59);
-    let nanos = millis * 1_000_000;
-    let time = DateTime::new(
-        number(year)?,
-        month,
-        pair(day)?,
-        hour,
-        minute,
-        second,
-        nanos,
-    )
-    .ok()?;
-    let time = Offset::UTC.to_timestamp(time).ok()?;
-    Some(time.as_millisecond())
+    let (year, day, nanos) = (number(year)?, pair(day)?, millis * 1_000_000);
+    let time = DateTime::new(year, month, day, hour, minute, second, nanos).ok()?;
+    Some(Offset::UTC.to_timestamp(time).ok()?.as_millisecond())
 }
 
 /// `10/Oct/2000:13:55:36 -0700`, as in nginx, Apache and HAProxy.
@@ -87,12 +77,11 @@ pub(crate) fn since_1970(number: f64) -> Option<i64> {
     Some(millis as i64)
 }
 
-/// Formats a time as `2025-01-31 14:05:00`; empty for a time that no calendar has.
+/// Formats a time as `2025-01-31 14:05:00`; empty for a time outside the calendar.
 pub(crate) fn in_words(at_ms: i64) -> String {
-    let time =
-        Timestamp::from_second(at_ms.div_euclid(1_000)).map(|it| Offset::UTC.to_datetime(it));
-    time.map(|it| it.to_string().replace('T', " "))
-        .unwrap_or_default()
+    let time = Timestamp::from_second(at_ms.div_euclid(1_000));
+    let words = |it| Offset::UTC.to_datetime(it).to_string().replace('T', " ");
+    time.map(words).unwrap_or_default()
 }
 
 /// The beginning of an hour written as `2025-01-31T14`.

@@ -1,4 +1,4 @@
-//! Writes values as readable YAML: blocks, with short values on one line.
+//! Writes values as readable YAML: in blocks, but short values on one line.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];
 
-/// Members that have no effect if they are empty, and are then omitted.
+/// Members that are omitted if they are empty, because they then have no effect.
 const EMPTY_IS_DEFAULT: [&str; 10] = [
     "parity",
     "strip_path",
@@ -42,7 +42,7 @@ const DEFAULTS: [(&str, &str); 14] = [
     ("queue_max", "100000"),
 ];
 
-/// Members that contain values of the user, from which nothing is omitted.
+/// Members with values of the user, from which nothing is omitted.
 const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
 
 /// A document with a final newline.
@@ -52,7 +52,7 @@ pub(crate) fn write(value: &Value) -> String {
     out
 }
 
-/// Removes members that only state the default.
+/// Removes members with default values.
 pub(crate) fn without_defaults(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -119,8 +119,7 @@ fn list(items: &[Value], indent: usize, out: &mut String) {
     }
 }
 
-/// Reports whether the list has items, none of which is a list, a mapping or a text of several
-/// lines.
+/// Reports whether the list has items, and none is a list, a mapping or a text of several lines.
 fn is_plain_list(items: &[Value]) -> bool {
     let is_plain = |item: &Value| !item.is_array() && !item.is_object() && !has_literal(item);
     !items.is_empty() && items.iter().all(is_plain)
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_written_for_people() {
+    fn documents_are_written_readably() {
         let value = json!({
             "scenario": "x",
             "title": "A title: with a colon",
@@ -288,7 +287,7 @@ requests:
     }
 
     #[test]
-    fn defaults_are_left_out() {
+    fn defaults_are_omitted() {
         let mut value = json!({"strip_path": false, "policies": [], "requests": false, "of": null});
         without_defaults(&mut value);
         assert_eq!(value, json!({"requests": false}));

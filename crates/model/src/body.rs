@@ -1,4 +1,4 @@
-//! The body of a request, and how it is written.
+//! The body of a request, and its form in files.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest filler body: the embedded upstreams accept no more.
+/// The longest filler body that the embedded upstreams accept.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
-/// The character that fills such a body.
+/// The character that fills a filler body.
 pub const FILLER: char = 'x';
 
 /// The body of a request: text, written as a plain string; any bytes, written as `{base64: ...}`;

@@ -6,20 +6,20 @@ use std::str::FromStr;
 use gatebench_config::HumanDuration;
 use thiserror::Error;
 
-/// The names of the quantities.
+/// The end of the message about an unknown quantity.
 const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
      or lateness.) nor rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
 
-/// The number of samples that must lie beyond a percentile that is reported.
+/// The number of samples that must lie beyond a percentile, so that it can be reported.
 const SAMPLES_BEYOND: f64 = 10.0;
 
 /// A bound of a quantity of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     pub(crate) text: String,
-    /// The quantity that is bounded.
+    /// The bounded quantity.
     pub quantity: Quantity,
-    /// The side of the value on which the quantity must stay.
+    /// The required relation of the quantity to the value.
     pub operator: Operator,
     /// The value, in nanoseconds, in requests per second, as a number or as a share from 0 to 1.
     pub value: f64,
@@ -32,20 +32,20 @@ pub enum Quantity {
     Time(Clock, Statistic),
     /// Responses per second.
     Rate,
-    /// A number of requests or of responses.
+    /// A number of requests or responses.
     Number(Counted),
-    /// The same number as a share of all.
+    /// The same number as a share of all requests.
     Share(Counted),
 }
 
-/// Which time of a request is bounded.
+/// The time of a request that is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From the time a request was due to its response.
+    /// From the time at which the request was due to the response.
     Response,
-    /// From the actual send to the response.
+    /// From the time at which the request was sent to the response.
     Service,
-    /// From the time a request was due to the actual send.
+    /// From the time at which the request was due to the time at which it was sent.
     Lateness,
 }
 
@@ -61,7 +61,7 @@ pub enum Statistic {
     Percentile(f64),
 }
 
-/// Requests or responses that are counted.
+/// The requests or responses that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// Requests that ended.
@@ -103,11 +103,10 @@ pub struct BoundError {
     pub reason: String,
 }
 
-/// Returns the number of samples that it takes for ten to lie beyond a percentile, so that it can
-/// be reported.
+/// Returns the number of samples that are needed to report a percentile: ten must lie beyond it.
 pub fn samples_needed(percentile: f64) -> f64 {
     let needed = SAMPLES_BEYOND / (1.0 - percentile / 100.0);
-    // 99.9 has no exact binary form.
+    // A percentile such as 99.9 has no exact binary form.
     (needed - 1e-9 * needed).ceil()
 }
 
@@ -122,7 +121,7 @@ impl Bound {
         }
     }
 
-    /// Reports whether it bounds the responses that pass their checks.
+    /// Reports whether the bounded quantity is the responses that passed their checks.
     pub fn is_about_checks(&self) -> bool {
         matches!(
             self.quantity,
@@ -131,7 +130,7 @@ impl Bound {
     }
 }
 
-/// The bound as it was written, without spaces.
+/// Writes the bound as the user did, without spaces.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -152,7 +151,7 @@ impl Operator {
         }
     }
 
-    /// Reports whether it bounds a quantity from above.
+    /// Reports whether the operator sets an upper bound.
     pub fn is_upper(self) -> bool {
         matches!(self, Self::Less | Self::AtMost)
     }
@@ -199,7 +198,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The rest of the part after its first `bytes`.
+    /// The part without its first `bytes`.
     fn behind(&self, bytes: usize) -> Self {
         let (before, text) = self.text.split_at(bytes);
         let column = self.column + before.chars().count();

@@ -1,7 +1,5 @@
 //! Gateway folders of contract 1. Each value keeps its position in the text.
 
-use std::ops::Range;
-
 use gatebench_config::{Data, Entry, Node};
 
 use crate::load::{CONFIGURE, WEIGHTS};
@@ -9,7 +7,7 @@ use crate::needs::ACCESS_LOG;
 use crate::policy::SAXON;
 
 /// Replaces the keys of contract 1, seven of which stated features, with those of contract 2. A
-/// feature that was stated twice remains duplicated, which the rules report.
+/// feature that was stated twice stays duplicated, and the rules report it.
 pub(crate) fn upgrade(root: &mut Node) {
     match root.get_mut("contract").map(|node| &mut node.data) {
         Some(Data::Integer(version @ 1)) => *version = 2,
@@ -20,31 +18,29 @@ pub(crate) fn upgrade(root: &mut Node) {
     for (list, statement) in [("transport", "native"), ("unused", "unused")] {
         for node in items_of(root.take(list)) {
             let word = node.text().unwrap_or_default();
-            features.push(entry(word, &node.span, Data::Text(statement.into())));
+            features.push(Entry::new(word, &node.span, Data::Text(statement.into())));
         }
     }
     if let Some(means) = root.take("failover") {
-        features.push(entry("failover", &means.span, means.data));
+        features.push(Entry::new("failover", &means.span, means.data));
     }
     for reason in entries_of(root.take("without")) {
         let place = reason.value.span;
-        let value = Data::Map(vec![entry("unsupported", &place, reason.value.data)]);
-        features.push(entry(&reason.key, &reason.key_span, value));
+        let value = Data::Map(vec![Entry::new("unsupported", &place, reason.value.data)]);
+        features.push(Entry::new(&reason.key, &reason.key_span, value));
     }
     let lacks = items_of(root.take("lacks"));
     if root.get(ACCESS_LOG).is_none() && lacks.iter().all(|it| it.text() != Some(ACCESS_LOG)) {
-        features.push(entry(ACCESS_LOG, &start, Data::Text("native".into())));
+        features.push(Entry::new(ACCESS_LOG, &start, Data::Text("native".into())));
     }
     let actions = root.get("actions");
     for action in [CONFIGURE, WEIGHTS] {
         let is_stated = features.iter().any(|it| it.key == action);
         if !is_stated && actions.is_some_and(|it| it.get(action).is_none()) {
-            features.push(entry(action, &start, Data::Text("unused".into())));
+            features.push(Entry::new(action, &start, Data::Text("unused".into())));
         }
     }
-    if let Data::Map(entries) = &mut root.data {
-        entries.push(entry("features", &start, Data::Map(features)));
-    }
+    root.push(Entry::new("features", &start, Data::Map(features)));
 }
 
 /// The claimed features, each with its missing parts and the extra that it needs.
@@ -52,23 +48,23 @@ fn claims(root: &mut Node) -> Vec<Entry> {
     let extras = entries_of(root.take("extras"));
     let mut claims = entries_of(root.take("policies"));
     let saxon = extras.iter().filter(|it| it.key == SAXON);
-    claims.extend(saxon.map(|it| entry(SAXON, &it.key_span, Data::Text("native".into()))));
+    claims.extend(saxon.map(|it| Entry::new(SAXON, &it.key_span, Data::Text("native".into()))));
     for claim in &mut claims {
         let Some(word) = claim.value.text() else {
             continue;
         };
         let place = &claim.value.span;
-        let mut explained = vec![entry(word, place, Data::Text(String::new()))];
+        let mut explained = vec![Entry::new(word, place, Data::Text(String::new()))];
         let part_of = |it: &Node| {
             let part = it.text()?.strip_prefix(&claim.key)?.strip_prefix('.')?;
-            Some(node(&it.span, Data::Text(part.to_owned())))
+            Some(Node::new(&it.span, Data::Text(part.to_owned())))
         };
         let parts: Vec<Node> = root.list("lacks").iter().filter_map(part_of).collect();
         if !parts.is_empty() {
-            explained.push(entry("without", place, Data::List(parts)));
+            explained.push(Entry::new("without", place, Data::List(parts)));
         }
         let needs = extras.iter().find(|it| it.key == claim.key);
-        explained.extend(needs.map(|it| entry("needs", &it.key_span, it.value.data.clone())));
+        explained.extend(needs.map(|it| Entry::new("needs", &it.key_span, it.value.data.clone())));
         if explained.len() > 1 {
             claim.value.data = Data::Map(explained);
         }
@@ -87,20 +83,5 @@ fn items_of(node: Option<Node>) -> Vec<Node> {
     match node.map(|node| node.data) {
         Some(Data::List(items)) => items,
         _ => Vec::new(),
-    }
-}
-
-fn entry(key: &str, place: &Range<usize>, data: Data) -> Entry {
-    Entry {
-        key: key.into(),
-        key_span: place.clone(),
-        value: node(place, data),
-    }
-}
-
-fn node(place: &Range<usize>, data: Data) -> Node {
-    Node {
-        span: place.clone(),
-        data,
     }
 }

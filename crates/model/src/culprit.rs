@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The cause of an error, and therefore the place for the remedy.
+/// The cause of an error, which determines where to look for the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Culprit {
@@ -32,7 +32,7 @@ pub trait Blame: std::error::Error {
     /// Returns the culprit.
     fn culprit(&self) -> Culprit;
 
-    /// Returns the action that removes the error, as a sentence without its full stop.
+    /// Returns the action that resolves the error, as a sentence without a full stop.
     fn remedy(&self) -> String;
 }
 

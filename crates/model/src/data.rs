@@ -1,12 +1,11 @@
 //! Sources of the values in templates: rows, sequences, distributions.
 
-use std::fmt::Write as _;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
-/// A source of values in the form that the load generator receives, after files have been read.
+/// A source of values after its file has been read, as the load generator receives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -22,7 +21,7 @@ pub enum Source {
     Zipf(Zipf),
 }
 
-/// A source of values in the form in which files contain it.
+/// A source of values as scenario files contain it.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", rename = "Source")]
 #[expect(
@@ -50,7 +49,7 @@ pub(crate) enum WrittenSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
-    /// Its path, relative to the scenario's file.
+    /// The path, relative to the scenario's file.
     pub file: String,
     /// The choice of a row for each request.
     #[serde(default)]
@@ -196,50 +195,24 @@ impl Rows {
     }
 }
 
-/// A value as it is written in a file.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Cell {
-    Flag(bool),
-    Number(serde_json::Number),
-    Text(String),
-}
-
-impl Cell {
-    fn push_to(&self, rows: &mut Rows) {
-        // Writing to a string cannot fail.
-        let _ = match self {
-            Self::Flag(flag) => write!(rows.text, "{flag}"),
-            Self::Number(number) => write!(rows.text, "{number}"),
-            Self::Text(text) => rows.text.write_str(text),
-        };
-        rows.ends.push(rows.text.len());
-    }
-}
-
-/// An item of a list as it is written in a file.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Item {
-    Row(Vec<Cell>),
-    Value(Cell),
-}
-
 impl<'de> Deserialize<'de> for Rows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let items = Vec::<Item>::deserialize(deserializer)?;
-        let width = match items.first() {
-            Some(Item::Row(row)) => row.len(),
-            _ => 0,
-        };
+        let items = Vec::<Value>::deserialize(deserializer)?;
+        let first = items.first().and_then(Value::as_array);
+        let width = first.map_or(0, Vec::len);
         let mut rows = Self::new(width);
         for item in &items {
-            match item {
-                Item::Value(value) if width == 0 => value.push_to(&mut rows),
-                Item::Row(row) if row.len() == width && width > 0 => {
-                    row.iter().for_each(|cell| cell.push_to(&mut rows));
-                }
+            let cells = match item {
+                Value::Array(row) if row.len() == width && width > 0 => row.as_slice(),
+                value if width == 0 => std::slice::from_ref(value),
                 _ => return Err(serde::de::Error::custom("rows differ in their lengths")),
+            };
+            for cell in cells {
+                match cell {
+                    Value::String(text) => rows.push(text),
+                    Value::Bool(_) | Value::Number(_) => rows.push(&cell.to_string()),
+                    _ => return Err(serde::de::Error::custom("a value is not a scalar")),
+                }
             }
         }
         Ok(rows)

@@ -1,17 +1,16 @@
-//! The files that users write, as documents of `gatebench-config`.
+//! Implements [`Document`] of `gatebench-config` for the files that users write.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use gatebench_config::{Document, Node, Problem, ReadFile};
-use serde_json::Value;
 
 use crate::data::{Rows, Source};
 use crate::gateway::GatewayFolder;
 use crate::load::LoadProfile;
 use crate::published::Published;
 use crate::scenario::Scenario;
-use crate::schema::{FileKind, schema};
+use crate::schema::FileKind;
 use crate::specification::Specification;
 use crate::suite::Suite;
 use crate::{files, matrix, parity, repeat, rules, variant};
@@ -22,10 +21,6 @@ impl Document for Scenario {
 
     /// Rows that were read from files, with the name of the source to which each belongs.
     type Attachments = Vec<(String, Rows)>;
-
-    fn schema() -> Value {
-        schema(FileKind::Scenario)
-    }
 
     fn expand(root: Node, _: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
         matrix::expand(root, problems)
@@ -71,10 +66,6 @@ impl Document for LoadProfile {
 
     type Attachments = ();
 
-    fn schema() -> Value {
-        schema(FileKind::Load)
-    }
-
     fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::load::check(root, problems);
     }
@@ -85,10 +76,6 @@ impl Document for Suite {
     const WORD: &'static str = FileKind::Suite.as_str();
 
     type Attachments = ();
-
-    fn schema() -> Value {
-        schema(FileKind::Suite)
-    }
 
     fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::suite::check(root, problems);
@@ -101,10 +88,6 @@ impl Document for Specification {
 
     type Attachments = ();
 
-    fn schema() -> Value {
-        schema(FileKind::Specification)
-    }
-
     fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::specification::check(root, problems);
     }
@@ -116,10 +99,6 @@ impl Document for Published {
 
     type Attachments = ();
 
-    fn schema() -> Value {
-        schema(FileKind::Published)
-    }
-
     fn complete(root: &mut Node, _: &str, _: ReadFile<'_>, problems: &mut Vec<Problem>) {
         rules::published::check(root, problems);
     }
@@ -130,10 +109,6 @@ impl Document for GatewayFolder {
     const WORD: &'static str = FileKind::Gateway.as_str();
 
     type Attachments = ();
-
-    fn schema() -> Value {
-        schema(FileKind::Gateway)
-    }
 
     fn expand(root: Node, read_file: ReadFile<'_>, problems: &mut Vec<Problem>) -> Vec<Node> {
         variant::expand(root, read_file, problems)

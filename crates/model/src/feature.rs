@@ -3,26 +3,26 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The support of a feature by a gateway, and its means.
+/// Whether a gateway supports a feature, and by which means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// By a feature or a directive of the gateway.
+    /// The gateway has a feature or a directive for it.
     Native,
-    /// By a script in a language that the vendor ships.
+    /// A script does it, in a language that the vendor ships.
     Script,
-    /// The gateway has it, and this folder does not use it.
+    /// The gateway has it, but this folder does not use it.
     Unused,
     /// The gateway does not have it.
     Unsupported,
 }
 
-/// A statement about a feature: one word, or a map of that word to an explanation.
+/// A statement about a feature: a word, or a mapping from the word to an explanation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Feature {
     Word(Support),
-    /// A word with an explanation, and what is missing.
+    /// A word with an explanation and further facts.
     Explained(ExplainedFeature),
 }
 
@@ -33,15 +33,15 @@ pub enum Feature {
 pub struct ExplainedFeature {
     #[serde(flatten)]
     pub statement: Statement,
-    /// Parts of the policy that it lacks. A scenario that requires one of them is *not supported*.
+    /// Missing parts of the policy. A scenario that requires one of them is *not supported*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// A part of the gateway that the feature needs and that is installed apart from it.
+    /// A separately installed part of the gateway that the feature needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Extra>,
 }
 
-/// The names of [`Support`], each with a text for readers.
+/// A word of [`Support`] with a text for readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statement {
@@ -55,73 +55,63 @@ pub enum Statement {
     Unsupported(String),
 }
 
-/// A part of a gateway that is installed apart from it.
+/// A separately installed part of a gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
-    /// The path that exists when it is installed, absolute, as in `{{ prefix }}/lib/module.so`, or
-    /// in the data folder of gatebench. If the gateway is an image, an absolute path in the image.
+    /// A path that exists if the part is installed: an absolute one, as in
+    /// `{{ prefix }}/lib/module.so`, or one in the data folder of gatebench. If the gateway is an
+    /// image, an absolute path in the image.
     pub path: String,
-    /// A command that fails if the extra is present but unusable, and prints the reason as its last
+    /// A command that fails if the part is present but unusable, and prints the reason as its last
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test: Vec<String>,
-    /// Its installation: a command, or an instruction such as `follow https://...`.
+    /// How to install it: a command, or an instruction such as `follow https://...`.
     pub install: String,
 }
 
 impl Feature {
-    /// The name of the statement.
+    /// The word of the statement.
     pub fn support(&self) -> Support {
         match self {
             Self::Word(support) => *support,
-            Self::Explained(explained) => explained.statement.word(),
+            Self::Explained(explained) => explained.statement.parts().0,
+        }
+    }
+
+    fn explained(&self) -> Option<&ExplainedFeature> {
+        match self {
+            Self::Word(_) => None,
+            Self::Explained(explained) => Some(explained),
         }
     }
 
     /// The explanation, if there is one.
     pub fn explanation(&self) -> Option<&str> {
-        match self {
-            Self::Word(_) => None,
-            // Folders of contract 1 have no texts.
-            Self::Explained(explained) => {
-                Some(explained.statement.text()).filter(|text| !text.is_empty())
-            }
-        }
+        let (_, text) = self.explained()?.statement.parts();
+        // Folders of contract 1 have no texts.
+        Some(text).filter(|text| !text.is_empty())
     }
 
-    /// The parts that it lacks.
+    /// The missing parts of the policy.
     pub fn without(&self) -> &[String] {
-        match self {
-            Self::Word(_) => &[],
-            Self::Explained(explained) => &explained.without,
-        }
+        self.explained().map_or(&[], |explained| &explained.without)
     }
 
-    /// The part of the gateway that it needs besides the program.
+    /// The part of the gateway that the feature needs in addition to the program.
     pub fn needs(&self) -> Option<&Extra> {
-        match self {
-            Self::Word(_) => None,
-            Self::Explained(explained) => explained.needs.as_ref(),
-        }
+        self.explained()?.needs.as_ref()
     }
 }
 
 impl Statement {
-    fn word(&self) -> Support {
+    fn parts(&self) -> (Support, &str) {
         match self {
-            Self::Native(_) => Support::Native,
-            Self::Script(_) => Support::Script,
-            Self::Unused(_) => Support::Unused,
-            Self::Unsupported(_) => Support::Unsupported,
+            Self::Native(text) => (Support::Native, text),
+            Self::Script(text) => (Support::Script, text),
+            Self::Unused(text) => (Support::Unused, text),
+            Self::Unsupported(text) => (Support::Unsupported, text),
         }
-    }
-
-    fn text(&self) -> &str {
-        let (Self::Native(text)
-        | Self::Script(text)
-        | Self::Unused(text)
-        | Self::Unsupported(text)) = self;
-        text
     }
 }

@@ -1,15 +1,14 @@
 //! The files that a scenario names. They are read together with the scenario and become part of it,
 //! so that the plan in a manifest contains everything that is sent.
 
-use std::ops::Range;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gatebench_config::{Data, Entry, Node, Problem, ReadFile};
 
-use crate::data::Rows;
-use crate::rows::{self, Table};
+use crate::data::{List, Rows};
+use crate::rows;
 use crate::soap::SoapChain;
 
 /// The largest file that a scenario may name, because every manifest contains it.
@@ -26,13 +25,9 @@ pub(crate) fn resolve(
     problems: &mut Vec<Problem>,
 ) -> Vec<Attachment> {
     let mut files = Files { read, problems };
-    for request in root.list_mut("requests") {
-        files.body(request);
-    }
+    files.bodies(root);
     for group in root.list_mut("groups") {
-        for request in group.list_mut("requests") {
-            files.body(request);
-        }
+        files.bodies(group);
     }
     files.cases_and_policies(root);
     if let Some(later) = root.get_mut("later") {
@@ -53,6 +48,12 @@ struct Files<'f> {
 }
 
 impl Files<'_> {
+    fn bodies(&mut self, of: &mut Node) {
+        for request in of.list_mut("requests") {
+            self.body(request);
+        }
+    }
+
     fn body(&mut self, request: &mut Node) {
         let Some(path) = request.get("body_file").cloned() else {
             return;
@@ -64,13 +65,11 @@ impl Files<'_> {
             Ok(text) => Data::Text(text),
             Err(error) => {
                 let base64 = Data::Text(STANDARD.encode(error.as_bytes()));
-                Data::Map(vec![entry("base64", base64, &path.span)])
+                Data::Map(vec![Entry::new("base64", &path.span, base64)])
             }
         };
-        if let Data::Map(entries) = &mut request.data
-            && entries.iter().all(|entry| entry.key != "body")
-        {
-            entries.push(entry("body", data, &path.span));
+        if request.get("body").is_none() {
+            request.push(Entry::new("body", &path.span, data));
         }
     }
 
@@ -83,43 +82,36 @@ impl Files<'_> {
         }
         for route in of.list_mut("routes") {
             for policy in route.list_mut("policies") {
-                if let Some(soap) = policy.get_mut("soap") {
-                    self.definitions(soap);
+                for setting in policy.mapping_mut("soap") {
+                    self.definitions(&mut setting.value);
                 }
-                if let Some(stylesheet) = policy
-                    .get_mut("response_xslt")
-                    .and_then(|settings| settings.get_mut("stylesheet"))
-                {
-                    self.definition(stylesheet);
+                for setting in policy.mapping_mut("response_xslt") {
+                    if setting.key == "stylesheet" {
+                        self.definition(&mut setting.value);
+                    }
                 }
-                if let Some(document) = policy
-                    .get_mut("openapi")
-                    .and_then(|settings| settings.get_mut("document"))
-                {
-                    self.document(document);
+                for setting in policy.mapping_mut("openapi") {
+                    if setting.key == "document" {
+                        self.document(&mut setting.value);
+                    }
                 }
             }
         }
     }
 
-    /// Reads the definitions of both directions.
-    fn definitions(&mut self, soap: &mut Node) {
-        for direction in ["request", "response"] {
-            let Some(chain) = soap.get_mut(direction) else {
-                continue;
-            };
-            for key in SoapChain::DEFINITIONS {
-                if let Some(definition) = chain.get_mut(key) {
-                    self.definition(definition);
-                }
+    /// Reads the definitions of one direction.
+    fn definitions(&mut self, chain: &mut Node) {
+        for key in SoapChain::DEFINITIONS {
+            if let Some(definition) = chain.get_mut(key) {
+                self.definition(definition);
             }
-            for include in chain.mapping_mut("includes") {
-                self.definition(&mut include.value);
-            }
+        }
+        for include in chain.mapping_mut("includes") {
+            self.definition(&mut include.value);
         }
     }
 
-    /// Text that begins like XML is the definition itself; other text is the path of a file.
+    /// Text that begins like XML is the definition itself. Other text is the path of a file.
     fn definition(&mut self, node: &mut Node) {
         let is_text = |text: &str| {
             let text = text.trim_start_matches('\u{feff}');
@@ -129,7 +121,7 @@ impl Files<'_> {
         self.text(node, is_text, "this file is not XML in UTF-8", help);
     }
 
-    /// Text that has several lines, or begins like JSON, is the document itself; other text is the
+    /// Text that has several lines, or begins like JSON, is the document itself. Other text is the
     /// path of a file.
     fn document(&mut self, node: &mut Node) {
         let is_text = |text: &str| text.trim_start().starts_with('{') || text.trim().contains('\n');
@@ -155,40 +147,35 @@ impl Files<'_> {
         let Data::Map(entries) = &mut source.data else {
             return None;
         };
-        let (kind, parse): (_, fn(&str) -> _) = match entries.as_slice() {
-            [only] if only.key == "csv" => (&mut entries[0], rows::csv),
-            [only] if only.key == "json_lines" => (&mut entries[0], rows::json_lines),
+        let [kind] = entries.as_mut_slice() else {
+            return None;
+        };
+        let parse = match kind.key.as_str() {
+            "csv" => rows::csv,
+            "json_lines" => rows::json_lines,
             _ => return None,
         };
         let path = kind.value.get("file")?.clone();
-        let table = self.table(&path, parse)?;
+        let list = self.list(&path, parse)?;
         kind.key = "list".into();
-        if let Data::Map(settings) = &mut kind.value.data {
-            settings.retain(|setting| setting.key != "file");
-            let text = |text: &String| Node {
-                span: path.span.clone(),
-                data: Data::Text(text.clone()),
-            };
-            let columns: Vec<Node> = table.columns.iter().map(text).collect();
-            let stub = vec![Node {
-                span: path.span.clone(),
-                data: Data::List(columns.clone()),
-            }];
-            settings.push(entry("columns", Data::List(columns), &path.span));
-            settings.push(entry("values", Data::List(stub), &path.span));
-        }
-        Some(table.rows)
+        kind.value.take("file");
+        let text = |text: &String| Node::new(&path.span, Data::Text(text.clone()));
+        let columns = Data::List(list.columns.iter().map(text).collect());
+        let stub = Data::List(vec![Node::new(&path.span, columns.clone())]);
+        kind.value.push(Entry::new("columns", &path.span, columns));
+        kind.value.push(Entry::new("values", &path.span, stub));
+        Some(list.values)
     }
 
-    fn table(
+    fn list(
         &mut self,
         path: &Node,
-        parse: fn(&str) -> Result<Table, rows::RowsError>,
-    ) -> Option<Table> {
+        parse: fn(&str) -> Result<List, rows::RowsError>,
+    ) -> Option<List> {
         let name = path.text()?;
         let bytes = self.bytes(path)?;
         let message = match std::str::from_utf8(&bytes).map(parse) {
-            Ok(Ok(table)) => return Some(table),
+            Ok(Ok(list)) => return Some(list),
             Ok(Err(wrong)) => format!("line {} of {name}: {}", wrong.line, wrong.message),
             Err(_) => format!("{name} is not text in UTF-8"),
         };
@@ -202,29 +189,16 @@ impl Files<'_> {
         let (message, help) = match (self.read)(Path::new(name)) {
             Ok(bytes) if bytes.len() <= FILE_BYTES_MAX => return Some(bytes),
             Ok(_) => {
-                let message = format!("{name} is larger than {} MiB", FILE_BYTES_MAX >> 20);
+                let max = FILE_BYTES_MAX >> 20;
+                let message = format!("{name} is larger than {max} MiB");
                 (message, "name a smaller file")
             }
             Err(error) => {
-                let message = format!("{name} cannot be read: {error}");
-                (
-                    message,
-                    "check the path, which is relative to this file, and its permissions",
-                )
+                let help = "check the path, which is relative to this file, and its permissions";
+                (format!("{name} cannot be read: {error}"), help)
             }
         };
         self.problems.push(path.problem(message, help));
         None
-    }
-}
-
-fn entry(key: &str, data: Data, span: &Range<usize>) -> Entry {
-    Entry {
-        key: key.into(),
-        key_span: span.clone(),
-        value: Node {
-            span: span.clone(),
-            data,
-        },
     }
 }

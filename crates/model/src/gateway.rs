@@ -24,8 +24,8 @@ pub struct GatewayFolder {
     pub gateway: String,
     /// The version of this file's format and of the input of its templates.
     pub contract: u32,
-    /// A gateway folder next to this one, or an embedded one, of which this one is a variant:
-    /// everything that this folder does not state, and the files that it does not contain, are
+    /// The gateway folder of which this one is a variant: a folder next to this one, or an embedded
+    /// one. Everything that this folder does not state, and the files that it does not contain, are
     /// taken from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
@@ -36,65 +36,64 @@ pub struct GatewayFolder {
     pub homepage: Option<String>,
     /// The program.
     pub binary: Binary,
-    /// The image that contains it, for users who have a container engine and not the program.
+    /// An image with the program, for users who have a container engine but not the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
-    /// Its installation.
+    /// How to install the program.
     #[serde(default)]
     pub install: Install,
     /// Versions with which the templates were run and their policies proven, in addition to the one
-    /// that is installed. If there is none, the folder was written from the gateway's
+    /// that `install` pins. If there is none, the folder was written from the gateway's
     /// documentation, and lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,
-    /// Templates of the folder, and the files in the trial's working folder that are rendered from
-    /// them.
+    /// Templates, and the files in the trial's working folder that are rendered from them.
     #[serde(default)]
     pub files: Vec<TemplateFile>,
     /// Files that templates extend, include or import: files of this folder, or `../NAME/FILE` for
-    /// those of the gateway folder next to it.
+    /// a file of a gateway folder next to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// A command that checks the configuration and exits non-zero with a reason on stderr.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<String>,
-    /// The command that starts it in the foreground.
+    /// The command that starts the gateway in the foreground.
     #[schemars(length(min = 1))]
     pub start: Vec<String>,
-    /// Environment variables of `check`, `start` and the commands of `actions`; their values are
+    /// Environment variables of `check`, `start` and the commands of `actions`. Their values are
     /// templates too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Its readiness.
+    /// When the gateway counts as ready.
     #[serde(default)]
     pub ready: Ready,
-    /// Its warm-up before a measurement, if that takes longer than usual.
+    /// The warm-up before a measurement, if it takes longer than usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
-    /// The way to stop it.
+    /// How to stop the gateway.
     #[serde(default)]
     pub stop: Stop,
-    /// Its features: policies, transports and everything else that a scenario may need. A feature
+    /// The features: policies, transports and everything else that a scenario may need. A feature
     /// that is neither listed here nor has a separate section (`access_log`, `metrics`, `admin`,
     /// `actions`) is *not supported*.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub features: BTreeMap<String, Feature>,
-    /// The destination of its access log: a file of the working folder, or `stdout`. Its lines are
-    /// counted.
+    /// The destination of the access log, whose lines are counted: a file of the working folder, or
+    /// `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
-    /// Its own metrics, for Prometheus, if it has them.
+    /// The gateway's own metrics, for Prometheus, if it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<OwnMetrics>,
-    /// Its admin interface, if it can change a single route.
+    /// The admin interface, if it can change a single route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<Admin>,
     /// The actions that change a running gateway. `reload` makes it read its files again. Before
     /// `configure`, the files are rendered again with different routes, and before `weights` with
-    /// different weights of the targets; these two use `reload` unless they are stated.
+    /// different weights of the targets. If one of these two is not stated, `reload` is used.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
-    /// Notes for a reader who compares it with others.
+    /// Notes for readers who compare the gateway with others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -103,15 +102,15 @@ pub struct GatewayFolder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Binary {
-    /// Names looked up on PATH, or absolute paths; the first that exists is taken. `gatebench`
-    /// names the running program itself.
+    /// Names that are looked up on PATH, or absolute paths. The first that exists is used.
+    /// `gatebench` names the running program itself.
     #[schemars(length(min = 1))]
     pub names: Vec<String>,
-    /// Arguments that make it print its version.
+    /// Arguments with which the program prints its version.
     pub version_args: Vec<String>,
-    /// Regular expression over what it prints; group 1 is the version.
+    /// A regular expression for the output of this command; group 1 is the version.
     pub version_pattern: String,
-    /// The first version that the templates were written for, as in `2.4`.
+    /// The first version for which the templates are suitable, as in `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_min: Option<String>,
     /// The first later version for which they are unsuitable, as in `4`.
@@ -120,7 +119,7 @@ pub struct Binary {
     /// Other files that must exist, given by absolute path or as in `{{ prefix }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// Environment variables of the program whenever it runs, even to print its version; their
+    /// Environment variables of the program whenever it runs, even to print its version. Their
     /// values are templates of `binary` and `prefix`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
@@ -134,15 +133,15 @@ pub struct Container {
     /// The image's name and tag, as in `docker.io/library/kong:3.9`. It must be present: nothing is
     /// pulled.
     pub image: String,
-    /// The program inside, which is `binary` in templates; the image's own entrypoint is not run.
+    /// The program in the image, which is `binary` in templates. The image's entrypoint is not run.
     pub program: String,
-    /// The user inside, as a name or numbers [default: the user who runs gatebench and owns the
-    /// working folder].
+    /// The user in the container, as a name or numbers [default: the user who runs gatebench and
+    /// owns the working folder].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
 
-/// Its installation: by `gatebench install`, or by the user.
+/// How to install a program: with `gatebench install`, or by hand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
@@ -155,10 +154,10 @@ pub struct Install {
     /// Java libraries that make up the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maven: Option<MavenProject>,
-    /// The vendor's packages, for the systems that have them.
+    /// The vendor's packages, for the systems that the vendor supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<VendorPackages>,
-    /// Any other installation, as text or as a command.
+    /// Any other way to install it, as text or as a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
 }
@@ -167,7 +166,7 @@ pub struct Install {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorPackages {
-    /// The version that the steps install; another one is a failure.
+    /// The version that the steps install. Any other version is a failure.
     pub version: String,
     /// The address of the page that publishes the steps.
     pub page: String,
@@ -182,7 +181,7 @@ pub struct VendorPackages {
 pub struct VendorSystem {
     /// `ID` of `/etc/os-release`, such as debian.
     pub id: String,
-    /// The beginnings of its `VERSION_ID` up to a dot, such as 9 for 9.4.
+    /// Prefixes of its `VERSION_ID` that end at a dot, such as 9 for 9.4.
     #[schemars(length(min = 1))]
     pub versions: Vec<String>,
     /// Commands for a shell of root: templates of `version`, and of `codename`, which is
@@ -199,8 +198,7 @@ pub struct PypiPackage {
     pub package: String,
     /// The only version that is installed.
     pub version: String,
-    /// SHA-256 of its wheels, one for each platform that it is installed on; no other bytes are
-    /// installed.
+    /// SHA-256 of its wheels, one for each supported platform. No other bytes are installed.
     #[schemars(schema_with = "schema_fragments::sha256s")]
     pub sha256: Vec<String>,
     /// The program, by its path inside the package.
@@ -211,7 +209,7 @@ pub struct PypiPackage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MavenProject {
-    /// Files of the folder that make up the project, `pom.xml` among them; it pins every version.
+    /// Files of the folder that make up the project. One is `pom.xml`, which pins every version.
     #[schemars(length(min = 1))]
     pub files: Vec<String>,
     /// The runnable archive that it builds, by its path inside the project.
@@ -241,11 +239,12 @@ pub struct MavenProject {
 pub struct TemplateFile {
     /// File in the folder (minijinja), or `../NAME/FILE` of the folder next to it.
     pub template: String,
-    /// File in the working folder [default: the name of the template]; with `each` a template too.
+    /// File in the working folder [default: the name of the template]. With `each`, it is a
+    /// template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The name of a policy: the file is rendered once for each of its settings. The template has
-    /// these as `settings`, and their number, from 1, as `number`.
+    /// The name of a policy. The file is rendered once for each use of the policy; the template has
+    /// its settings as `settings`, and its number, from 1, as `number`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
 }
@@ -262,18 +261,17 @@ impl TemplateFile {
 /// except 502, 503 and 504; if a path is given, it responds to a request for that path with 200. It
 /// must stay ready for `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Ready {
-    /// The longest time until it is ready.
-    #[serde(default = "ready_timeout")]
+    /// The longest time until the gateway is ready.
     pub timeout: HumanDuration,
     /// The path to request, for a gateway that listens before it has its routes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
-    /// For a gateway whose policies begin to act after its port is open: how long it must respond
-    /// without a failure before it counts as ready [default: 0s].
-    #[serde(default, skip_serializing_if = "HumanDuration::is_zero")]
+    /// How long the gateway must respond without a failure before it counts as ready [default: 0s].
+    /// For a gateway whose policies take effect after its port is open.
+    #[serde(skip_serializing_if = "HumanDuration::is_zero")]
     pub settle: HumanDuration,
 }
 
@@ -293,15 +291,11 @@ impl Ready {
 impl Default for Ready {
     fn default() -> Self {
         Self {
-            timeout: ready_timeout(),
+            timeout: HumanDuration::from_millis(10_000),
             path: None,
             settle: HumanDuration::default(),
         }
     }
-}
-
-fn ready_timeout() -> HumanDuration {
-    HumanDuration::from_millis(10_000)
 }
 
 /// The warm-up before each load lasts until the CPU time per request has settled. It takes at least
@@ -315,32 +309,21 @@ pub struct Warmup {
 
 /// How to stop the gateway: a signal, followed by SIGKILL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Stop {
-    /// The signal that stops it.
-    #[serde(default = "term")]
     #[schemars(schema_with = "schema_fragments::signal")]
     pub signal: String,
-    /// The time after which it is killed.
-    #[serde(default = "stop_timeout")]
+    /// The time after which the gateway is killed.
     pub timeout: HumanDuration,
 }
 
 impl Default for Stop {
     fn default() -> Self {
         Self {
-            signal: term(),
-            timeout: stop_timeout(),
+            signal: "TERM".into(),
+            timeout: HumanDuration::from_millis(3_000),
         }
     }
-}
-
-fn term() -> String {
-    "TERM".into()
-}
-
-fn stop_timeout() -> HumanDuration {
-    HumanDuration::from_millis(3_000)
 }
 
 /// The metrics that a gateway exports.
@@ -352,7 +335,7 @@ pub struct OwnMetrics {
     pub path: String,
     /// The metric that counts its responses; it may have any labels.
     pub requests: String,
-    /// Labels that a sample must have to be counted, if others count the same requests again.
+    /// Labels that a sample must have to be counted, if other samples count the same requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// The metrics of its internal pools, which a soak watches.
@@ -360,16 +343,16 @@ pub struct OwnMetrics {
     pub pools: Vec<Pool>,
 }
 
-/// A resource that a gateway allocates and frees internally, without the kernel seeing it.
+/// A resource that a gateway allocates and frees internally, without the kernel's knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// Its name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// The metric that states how much of the pool is in use.
+    /// The metric with the used part of the pool.
     pub metric: String,
-    /// Labels that a sample must have to be counted; samples are added up.
+    /// Labels that a sample must have to be counted. The samples are added up.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     pub unit: PoolUnit,
@@ -404,14 +387,15 @@ pub enum Action {
     Signal(#[schemars(schema_with = "schema_fragments::signal")] String),
     /// A command that is run in the working folder, or inside the container if there is one.
     Command(Vec<String>),
-    /// Only renders these files again, which the gateway watches; for `configure` and `weights`.
+    /// These files, which the gateway watches, are rendered again; for `configure` and `weights`.
     Watched(#[schemars(length(min = 1))] Vec<String>),
-    /// Renders a file again and sends its lines to a control socket; for `configure` and `weights`.
+    /// A file is rendered again, and its lines are sent to a control socket; for `configure` and
+    /// `weights`.
     Send(Lines),
 }
 
-/// Lines, each of which is sent on a separate connection. A line has failed if its response
-/// contains more than spaces; the response states the reason.
+/// Lines, each of which is sent on a separate connection. If the response to a line contains more
+/// than spaces, the line has failed, and the response states the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {

@@ -1,4 +1,4 @@
-//! Groups of requests that are sent at the same time and reported separately.
+//! Groups of requests that are sent concurrently and reported separately.
 
 use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::{Request, Shape, repeat};
 /// The name of the group of the requests at the top level of a scenario.
 pub const DEFAULT_GROUP: &str = "all";
 
-/// Requests with their own load, or with a share of the phase's.
+/// Requests with their own load, or with a share of the phase's load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
@@ -60,7 +60,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// serde passes a reference.
+    // serde passes a reference.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(crate) fn is_in_turn(&self) -> bool {
         *self == Self::InTurn
@@ -89,25 +89,21 @@ pub struct TooFewConnections {
 pub fn divide(shape: &Shape, groups: &[Group]) -> Result<Vec<Shape>, TooFewConnections> {
     let sharing = || groups.iter().filter(|group| group.load.is_none());
     let weights: Vec<f64> = sharing().map(|group| group.share.unwrap_or(1.0)).collect();
-    let mut parts = match shape {
+    let parts = match shape {
+        _ if weights.len() == 1 => vec![shape.clone()],
         Shape::Closed(closed) => divide_closed(closed, &weights)?,
         Shape::Open(open) => divide_open(open, &weights)?,
-    }
-    .into_iter();
+    };
+    let mut parts = parts.into_iter();
     let own_or_part = |group: &Group| group.load.clone().or_else(|| parts.next());
     Ok(groups.iter().filter_map(own_or_part).collect())
 }
 
 fn divide_closed(closed: &Closed, weights: &[f64]) -> Result<Vec<Shape>, TooFewConnections> {
-    if let [_] = weights {
-        return Ok(vec![Shape::Closed(closed.clone())]);
-    }
     let connections = at_least_one(closed.connections, weights)?;
-    let stages: Vec<Vec<u64>> = closed
-        .stages
-        .iter()
-        .map(|stage| apportion(stage.connections.into(), weights))
-        .collect();
+    let stages = closed.stages.iter();
+    let stages = stages.map(|stage| apportion(stage.connections.into(), weights));
+    let stages: Vec<Vec<u64>> = stages.collect();
     let requests_max = closed.requests_max.map(|most| apportion(most, weights));
     let part = |index: usize| {
         let mut part = closed.clone();
@@ -123,9 +119,6 @@ fn divide_closed(closed: &Closed, weights: &[f64]) -> Result<Vec<Shape>, TooFewC
 }
 
 fn divide_open(open: &Open, weights: &[f64]) -> Result<Vec<Shape>, TooFewConnections> {
-    if let [_] = weights {
-        return Ok(vec![Shape::Open(open.clone())]);
-    }
     let connections = at_least_one(open.connections_max, weights)?;
     let queue = apportion(open.queue_max.into(), weights);
     let requests_max = open.requests_max.map(|most| apportion(most, weights));
@@ -162,12 +155,11 @@ fn narrow(part: u64) -> u32 {
 
 fn at_least_one(connections: u32, weights: &[f64]) -> Result<Vec<u32>, TooFewConnections> {
     let groups = weights.len();
-    let rest = (connections as usize)
-        .checked_sub(groups)
-        .ok_or(TooFewConnections {
-            groups,
-            connections,
-        })?;
+    let too_few = TooFewConnections {
+        groups,
+        connections,
+    };
+    let rest = (connections as usize).checked_sub(groups).ok_or(too_few)?;
     let parts = apportion(connections.into(), weights);
     if parts.iter().all(|part| *part > 0) {
         return Ok(parts.into_iter().map(narrow).collect());
@@ -176,14 +168,12 @@ fn at_least_one(connections: u32, weights: &[f64]) -> Result<Vec<u32>, TooFewCon
     Ok(parts.into_iter().map(|part| narrow(part + 1)).collect())
 }
 
-/// Divides a whole number in proportion to weights by the largest remainder (Hamilton's method); of
-/// equal remainders the first come first.
+/// Divides a whole number in proportion to weights by the largest remainder (Hamilton's method). Of
+/// equal remainders, the first take precedence.
 fn apportion(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
-    let quotas: Vec<f64> = weights
-        .iter()
-        .map(|weight| total as f64 * weight / sum)
-        .collect();
+    let quota = |weight: &f64| total as f64 * weight / sum;
+    let quotas: Vec<f64> = weights.iter().map(quota).collect();
     let mut parts: Vec<u64> = quotas.iter().map(|quota| quota.floor() as u64).collect();
     let given: u64 = parts.iter().sum();
     let mut order: Vec<usize> = (0..weights.len()).collect();
@@ -217,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_divided_without_a_rest_and_each_group_has_one() {
+    fn connections_are_divided_completely_and_each_group_has_at_least_one() {
         let shape = Shape::Closed(Closed::new(10));
         let equal = [group("a", None), group("b", None), group("c", None)];
         assert_eq!(connections(&divide(&shape, &equal).unwrap()), [4, 3, 3]);
@@ -252,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn one_group_has_the_load_as_it_is() {
+    fn a_single_group_has_the_whole_load() {
         let shape = Shape::Open(Open::new(0.1));
         assert_eq!(divide(&shape, &[group("a", Some(0.3))]), Ok(vec![shape]));
     }

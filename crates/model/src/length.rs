@@ -1,4 +1,4 @@
-//! The lengths of a run, and their effect on a load and on a scenario.
+//! The lengths of a run, and how they change loads and scenarios.
 
 use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
@@ -10,30 +10,29 @@ use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 /// The only phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The time limit of the shortest length, which ends when all its requests are completed.
+/// The time limit of the shortest length, which otherwise ends when all requests are completed.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// In the shortest length: the time before a change or a failure, the duration of the failure, and
 /// the time after it.
 const SMOKE_PART: HumanDuration = HumanDuration::from_millis(500);
 
-/// The time after a change in the shortest length, because some gateways wait two seconds for
-/// further changes.
+/// The time after a change in the shortest length. Some gateways wait two seconds for further
+/// changes.
 const SMOKE_CHANGE: HumanDuration = HumanDuration::from_millis(3_000);
 
 /// The requested length of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
-    /// The length of the suite.
+    /// As the suite defines it.
     #[default]
     Full,
-    /// Takes minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or of
-    /// the longest think time if that is longer. A suite that repeats a document takes minutes in
-    /// any case.
+    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or of the
+    /// longest think time if that is longer. A suite that repeats a document always takes minutes.
     Quick,
-    /// Takes seconds and tests function, not speed: one block, in which one user of each group
-    /// sends each request once.
+    /// Seconds, to test function and not speed: one block, in which one user of each group sends
+    /// each request once.
     Smoke,
     /// The durations, ramps and users of the document that the suite repeats, without headers of
     /// gatebench.
@@ -41,7 +40,7 @@ pub enum Length {
 }
 
 impl Length {
-    /// The name on the command line, without its dashes.
+    /// The name on the command line, without the dashes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -52,7 +51,7 @@ impl Length {
     }
 }
 
-/// The length of a plan, and the resulting changes.
+/// The length of a plan, and the changes that result from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLength {
     pub length: Length,
@@ -61,8 +60,8 @@ pub struct PlannedLength {
 }
 
 impl LoadProfile {
-    /// Returns a profile in which one user sends each request once, instead of all phases. Phases
-    /// with a change or a failure stay, but are shortened.
+    /// Returns a profile with a single phase, in which one user sends each request once. If there
+    /// are phases with a change or a failure, these are shortened and kept instead.
     pub fn smoke(&self, scenario: &Scenario) -> Self {
         let disturbed = self.phases.iter().filter(|phase| phase.is_disturbed());
         let mut phases: Vec<Phase> = disturbed.map(Phase::in_seconds).collect();
@@ -83,7 +82,7 @@ impl Phase {
         self.change.is_some() || self.failure.is_some()
     }
 
-    /// Returns the phase with the least time that its change or failure needs.
+    /// Returns the phase with the shortest time that its change or failure permits.
     fn in_seconds(&self) -> Self {
         let mut phase = self.clone();
         phase.warm_up = HumanDuration::default();
@@ -102,8 +101,7 @@ impl Phase {
     }
 }
 
-/// A load with one connection that sends this many requests and waits for their responses until the
-/// phase ends.
+/// A phase that ends when one connection has the responses to this many requests.
 fn each_once(phase: &Phase, requests: usize) -> Phase {
     Phase {
         name: SMOKE_PHASE.into(),
@@ -123,8 +121,8 @@ fn once(requests: usize) -> Closed {
 }
 
 impl Scenario {
-    /// Returns the scenario in which every group sends each of its requests once, in turn. If the
-    /// load has a change or a failure (`is_disturbed`), the scenario is unchanged.
+    /// Returns the scenario in which every group sends each of its requests once, in turn. Returns
+    /// it unchanged if the load has a change or a failure (`is_disturbed`).
     #[must_use]
     pub fn smoke(mut self, is_disturbed: bool) -> Self {
         if is_disturbed {
@@ -206,7 +204,7 @@ groups:
     }
 
     #[test]
-    fn changes_and_failures_stay() {
+    fn phases_with_changes_and_failures_are_kept() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
         let load = profile(
             "{name: a, closed: {connections: 64}, measure: 1h}, \

@@ -1,4 +1,4 @@
-//! Load profiles: the phases that each fresh gateway process goes through.
+//! Load profiles: the phases in which each fresh gateway process is loaded.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ pub struct LoadProfile {
     pub profile: String,
     /// One line for people.
     pub title: String,
-    /// True if the first load begins at the first correct response of a newly started gateway. Only
-    /// the requests that look for this response reach the gateway before; parity is proven after
-    /// the loads.
+    /// True if the first load begins at the first correct response of a newly started gateway.
+    /// Before it, the gateway receives only the requests that wait for this response; parity is
+    /// proven after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// The loads, one after the other, in one gateway process.
@@ -33,17 +33,18 @@ pub struct Phase {
     /// The phase's name, unique in the profile.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// How requests are sent.
+    /// When requests are sent.
     #[serde(flatten)]
     pub shape: Shape,
-    /// Repeats the phase with each of several numbers; the plan has a phase for each.
+    /// Numbers with which the phase is repeated. The plan has a phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// The same load before the measurement, whose figures are discarded: at least this long, and
-    /// until the CPU time per request has settled. Changes over time begin with the measurement.
+    /// The minimum length of the same load before the measurement, which lasts until the CPU time
+    /// per request has settled. Its figures are discarded. Ramps and stages begin with the
+    /// measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
-    /// The time that is measured.
+    /// The length of the measurement.
     pub measure: HumanDuration,
     /// How long to wait for responses after the last request.
     #[serde(default = "drain")]
@@ -55,13 +56,13 @@ pub struct Phase {
     /// supported*; the direct variant is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
-    /// A failure of the upstream's first target during the phase. The direct variant has one
-    /// target, which does not fail.
+    /// A failure of the upstream's first target during the phase. The single target of the direct
+    /// variant does not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TargetFailure>,
     /// True if all gateways of a block have this load at the same time, on the same cores, so that
-    /// their CPU time per request covers the same seconds. Other figures of the phase are not
-    /// reported. In other phases each gateway is loaded alone, while the others wait.
+    /// their CPU times per request cover the same seconds. Other figures of the phase are not
+    /// reported. In other phases, each gateway is loaded while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
     /// True if a thread of the lowest priority keeps the gateway's cores from idling.
@@ -87,12 +88,12 @@ pub enum Sweep {
 pub struct TargetFailure {
     /// The kind of failure.
     pub how: Ill,
-    /// The delay of responses, if it is slow.
+    /// The delay of responses, for `how: slow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<HumanDuration>,
-    /// Its start, counted from the start of the measurement.
+    /// When the failure begins, counted from the start of the measurement.
     pub from: HumanDuration,
-    /// Its end, counted from the start of the measurement.
+    /// When the failure ends, counted from the start of the measurement.
     pub until: HumanDuration,
 }
 
@@ -100,11 +101,12 @@ pub struct TargetFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ill {
-    /// It responds with a delay.
+    /// The target responds with a delay.
     Slow,
-    /// Its process is killed, so connections are refused; the process is started again at the end.
+    /// The target's process is killed, so connections are refused. The process is started again at
+    /// the end.
     Refusing,
-    /// It accepts requests and resets their connections.
+    /// The target accepts requests and resets their connections.
     Resetting,
 }
 
@@ -133,9 +135,9 @@ pub struct GatewayChange {
     /// scenario's `later`; or `weights`, which gives the targets the next list of `weights`.
     #[schemars(schema_with = "schema_fragments::name")]
     pub action: String,
-    /// Its time, counted from the start of the measurement.
+    /// When the change occurs, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// The interval of repetitions, up to a second before the end [default: none].
+    /// The interval at which it is repeated, up to a second before the end [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }
@@ -144,20 +146,16 @@ impl GatewayChange {
     /// The times of the change in a measurement of this length. The last second has no repetitions.
     pub fn times(&self, measure: HumanDuration) -> impl Iterator<Item = HumanDuration> {
         let last = measure.0.saturating_sub(LAST_SECOND);
-        let every = self
-            .every
-            .map(|every| every.0)
-            .filter(|every| !every.is_zero());
+        let every = self.every.filter(|every| !every.is_zero());
         let further = move |at: &HumanDuration| {
-            every
-                .map(|every| HumanDuration(at.0 + every))
-                .filter(|at| at.0 <= last)
+            let next = at.0 + every?.0;
+            (next <= last).then_some(HumanDuration(next))
         };
         std::iter::successors(Some(self.at), further)
     }
 }
 
-/// A change in this last part would leave no measurement for a comparison.
+/// A change in this last part of a measurement would leave nothing to compare.
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
 fn drain() -> HumanDuration {
@@ -169,7 +167,7 @@ fn timeout() -> HumanDuration {
 }
 
 impl LoadProfile {
-    /// Repeats each open load with the gateway's cores kept awake.
+    /// Adds a copy of each open load, during which the gateway's cores are kept awake.
     pub fn repeat_awake(&mut self) {
         let phases = std::mem::take(&mut self.phases).into_iter();
         let with_twin = |phase: Phase| {
@@ -202,10 +200,10 @@ impl Phase {
         }
     }
 
-    /// The same phase with at most these times. Stages are shortened in proportion, so the load
-    /// still reaches all its numbers. Phases with a change or a failure keep their length, because
-    /// they need time before and after it. The warm-up covers the longest think time, unless the
-    /// phase's own warm-up is shorter.
+    /// The same phase, shortened to at most these times. Stages are shortened in proportion, so
+    /// that the load still reaches all its numbers. Phases with a change or a failure keep their
+    /// length, because they need the time before and after it. The warm-up covers the longest think
+    /// time, unless the phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));
@@ -215,26 +213,27 @@ impl Phase {
         phase.measure = self.measure.min(measure);
         let factor = phase.measure.as_secs_f64() / self.measure.as_secs_f64();
         if factor < 1.0 {
-            phase
-                .shape
-                .stage_lengths()
-                .for_each(|over| *over = HumanDuration(over.0.mul_f64(factor)));
+            let shorten = |over: &mut HumanDuration| over.0 = over.0.mul_f64(factor);
+            match &mut phase.shape {
+                Shape::Closed(it) => it.stages.iter_mut().for_each(|it| shorten(&mut it.over)),
+                Shape::Open(it) => it.stages.iter_mut().for_each(|it| shorten(&mut it.over)),
+            }
         }
         phase
     }
 }
 
-/// The trigger of a request: in a closed load a response, in an open load the clock.
+/// Whether a response or the clock triggers the next request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// A number of connections, each of which sends as soon as it has its response.
+    /// A number of connections, each of which sends the next request when it has its response.
     Closed(Closed),
-    /// Requests are sent on an absolute schedule, whether or not responses arrive.
+    /// Requests are sent on a fixed schedule, whether or not responses arrive.
     Open(Open),
 }
 
-/// One connection, which always has a request in flight.
+/// One connection that always has a request in flight.
 impl Default for Shape {
     fn default() -> Self {
         Self::Closed(Closed::new(1))
@@ -242,8 +241,8 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Returns the longest think time, or the mean if there is no longest; zero without think
-    /// times.
+    /// Returns the longest think time, or the mean if the distribution has no maximum; zero without
+    /// think times.
     fn longest_thought(&self) -> HumanDuration {
         let think = match self {
             Self::Closed(closed) => closed.think.as_ref(),
@@ -254,13 +253,6 @@ impl Shape {
             Some(Think::Constant(span)) => *span,
             Some(Think::Drawn(DrawnThink::Uniform(between))) => between.max,
             Some(Think::Drawn(DrawnThink::Exponential(of))) => of.mean,
-        }
-    }
-
-    fn stage_lengths(&mut self) -> Box<dyn Iterator<Item = &mut HumanDuration> + '_> {
-        match self {
-            Self::Closed(closed) => Box::new(closed.stages.iter_mut().map(|stage| &mut stage.over)),
-            Self::Open(open) => Box::new(open.stages.iter_mut().map(|stage| &mut stage.over)),
         }
     }
 }
@@ -274,7 +266,7 @@ pub struct Closed {
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
     /// Numbers of connections from the start of the measurement, each reached linearly from the
-    /// previous one; after the last stage, the number remains.
+    /// previous one. After the last stage, the number remains constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<ConnectionStage>,
     /// The time that a connection waits after a response before it sends again.
@@ -284,7 +276,7 @@ pub struct Closed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// Requests after which a connection is closed and opened again.
+    /// The number of requests after which a connection is closed and opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
@@ -366,8 +358,8 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub ramp_to_per_second: Option<f64>,
-    /// Rates from the start of the measurement, one after the other; after the last stage, the rate
-    /// remains.
+    /// Rates from the start of the measurement, one after the other. After the last stage, the rate
+    /// remains constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<RateStage>,
     /// The distribution of arrivals.
@@ -377,7 +369,7 @@ pub struct Open {
     #[serde(default = "connections_max")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections_max: u32,
-    /// The number of arrivals that may wait for a free connection; further ones are dropped and
+    /// The number of arrivals that may wait for a free connection. Further arrivals are dropped and
     /// counted.
     #[serde(default = "queue_max")]
     pub queue_max: u32,
@@ -385,7 +377,7 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// Requests after which a connection is closed and opened again.
+    /// The number of requests after which a connection is closed and opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
@@ -420,7 +412,7 @@ impl Open {
     }
 }
 
-/// A rate, and how and in which time it is reached.
+/// A rate, and how and when it is reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStage {
@@ -441,7 +433,7 @@ pub enum Change {
     /// Linearly from the previous rate.
     #[default]
     Linear,
-    /// Immediately; the rate is constant for the whole stage.
+    /// Immediately. The rate is constant for the whole stage.
     Step,
 }
 

@@ -1,12 +1,11 @@
-//! `matrix:` in a scenario file: one file describes several scenarios that differ in listed values.
+//! `matrix:` in a scenario file, which describes several scenarios that differ in listed values.
 //!
-//! Each axis has a name and values. A scenario results from each combination of values, with `{{
-//! axis }}` replaced in all strings. A string that is only `{{ axis }}` becomes the value itself,
-//! so that numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}` is then
-//! replaced by its member `key`, and `{{ axis }}` by its name.
+//! Each axis has a name and values. Each combination of values gives a scenario, in which
+//! `{{ axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
+//! itself, so that numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}`
+//! is then replaced by its member `key`, and `{{ axis }}` by its name.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gatebench_config::{Data, Entry, Node, Problem};
 use schemars::{JsonSchema, Schema, json_schema};
@@ -34,7 +33,7 @@ pub struct Family {
     pub values: BTreeMap<String, AxisValue>,
 }
 
-/// A number or a name, which replaces the axis's `{{ NAME }}` in the scenario.
+/// A number or a name, which replaces `{{ AXIS }}` in the scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AxisValue {
@@ -43,12 +42,12 @@ pub enum AxisValue {
     Name(String),
 }
 
-/// Adds `matrix` to the keys of a scenario file in the schema. The type lacks it, because reading a
-/// file expands the scenarios.
+/// Adds `matrix` to the keys of a scenario file in the schema. The type lacks this key, because
+/// reading a file expands the matrix.
 pub(crate) fn describe(schema: &mut Schema) {
     let matrix = json_schema!({
         "type": "object",
-        "description": "Values that the file is written out for: one scenario for each combination. \
+        "description": "Values for which the file is repeated: one scenario for each combination. \
                         `{{ routes }}` in a text stands for the value of the axis `routes`.",
         "additionalProperties": {"type": "array", "minItems": 1}
     });
@@ -58,37 +57,34 @@ pub(crate) fn describe(schema: &mut Schema) {
     }
 }
 
-/// Returns the scenarios of a file; the file itself if it has no matrix, and nothing if the matrix
-/// has mistakes.
+/// Returns the scenarios of a file: the file itself if it has no matrix, and none if the matrix has
+/// mistakes.
 pub(crate) fn expand(mut root: Node, problems: &mut Vec<Problem>) -> Vec<Node> {
-    if !matches!(root.get("matrix"), Some(matrix) if matches!(matrix.data, Data::Map(_))) {
-        return vec![root]; // The schema reports a matrix that is not a mapping.
-    }
-    let Some(matrix) = root.take("matrix") else {
+    // The schema reports a matrix that is not a mapping.
+    let matrix = root.get("matrix");
+    if !matrix.is_some_and(|matrix| matches!(matrix.data, Data::Map(_))) {
         return vec![root];
-    };
-    match written(&root, &matrix) {
-        Ok(members) => members,
-        Err(problem) => {
+    }
+    let members = root.take("matrix").map(|matrix| written(&root, &matrix));
+    match members {
+        Some(Err(problem)) => {
             problems.push(problem);
             Vec::new()
         }
+        Some(Ok(members)) => members,
+        None => vec![root],
     }
 }
 
 fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
-    let problem = |span: &Range<usize>, message: &str, help: &str| {
-        Err(Problem::new(span.clone(), message, help))
-    };
     if matrix.entries().is_empty() {
         let help = "write an axis and its values, as in `routes: [1, 100]`";
-        return problem(&matrix.span, "the matrix has no axes", help);
+        return Err(matrix.problem("the matrix has no axes", help));
     }
     if let Some(family) = root.entry("family") {
-        let message = "the matrix sets the family";
-        return problem(&family.key_span, message, "remove this key");
+        return Err(family.problem("the matrix sets the family", "remove this key"));
     }
-    let mut members = vec![Member::default()];
+    let mut members = vec![Member(Vec::new())];
     let mut growth = 1;
     for axis in matrix.entries() {
         let values = values_of(axis)?;
@@ -98,30 +94,20 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
         let count = members.len();
         if count > MEMBERS_MAX {
             let message = format!("the matrix describes more than {MEMBERS_MAX} scenarios");
-            return problem(&axis.key_span, &message, "list fewer values");
+            return Err(axis.problem(message, "list fewer values"));
         }
         let nodes = count.saturating_mul(root.size()).saturating_mul(growth);
         if nodes > NODES_MAX || count * root.span.len() > BYTES_MAX {
             let message = "the scenarios of the matrix are too large in total";
-            return problem(
-                &axis.key_span,
-                message,
-                "list fewer values, or use several files",
-            );
+            return Err(axis.problem(message, "list fewer values, or use several files"));
         }
     }
     let written: Vec<Node> = members.iter().map(|member| member.write(root)).collect();
-    let name = |member: &Node| {
-        member
-            .get("scenario")
-            .and_then(Node::text)
-            .map(str::to_owned)
-    };
-    let names: Vec<Option<String>> = written.iter().map(name).collect();
-    let again = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
-    if let Some(name) = again.and_then(|at| names[at].as_ref()) {
+    let mut seen = BTreeSet::new();
+    let mut names = written.iter().filter_map(|it| it.text_of("scenario"));
+    if let Some(name) = names.find(|name| !seen.insert(*name)) {
         let message = format!("two combinations of values have the name '{name}'");
-        return problem(&matrix.span, &message, "give the values other names");
+        return Err(matrix.problem(message, "give the values other names"));
     }
     Ok(written)
 }
@@ -136,10 +122,9 @@ pub fn family_names(text: &str) -> Option<(String, Vec<String>)> {
     let root = gatebench_config::tree(text)?;
     root.get("matrix")?;
     let members = expand(root, &mut Vec::new());
-    let family = members.first()?.get("family")?.get("name")?;
-    let name = |member: &Node| Some(member.get("scenario")?.text()?.to_owned());
-    let names = members.iter().filter_map(name).collect();
-    Some((family.text()?.to_owned(), names))
+    let family = members.first()?.get("family")?.text_of("name")?;
+    let names = members.iter().filter_map(|it| it.text_of("scenario"));
+    Some((family.to_owned(), names.map(str::to_owned).collect()))
 }
 
 /// A value of an axis, and its form in the scenario's name.
@@ -151,7 +136,7 @@ struct Value<'m> {
 }
 
 /// One combination of values.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Member<'m>(Vec<Value<'m>>);
 
 fn combined<'m>(members: &[Member<'m>], values: &[Value<'m>]) -> Vec<Member<'m>> {
@@ -165,37 +150,31 @@ fn combined<'m>(members: &[Member<'m>], values: &[Value<'m>]) -> Vec<Member<'m>>
 }
 
 fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
-    let problem = |span: &Range<usize>, message: &str, help: &str| {
-        Err(Problem::new(span.clone(), message, help))
-    };
     if axis.key == INDEX {
         let message = "an axis cannot be called `index`, the number of a repeated item";
-        return problem(&axis.key_span, message, "give it another name");
+        return Err(axis.problem(message, "give it another name"));
     }
     let items = axis.value.items();
     if items.is_empty() {
         let help = "write its values in a list, as in `routes: [1, 100]`";
-        return problem(&axis.value.span, "the axis has no values", help);
+        return Err(axis.value.problem("the axis has no values", help));
     }
     let mut values: Vec<Value<'_>> = Vec::new();
     for node in items {
         let Some(name) = name_of(node) else {
             let help = "write a whole number, a name in quotes, or a mapping with a `name`";
-            return problem(&node.span, "this value has no name", help);
+            return Err(node.problem("this value has no name", help));
         };
         if values.iter().any(|known| known.name == name) {
-            let message = "the axis has this value twice";
-            return problem(&node.span, message, "remove one of them");
+            return Err(node.problem("the axis has this value twice", "remove one of them"));
         }
-        if !has_plain_texts(node) {
+        // A string can then be inserted into others without further replacements.
+        let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
+        if !node.all().filter_map(Node::text).all(is_plain) {
             let message = format!(
                 "a text of this value contains `{{{{` or more than {VALUE_BYTES_MAX} bytes"
             );
-            return problem(
-                &node.span,
-                &message,
-                "write a short text without placeholders",
-            );
+            return Err(node.problem(message, "write a short text without placeholders"));
         }
         values.push(Value {
             axis: &axis.key,
@@ -204,16 +183,6 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
         });
     }
     Ok(values)
-}
-
-/// Reports whether all strings of a value can be inserted into others without further replacements.
-fn has_plain_texts(value: &Node) -> bool {
-    match &value.data {
-        Data::Text(text) => text.len() <= VALUE_BYTES_MAX && !text.contains("{{"),
-        Data::List(items) => items.iter().all(has_plain_texts),
-        Data::Map(entries) => entries.iter().all(|entry| has_plain_texts(&entry.value)),
-        _ => true,
-    }
 }
 
 /// The number or name of a value: its member `name`, or the value itself.
@@ -234,24 +203,18 @@ impl Member<'_> {
         let mut root = root.clone();
         let family = self.name(&mut root);
         for value in &self.0 {
-            fill(&mut root, value);
+            root.for_each_mut(&mut |node| fill(node, value));
         }
-        if let Data::Map(entries) = &mut root.data {
-            entries.push(family);
-        }
+        root.push(family);
         root
     }
 
-    /// Completes the name of the scenario, and returns its family. Values of axes that the name
+    /// Completes the name of the scenario, and returns its family. The values of axes that the name
     /// does not contain are appended with hyphens.
     fn name(&self, root: &mut Node) -> Entry {
         let span = root.head();
         let mut family = String::new();
-        if let Some(Node {
-            data: Data::Text(name),
-            ..
-        }) = root.get_mut("scenario")
-        {
+        if let Some(Data::Text(name)) = root.get_mut("scenario").map(|it| &mut it.data) {
             family.clone_from(name);
             for value in &self.0 {
                 let without = replaced(&family, value.axis, "");
@@ -263,14 +226,7 @@ impl Member<'_> {
             }
         }
         let parts: Vec<&str> = family.split('-').filter(|part| !part.is_empty()).collect();
-        let entry = |key: &str, data: Data| Entry {
-            key: key.into(),
-            key_span: span.clone(),
-            value: Node {
-                span: span.clone(),
-                data,
-            },
-        };
+        let entry = |key: &str, data: Data| Entry::new(key, &span, data);
         let values = self.0.iter();
         let values = values.map(|value| entry(value.axis, label(value.node).data.clone()));
         let values = entry("values", Data::Map(values.collect()));
@@ -279,37 +235,28 @@ impl Member<'_> {
     }
 }
 
-/// Replaces an axis by its value in all strings below `node`.
+/// Replaces an axis by its value in a string.
 fn fill(node: &mut Node, value: &Value<'_>) {
-    match &mut node.data {
-        Data::Text(text) if text.contains("{{") => {
-            if let Some(data) = whole(text, value) {
-                node.data = data;
-                return;
-            }
-            *text = replaced(text, value.axis, &value.name);
-            for entry in value.node.entries() {
-                if let Some(written) = name_of(&entry.value) {
-                    let place = format!("{}.{}", value.axis, entry.key);
-                    *text = replaced(text, &place, &written);
-                }
+    let Some(text) = node.text().filter(|text| text.contains("{{")) else {
+        return;
+    };
+    node.data = whole(text, value).unwrap_or_else(|| {
+        let mut text = replaced(text, value.axis, &value.name);
+        for entry in value.node.entries() {
+            if let Some(written) = name_of(&entry.value) {
+                let place = format!("{}.{}", value.axis, entry.key);
+                text = replaced(&text, &place, &written);
             }
         }
-        Data::List(items) => items.iter_mut().for_each(|item| fill(item, value)),
-        Data::Map(entries) => entries
-            .iter_mut()
-            .for_each(|entry| fill(&mut entry.value, value)),
-        _ => {}
-    }
+        Data::Text(text)
+    });
 }
 
-/// Returns the value that replaces a string which consists only of `{{ axis }}` or `{{ axis.key
-/// }}`.
+/// Returns the value that replaces a string which consists only of `{{ axis }}` or
+/// `{{ axis.key }}`.
 fn whole(text: &str, value: &Value<'_>) -> Option<Data> {
-    let place = text
-        .strip_prefix("{{")?
-        .strip_suffix("}}")?
-        .trim_matches(' ');
+    let place = text.strip_prefix("{{")?.strip_suffix("}}")?;
+    let place = place.trim_matches(' ');
     match place.strip_prefix(value.axis)? {
         "" => Some(label(value.node).data.clone()),
         key => Some(value.node.get(key.strip_prefix('.')?)?.data.clone()),
@@ -319,7 +266,7 @@ fn whole(text: &str, value: &Value<'_>) -> Option<Data> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_config::{parse, parse_all};
+    use gatebench_config::{Diagnostics, parse, parse_all};
 
     use super::*;
     use crate::{Check, Scenario};
@@ -335,18 +282,20 @@ requests:
   - path: '/route-{{ routes }}/json'
 ";
 
-    fn all(text: &str) -> Vec<Scenario> {
+    fn read(text: &str) -> Result<Vec<Scenario>, Diagnostics> {
         parse_all(
             "s.yaml",
             text,
             &|_| Err(std::io::ErrorKind::NotFound.into()),
         )
-        .unwrap()
+    }
+
+    fn all(text: &str) -> Vec<Scenario> {
+        read(text).unwrap()
     }
 
     fn mistakes(text: &str) -> Vec<String> {
-        let nothing = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
-        let mistakes = parse_all::<Scenario>("s.yaml", text, &nothing).unwrap_err();
+        let mistakes = read(text).unwrap_err();
         mistakes.all().iter().map(ToString::to_string).collect()
     }
 
@@ -407,42 +356,28 @@ requests:
     }
 
     #[test]
-    fn a_matrix_without_usable_values_is_refused_at_its_place() {
+    fn an_unusable_matrix_is_refused_with_the_place_of_the_mistake() {
         let with = |matrix: &str| mistakes(&TEXT.replace("{routes: [1, 100]}", matrix));
         let starts = |matrix: &str, expected: &str| {
             let found = with(matrix);
+            let expected = &format!("s.yaml:{expected}");
             assert!(found.iter().any(|it| it.starts_with(expected)), "{found:?}");
         };
-        starts(
-            "{routes: [1, 1]}",
-            "s.yaml:4:22: the axis has this value twice",
-        );
-        starts("{routes: []}", "s.yaml:4:18: the axis has no values");
-        starts("{routes: 7}", "s.yaml:4:18: the axis has no values");
-        starts(
-            "{routes: [{bytes: 1}]}",
-            "s.yaml:4:19: this value has no name",
-        );
+        starts("{routes: [1, 1]}", "4:22: the axis has this value twice");
+        starts("{routes: []}", "4:18: the axis has no values");
+        starts("{routes: 7}", "4:18: the axis has no values");
+        starts("{routes: [{bytes: 1}]}", "4:19: this value has no name");
         let many: Vec<String> = (1..=33).map(|it| it.to_string()).collect();
         let many = format!("{{routes: [{}]}}", many.join(", "));
-        starts(
-            &many,
-            "s.yaml:4:10: the matrix describes more than 32 scenarios",
-        );
-        starts("{}", "s.yaml:4:9: the matrix has no axes");
-        starts("{routes: [-1]}", "s.yaml:4:19: this value has no name");
-        starts(
-            "{index: [1]}",
-            "s.yaml:4:10: an axis cannot be called `index`",
-        );
-        starts(
-            "{a: [{name: x, v: '{{ b }}'}], b: [1]}",
-            "s.yaml:4:14: a text of this value contains `{{`",
-        );
-        starts(
-            "{routes: [1, 1-1], b: [1-1, 1]}",
-            "s.yaml:4:9: two combinations of values have the name 'routes-1-1-1'",
-        );
+        starts(&many, "4:10: the matrix describes more than 32 scenarios");
+        starts("{}", "4:9: the matrix has no axes");
+        starts("{routes: [-1]}", "4:19: this value has no name");
+        starts("{index: [1]}", "4:10: an axis cannot be called `index`");
+        let placeholder = "{a: [{name: x, v: '{{ b }}'}], b: [1]}";
+        starts(placeholder, "4:14: a text of this value contains `{{`");
+        let same = "{routes: [1, 1-1], b: [1-1, 1]}";
+        let message = "4:9: two combinations of values have the name 'routes-1-1-1'";
+        starts(same, message);
         let twice = TEXT.replace("upstream:", "family: {name: f, values: {}}\nupstream:");
         assert_eq!(
             mistakes(&twice),
@@ -452,7 +387,7 @@ requests:
     }
 
     #[test]
-    fn where_one_scenario_is_needed_a_matrix_is_an_error() {
+    fn a_matrix_is_refused_where_one_scenario_is_needed() {
         let error = parse::<Scenario>("s.yaml", TEXT).unwrap_err();
         assert!(error.all()[0].message.contains("several"), "{error:?}");
     }

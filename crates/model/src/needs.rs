@@ -1,5 +1,5 @@
-//! The needs of a scenario, by the names that gateway folders use: policies, the parts of policies
-//! that not every gateway has, and the protocols of the connections.
+//! The features that a scenario needs, by the names that gateway folders use: policies, the parts
+//! of policies that some gateways lack, and the protocols of the connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLi
 use crate::scenario::Scenario;
 use crate::soap::SoapChain;
 
-/// Parts of policies that a gateway may lack although it has the policy.
+/// Parts of policies that a gateway with the policy may lack.
 pub const PARTS: [&str; 16] = [
     "jwt.rs256",
     "jwt.jwks",
@@ -31,7 +31,8 @@ pub const PARTS: [&str; 16] = [
 
 /// Windows that all gateways with fixed windows support: a second, a minute, an hour, a day.
 const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
-/// From this number of requests per minute on, a fraction of a request makes no visible difference.
+/// From this number of requests per minute on, a fraction of a request makes no measurable
+/// difference.
 const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -42,26 +43,22 @@ pub(crate) const OTHER_FEATURES: [&str; 8] = [
 /// The features among these that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// Processes compressed responses.
+/// Processing of compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
-/// Writes an access log.
 pub(crate) const ACCESS_LOG: &str = "access_log";
-/// Tries another target.
+/// Requests are sent to another target when one fails.
 const FAILOVER: &str = "failover";
-/// Has its own metrics.
 const METRICS: &str = "metrics";
-/// Has an admin interface.
 const ADMIN: &str = "admin";
-/// Reads its files again.
+/// The action with which a gateway reads its files again.
 pub const RELOAD: &str = "reload";
 
 impl Scenario {
-    /// Returns everything that a gateway needs for this scenario.
+    /// Returns the features that a gateway needs for this scenario.
     pub fn needs(&self) -> BTreeSet<&'static str> {
-        let policies = || self.all_routes().flat_map(|route| &route.policies);
-        policies()
+        self.all_policies()
             .map(Policy::kind)
-            .chain(policies().flat_map(Policy::parts))
+            .chain(self.all_policies().flat_map(Policy::parts))
             .chain(self.transport.needs())
             .chain(self.processes_gzip().then_some(SOAP_GZIP))
             .chain(self.access_log.then_some(ACCESS_LOG))
@@ -79,15 +76,13 @@ impl Scenario {
                 name.eq_ignore_ascii_case("Accept-Encoding") && value.contains("gzip")
             })
         });
-        let mut policies = self.all_routes().flat_map(|route| &route.policies);
-        requests_gzip
-            && policies
-                .any(|policy| matches!(policy, Policy::Soap(soap) if soap.response.is_some()))
+        let processes = |it: &Policy| matches!(it, Policy::Soap(soap) if soap.response.is_some());
+        requests_gzip && self.all_policies().any(processes)
     }
 }
 
 impl GatewayFolder {
-    /// The features that the gateway has as `native` or `script`.
+    /// The features that the folder states as `native` or `script`.
     pub fn claimed(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let stated = self.features.iter();
         stated
@@ -105,7 +100,7 @@ impl GatewayFolder {
     /// accepts the action with that name.
     pub fn has(&self, need: &str) -> bool {
         match (need, need.split_once('.')) {
-            // If the policy is missing, its parts are not reported.
+            // If the whole policy is missing, its parts are not reported as well.
             (_, Some((policy, part))) => {
                 let lacks = |it: &Feature| it.without().iter().any(|lacked| lacked == part);
                 !self.claim(policy).is_some_and(lacks)
@@ -117,7 +112,7 @@ impl GatewayFolder {
         }
     }
 
-    /// The parts of the gateway that features need in addition to its program, by feature.
+    /// The parts of the gateway that features need in addition to the program, by feature.
     pub fn extras(&self) -> BTreeMap<&str, &Extra> {
         let claimed = self.claimed();
         claimed
@@ -125,7 +120,7 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// The actions that change it while it runs, by name.
+    /// The actions that change a running gateway, by name.
     pub fn all_actions(&self) -> BTreeMap<&str, &Action> {
         let names = self.actions.keys().map(String::as_str);
         let names = names.chain([CONFIGURE, WEIGHTS]);
@@ -134,8 +129,8 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// How an action is carried out. A gateway that reads its files again on `reload` gets new
-    /// routes and weights in the same way, unless the folder states otherwise.
+    /// How an action is carried out. `reload` also applies new routes and weights, unless the
+    /// folder states otherwise.
     pub fn action(&self, name: &str) -> Option<&Action> {
         let is_by_reload =
             [CONFIGURE, WEIGHTS].contains(&name) && !self.features.contains_key(name);
@@ -144,7 +139,7 @@ impl GatewayFolder {
     }
 
     /// The versions with which the templates were run and their policies proven: those in
-    /// `proven_with`, and the one that is installed.
+    /// `proven_with`, and the one that `install` pins.
     pub fn proven(&self) -> Vec<&str> {
         let install = &self.install;
         let pypi = install.pypi.as_ref().map(|it| it.version.as_str());
@@ -155,7 +150,7 @@ impl GatewayFolder {
 }
 
 impl Policy {
-    /// The parts of the policy that not every gateway has.
+    /// The used parts of the policy that some gateways lack.
     fn parts(&self) -> Vec<&'static str> {
         match self {
             Self::Jwt(jwt) => jwt_parts(jwt),
@@ -302,7 +297,7 @@ requests: [{path: /json/valid}]
     }
 
     #[test]
-    fn edits_of_json_within_arrays_are_a_separate_need() {
+    fn edits_of_json_in_arrays_are_a_separate_need() {
         let needs = |edits: &str| {
             let text = format!(
                 "scenario: s\ntitle: t\nupstream: go-bench\nrequests: [{{path: /json/valid}}]\n\
@@ -327,7 +322,7 @@ requests: [{path: /json/valid}]
     }
 
     #[test]
-    fn a_folder_has_what_it_claims_without_what_it_lacks() {
+    fn a_folder_lacks_the_features_and_parts_that_it_does_not_claim() {
         let missing = [
             "access_log",
             "http2",
@@ -366,7 +361,7 @@ requests: [{path: /json/valid}]
     }
 
     #[test]
-    fn reload_also_brings_other_routes_and_weights_unless_stated() {
+    fn reload_also_applies_routes_and_weights_unless_stated() {
         let has = |more: &str| {
             let folder = folder(&format!("actions: {{reload: {{signal: HUP}}}}\n{more}"));
             [RELOAD, CONFIGURE, WEIGHTS].map(|action| folder.has(action))

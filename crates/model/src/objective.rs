@@ -1,4 +1,4 @@
-//! The objective that a rate must hold to count: `p99<10ms, errors<0.1%`.
+//! The objective that a sustained rate must meet: `p99<10ms, errors<0.1%`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::bound::{
     Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts, samples_needed,
 };
 
-/// The highest percentile of an objective; no run is long enough for ten samples beyond a higher
+/// The highest percentile of an objective. No run is long enough for ten samples beyond a higher
 /// one.
 const PERCENTILE_MAX: f64 = 99.999;
 
@@ -20,7 +20,7 @@ const PERCENTILE_MAX: f64 = 99.999;
 pub struct Objective {
     /// The bounds on percentiles of the response time, in ascending order; at least one.
     pub percentiles: Vec<(f64, Bound)>,
-    /// The bound on the share of requests that get no response or a wrong one, or are not sent.
+    /// The bound on the share of requests that are not sent, or get no correct response.
     pub errors: Bound,
 }
 
@@ -68,7 +68,7 @@ impl FromStr for Objective {
     }
 }
 
-/// The bound on failed requests in an objective that states none.
+/// The default bound on the share of failed requests.
 fn one_in_a_thousand() -> Bound {
     Bound {
         text: "errors<0.1%".into(),
@@ -78,8 +78,8 @@ fn one_in_a_thousand() -> Bound {
     }
 }
 
-/// Returns the percentile of the response time that is bounded; none if the bound is on the share
-/// of errors. A search supports no other bounds.
+/// Returns the bounded percentile of the response time, or none for a bound on the share of errors.
+/// A search supports no other bounds.
 fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     let Placed { name, value, bound } = placed;
     if !bound.operator.is_upper() {

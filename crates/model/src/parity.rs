@@ -1,5 +1,4 @@
-//! Requests of parity cases are sent literally, so a template that stands for two braces is
-//! replaced by two braces.
+//! Replaces the templates in the requests of parity cases by the literal text that they stand for.
 
 use gatebench_config::{Data, Node};
 
@@ -7,13 +6,9 @@ use crate::template::Template;
 
 pub(crate) fn as_sent(root: &mut Node) {
     if let Some(later) = root.get_mut("later") {
-        cases_as_sent(later);
+        as_sent(later);
     }
-    cases_as_sent(root);
-}
-
-fn cases_as_sent(parent: &mut Node) {
-    for case in parent.list_mut("parity") {
+    for case in root.list_mut("parity") {
         let Some(request) = case.get_mut("request") else {
             continue;
         };
@@ -28,7 +23,7 @@ fn cases_as_sent(parent: &mut Node) {
     }
 }
 
-/// Values in a parity case were already reported.
+/// Templates with values were already reported.
 fn constant(node: &mut Node) {
     if let Data::Text(text) = &mut node.data
         && let Ok(template) = Template::parse(text)

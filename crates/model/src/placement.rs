@@ -1,4 +1,4 @@
-//! Which component runs on which cores.
+//! The cores on which each component runs.
 
 mod layout;
 mod notes;
@@ -11,7 +11,7 @@ use crate::topology::Topology;
 use layout::Layout;
 
 /// The cores to which each component is pinned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// Cores of the gateway under test.
     pub gateway: Vec<usize>,
@@ -19,7 +19,7 @@ pub struct Placement {
     pub engine: Vec<usize>,
     /// Cores of the upstream, one worker each.
     pub upstream: Vec<usize>,
-    /// The consequence of the placement for the reader, in a sentence.
+    /// The placement and its consequences, in sentences for the reader.
     pub note: String,
     /// True if the gateway's cores are on another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,31 +67,26 @@ impl Placement {
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
-                gateway: vec![],
-                engine: vec![],
-                upstream: vec![],
-                gateway_is_elsewhere: false,
-                siblings: vec![],
                 note: "The list of cores could not be read, so nothing is pinned and the figures can be \
                        compared only roughly."
                     .into(),
+                ..Self::default()
             },
             [only] => Self {
                 gateway: vec![only.number],
                 engine: vec![only.number],
                 upstream: vec![only.number],
-                gateway_is_elsewhere: false,
-                siblings: vec![],
                 note: "Gateway, load generator and upstream share the only core: throughput and latency are those of all \
                        three together and cannot be compared with another machine's; CPU per request is still valid."
                     .into(),
+                ..Self::default()
             },
             _ => Self::split(topology, 1),
         }
     }
 
-    /// Reports whether the load generator has cores that neither gateway nor upstream uses on any
-    /// thread, because a thread that never sleeps takes time from its sibling.
+    /// Reports whether the load generator has physical cores of its own, which neither gateway nor
+    /// upstream uses on any thread. A thread that never sleeps takes time from its sibling.
     pub fn engine_is_alone(&self) -> bool {
         let others = self.gateway_here().iter().chain(&self.upstream);
         let is_apart = |other: &usize| {
@@ -101,8 +96,8 @@ impl Placement {
         !self.engine.is_empty() && others.into_iter().all(is_apart)
     }
 
-    /// Reports whether load generator or upstream runs on another thread of one of the gateway's
-    /// cores.
+    /// Reports whether the load generator or the upstream runs on another thread of one of the
+    /// gateway's cores.
     pub fn gateway_has_siblings(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
         ends.any(|end| {
@@ -111,8 +106,7 @@ impl Placement {
         })
     }
 
-    /// Reports whether nothing else of the run uses the gateway's cores, and these are on this
-    /// machine.
+    /// Reports whether the gateway's cores are on this machine and no other component uses them.
     pub fn gateway_is_alone(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
         let gateway = self.gateway_here();
@@ -134,26 +128,25 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// `count` cores for the gateway, the others for load generator and upstream.
+    /// `count` cores for the gateway, and the others for load generator and upstream.
     ///
     /// # Errors
     /// `count` is 0 or leaves no core for load generator and upstream.
     pub fn with_gateway_cores(topology: &Topology, count: usize) -> Result<Self, PlacementError> {
         let available = topology.len();
-        let most = available.saturating_sub(1).max(1);
-        match available.checked_sub(count) {
-            Some(0) if count == 1 => Ok(Self::automatic(topology)),
-            Some(rest) if rest > 0 && count > 0 => Ok(Self::split(topology, count)),
+        match (available.checked_sub(count), count) {
+            (Some(0), 1) => Ok(Self::automatic(topology)),
+            (Some(1..), 1..) => Ok(Self::split(topology, count)),
             _ => Err(PlacementError::Here {
                 asked: count,
                 available,
-                most,
+                most: available.saturating_sub(1).max(1),
             }),
         }
     }
 
-    /// The last `count` of the cores `there`, on another host, for the gateway; the cores of this
-    /// machine for load generator and upstream.
+    /// The last `count` of the cores `there`, on another host, for the gateway, and the cores of
+    /// this machine for load generator and upstream.
     ///
     /// # Errors
     /// `count` is 0, or the host has fewer.
@@ -171,17 +164,13 @@ impl Placement {
         })?;
         let gateway = &there[first..];
         let (engine, upstream) = layout::without_gateway(here, count);
-        let rest = if engine == upstream {
-            format!(
-                "load generator and upstream share {} of this machine",
-                cores(&engine)
-            )
-        } else {
-            format!(
-                "on this machine the load generator has {}, the upstream {}",
-                cores(&engine),
-                cores(&upstream)
-            )
+        let rest = match (cores(&engine), cores(&upstream)) {
+            (one, other) if one == other => {
+                format!("load generator and upstream share {one} of this machine")
+            }
+            (one, other) => {
+                format!("on this machine the load generator has {one}, the upstream {other}")
+            }
         };
         let note = format!("The gateway has {} of {host}; {rest}.", cores(gateway));
         Ok(Self {
@@ -194,7 +183,7 @@ impl Placement {
         })
     }
 
-    /// Divides at least two CPUs.
+    /// Divides the CPUs of a machine with at least two.
     fn split(topology: &Topology, count: usize) -> Self {
         let Layout {
             gateway,
@@ -236,16 +225,11 @@ fn ranges(cpus: &[usize]) -> String {
             _ => ranges.push((cpu, cpu)),
         }
     }
-    let words: Vec<String> = ranges
-        .into_iter()
-        .map(|(start, end)| {
-            if start == end {
-                start.to_string()
-            } else {
-                format!("{start}-{end}")
-            }
-        })
-        .collect();
+    let word = |(start, end): (usize, usize)| match start == end {
+        true => start.to_string(),
+        false => format!("{start}-{end}"),
+    };
+    let words: Vec<String> = ranges.into_iter().map(word).collect();
     words.join(", ")
 }
 

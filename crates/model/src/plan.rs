@@ -15,9 +15,9 @@ use crate::{
     Length, LoadProfile, Phase, Placement, PlannedLength, Scenario, Settle, Setup, Study, Suite,
 };
 
-/// The time of a trial in addition to its phases, to predict the end of a run: start and readiness
-/// of upstream and gateway, two parity proofs, drains and stop. This is an estimate; the run
-/// corrects it as trials end.
+/// The estimated time of a trial in addition to its phases, to predict the end of a run: start and
+/// readiness of upstream and gateway, two parity proofs, drains and stop. The run corrects the
+/// estimate as trials end.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
 /// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
@@ -43,7 +43,7 @@ pub struct Plan {
     /// The resolved separate loads of scenarios, by the scenario's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scenario_loads: BTreeMap<String, LoadProfile>,
-    /// The requested length, and the resulting changes; none without changes.
+    /// The requested length and the resulting changes, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<PlannedLength>,
     /// The variants, in the order in which they are reported.
@@ -67,7 +67,7 @@ pub const NULL: &str = "null";
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Variant {
-    /// Nothing: the same load is sent straight to the upstream.
+    /// Nothing: the load is sent straight to the upstream.
     #[serde(alias = "floor")]
     Direct,
     Gateway {
@@ -85,7 +85,7 @@ pub enum Variant {
         name: String,
         /// Base URL, `http://HOST:PORT`.
         url: String,
-        /// The root of its process tree, if CPU and memory can be read.
+        /// The root of the gateway's process tree, if CPU and memory can be read.
         pid: Option<u32>,
     },
 }
@@ -117,8 +117,8 @@ impl Variant {
         *self == Self::Direct || self.is_null()
     }
 
-    /// Reports whether the scenario is measured with this variant. The direct variant and the null
-    /// gateway are not in every scenario.
+    /// Reports whether the scenario is measured with this variant. Some scenarios exclude the
+    /// direct variant or the null gateway.
     fn is_measured_in(&self, scenario: &Scenario) -> bool {
         match self {
             Self::Direct => scenario.has_direct(),
@@ -127,7 +127,7 @@ impl Variant {
         }
     }
 
-    /// The user's settings in addition to the folder; none if gatebench does not start the gateway.
+    /// The user's settings in addition to the folder, if gatebench starts the gateway.
     pub fn setup(&self) -> Option<&Setup> {
         match self {
             Self::Gateway { setup, .. } => Some(setup),
@@ -147,7 +147,7 @@ impl Variant {
 /// One trial: a fresh gateway process going through all phases of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// Position in the run, from 1.
+    /// Position in the plan, from 1.
     pub number: u32,
     /// Block, from 1.
     pub block: u32,
@@ -156,7 +156,7 @@ pub struct Trial {
     /// Label of the variant.
     #[serde(deserialize_with = "label::required")]
     pub variant: String,
-    /// The failed trial that this one repeats: the first of several attempts.
+    /// The number of the failed trial that this one repeats; of several attempts, the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<u32>,
 }
@@ -164,9 +164,9 @@ pub struct Trial {
 impl Plan {
     /// Plans every scenario with every variant once per block, shuffled within the block.
     ///
-    /// The direct variant comes first if the suite requests it; a scenario whose requests the
-    /// gateway serves itself has none. Sweeps of the load are expanded. The order is a Fisher-Yates
-    /// shuffle, block by block, from one xoshiro256++ generator seeded with `seed`, so that a plan
+    /// The direct variant comes first if the suite requests it. It is left out of scenarios in
+    /// which the gateway itself responds to a request. Sweeps of the load are expanded. Each block
+    /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so that a plan
     /// with more blocks begins with the same trials.
     pub fn expand(
         suite: &Suite,
@@ -214,7 +214,7 @@ impl Plan {
         earlier.or(self.settle)
     }
 
-    /// Another attempt for a failed trial, in the same place.
+    /// Another attempt at a failed trial, with a new number.
     pub fn again(&self, failed: &Trial) -> Trial {
         let last = self.trials.iter().map(|trial| trial.number).max();
         Trial {
@@ -224,10 +224,10 @@ impl Plan {
         }
     }
 
-    /// The turns of trials of a block that run together: for each phase in which one gateway is
-    /// loaded alone, the indexes of all trials in a random order, each equally likely. They come
-    /// from one xoshiro256++ generator seeded with the plan's seed and the number of the first
-    /// trial.
+    /// The order in which the trials of a block that run together take turns: for each phase in
+    /// which one gateway is loaded at a time, the indexes of all trials in a random order. All
+    /// orders are equally likely. They come from one xoshiro256++ generator seeded with the plan's
+    /// seed and the number of the first trial.
     pub fn turns(&self, trials: &[&Trial]) -> Vec<usize> {
         let Some(first) = trials.first() else {
             return Vec::new();
@@ -250,7 +250,7 @@ impl Plan {
         u32::try_from(blocks.len()).unwrap_or(u32::MAX)
     }
 
-    /// Removes the blocks after this one: the plan then equals one made with this number of blocks.
+    /// Removes the blocks after this one. The plan then equals a plan made with fewer blocks.
     pub fn cut_after_block(&mut self, block: u32) {
         self.keep_blocks(|other| other <= block);
     }
@@ -279,16 +279,14 @@ impl Plan {
         self.scenario_loads.get(scenario).unwrap_or(&self.load)
     }
 
-    /// The phases of all loads, first those of the common load; a name may occur several times.
+    /// The phases of all loads, beginning with the common load. A name may occur several times.
     pub fn phases(&self) -> impl Iterator<Item = &Phase> {
-        let own = self.scenario_loads.values();
-        std::iter::once(&self.load)
-            .chain(own)
-            .flat_map(|load| &load.phases)
+        let all = std::iter::once(&self.load).chain(self.scenario_loads.values());
+        all.flat_map(|load| &load.phases)
     }
 
     /// Reports whether requests carry the nonce by which the upstream identifies them. They do not
-    /// if a document's own load is repeated.
+    /// if the plan repeats the load of a document unchanged.
     pub fn is_traced(&self) -> bool {
         let length = self.length.as_ref().map(|it| it.length);
         length != Some(Length::AsPublished)
@@ -308,43 +306,30 @@ impl Plan {
 
     /// The expected duration of a trial. It assumes the longest permitted wait for a quiet machine.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
-        let is_control = self
-            .variant(&trial.variant)
-            .is_some_and(Variant::is_control);
-        let loads = self.trial_duration(trial);
-        match is_control {
+        let quiet = self.settle().map_or(Duration::ZERO, |it| it.at_most.0);
+        let phases = self.phases_of(trial).map(|phase| match &*phase.name {
+            // The phase ends when its few requests have their responses.
+            SMOKE_PHASE => quiet,
+            _ => quiet.saturating_add(phase.warm_up.0.saturating_add(phase.measure.0)),
+        });
+        let loads = phases.fold(TRIAL_OVERHEAD, Duration::saturating_add);
+        let variant = self.variant(&trial.variant);
+        match variant.is_some_and(Variant::is_control) {
             true => loads,
             false => loads.saturating_add(self.study.further_loads_take()),
         }
     }
 
-    fn trial_duration(&self, trial: &Trial) -> Duration {
-        let quiet = self
-            .settle()
-            .map_or(Duration::ZERO, |settle| settle.at_most.0);
-        self.phases_of(trial)
-            .map(|phase| match phase.name == SMOKE_PHASE {
-                // The phase ends when its few requests have their responses.
-                true => quiet,
-                false => [phase.warm_up.0, phase.measure.0]
-                    .into_iter()
-                    .fold(quiet, Duration::saturating_add),
-            })
-            .fold(TRIAL_OVERHEAD, Duration::saturating_add)
-    }
-
     /// The scenario with this name.
     pub fn scenario(&self, name: &str) -> Option<&Scenario> {
-        self.scenarios
-            .iter()
-            .find(|scenario| scenario.scenario == name)
+        let mut scenarios = self.scenarios.iter();
+        scenarios.find(|scenario| scenario.scenario == name)
     }
 
     /// The variant with this label.
     pub fn variant(&self, label: &str) -> Option<&Variant> {
-        self.variants
-            .iter()
-            .find(|variant| variant.label() == label)
+        let mut variants = self.variants.iter();
+        variants.find(|variant| variant.label() == label)
     }
 }
 
@@ -359,28 +344,28 @@ fn interleave(scenarios: &[Scenario], variants: &[Variant], seed: u64, blocks: u
     for block in 1..=blocks {
         let mut order = cells.clone();
         shuffle(&mut order, &mut random);
-        trials.extend(order.into_iter().zip(trials.len() as u32 + 1..).map(
-            |((scenario, variant), number)| Trial {
-                number,
+        for (scenario, variant) in order {
+            trials.push(Trial {
+                number: trials.len() as u32 + 1,
                 block,
                 scenario: scenario.scenario.clone(),
                 variant: variant.label().into(),
                 again: None,
-            },
-        ));
+            });
+        }
     }
     trials
 }
 
-/// A Fisher-Yates shuffle: each order is equally likely.
+/// A Fisher-Yates shuffle. All orders are equally likely.
 fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random) as usize);
     }
 }
 
-/// A number from 0 to `bound` - 1, each equally likely. Numbers in the incomplete last cycle of
-/// 2^64 are drawn again, because a plain remainder would favour small numbers.
+/// A number from 0 to `bound` - 1; all are equally likely. Draws in the incomplete last cycle below
+/// 2^64 are repeated, because a plain remainder would favour small numbers.
 fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     let limit = u64::MAX - u64::MAX % bound;
     loop {

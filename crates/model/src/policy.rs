@@ -10,22 +10,22 @@ use serde_json::Value;
 
 use crate::soap::SoapPolicy;
 
-/// The feature for running stylesheets with Saxon.
+/// The feature that runs stylesheets with Saxon.
 pub(crate) const SAXON: &str = "saxon";
 
 /// A policy of a route.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// The request must carry the key of a consumer in this header, else 401.
+    /// A request without the key of a consumer in this header is rejected with 401.
     ApiKey(ApiKeyPolicy),
-    /// The request must carry the key of a consumer in this parameter of its query, else 401.
+    /// A request without the key of a consumer in this query parameter is rejected with 401.
     ApiKeyQuery(ApiKeyQueryPolicy),
-    /// The request must carry the name and the password of a consumer (RFC 7617), else 401.
+    /// A request without the name and the password of a consumer (RFC 7617) is rejected with 401.
     BasicAuth(BasicAuthPolicy),
-    /// The request must carry a signed token (RFC 7519, RFC 6750), else 401.
+    /// A request without a signed token (RFC 7519, RFC 6750) is rejected with 401.
     Jwt(JwtPolicy),
-    /// Sends the upstream the name of the consumer that an earlier policy has identified.
+    /// Sends the upstream the name of the consumer that an earlier policy identified.
     ConsumerHeader(ConsumerHeaderPolicy),
     /// Limits the requests in a time window; further requests are rejected with 429.
     RateLimit(RateLimitPolicy),
@@ -47,7 +47,7 @@ pub enum Policy {
     ResponseXslt(XsltPolicy),
     /// Validates, transforms and routes SOAP and XML.
     Soap(Box<SoapPolicy>),
-    /// The gateway itself responds.
+    /// The gateway itself responds to requests.
     Mock(MockPolicy),
 }
 
@@ -144,24 +144,19 @@ fn realm() -> String {
 
 /// Settings of `jwt`. The token is in `Authorization: Bearer`. Its `exp` and `nbf` are checked if
 /// present.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct JwtPolicy {
     /// The keys that may have signed the token: the key whose `id` the token names, otherwise all
     /// keys of the token's algorithm.
-    #[serde(default)]
     pub keys: Vec<JwtKey>,
     /// More keys, as a JSON Web Key Set (RFC 7517): `oct` and `RSA` keys.
-    #[serde(default)]
     pub jwks: Option<BTreeMap<String, Value>>,
     /// The required value of `iss`.
-    #[serde(default)]
     pub issuer: Option<String>,
     /// The required value of `aud`, or of one of its items.
-    #[serde(default)]
     pub audience: Option<String>,
     /// The permitted difference between the clocks of signer and gateway.
-    #[serde(default)]
     pub leeway: HumanDuration,
 }
 
@@ -264,11 +259,11 @@ fn hundred_ms() -> HumanDuration {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisCounting {
-    /// Before the request is forwarded: the limit holds exactly.
+    /// Before the request is forwarded, so the limit holds exactly.
     #[default]
     Synchronous,
-    /// Afterwards: each worker limits by the counts of the last exchange. The excess over the limit
-    /// is at most the number of requests that the other workers of all gateways allow within an
+    /// Afterwards: each worker limits by the counts of the last exchange. The limit is exceeded by
+    /// at most the number of requests that the other workers of all gateways allow within an
     /// interval.
     Asynchronous,
 }
@@ -291,7 +286,7 @@ pub enum RateLimitKey {
     /// All requests of the route together.
     #[default]
     Route,
-    /// Each consumer that an earlier policy has identified.
+    /// Each consumer that an earlier policy identified.
     Consumer,
     /// Each value of a header.
     Header,
@@ -328,47 +323,39 @@ fn yes() -> bool {
 /// Settings of `request_headers` and `response_headers`. They act in this order: `remove`,
 /// `rename`, `set`, `add`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct HeaderEdits {
     /// Headers that are removed.
-    #[serde(default)]
     #[schemars(schema_with = "schema_fragments::header_names")]
     pub remove: Vec<String>,
     /// Headers that are renamed.
-    #[serde(default)]
     pub rename: BTreeMap<String, String>,
     /// Headers that are set to this value.
-    #[serde(default)]
     pub set: BTreeMap<String, String>,
     /// Headers that are added to existing ones.
-    #[serde(default)]
     pub add: BTreeMap<String, String>,
 }
 
 /// Settings of `request_json` and `response_json`. Positions are JSON Pointers (RFC 6901) into the
 /// original document; an edit whose parent is missing has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct JsonEdits {
     /// Members and items that are removed.
-    #[serde(default)]
     #[schemars(schema_with = "schema_fragments::json_pointers")]
     pub remove: Vec<String>,
-    /// Members that are renamed; an existing member with the new name is replaced.
-    #[serde(default)]
+    /// Members that are renamed. An existing member with the new name is replaced.
     pub rename: BTreeMap<String, String>,
     /// Values that are added: a member is replaced, an item is inserted before the existing one
     /// (RFC 6902 section 4.1).
-    #[serde(default)]
     pub add: BTreeMap<String, Value>,
-    /// Values that are added if there is none.
-    #[serde(default)]
+    /// Values that are added where there is none.
     pub default: BTreeMap<String, Value>,
 }
 
 impl JsonEdits {
-    /// Reports whether they edit inside arrays, or add a value that is an array or an object. All
-    /// gateways can edit members of objects and plain values.
+    /// Reports whether an edit is inside an array, or adds an array or an object. All gateways can
+    /// edit scalar members of objects.
     pub fn has_items(&self) -> bool {
         let values = || self.add.iter().chain(&self.default);
         let places = self.remove.iter().chain(self.rename.keys());

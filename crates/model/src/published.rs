@@ -1,5 +1,5 @@
-//! A published document: its tables, and the statements about them, so that a run can be printed in
-//! its columns.
+//! A published document: its tables and the statements about them. A run can be printed in the
+//! columns of these tables.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,15 +34,15 @@ pub struct Published {
     /// True if the table of the bare network comes before the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// Sentences that readers of the tables need.
+    /// Sentences for readers of the tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The columns of each table that defines none.
+    /// The columns of tables that define none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ColumnGroup>,
     #[schemars(length(min = 1))]
     pub tables: Vec<PublishedTable>,
-    /// The differences from the document, each with an effect that the run can show.
+    /// The differences from the document, each with an effect that a run can show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<StatedCorrection>,
 }
@@ -62,7 +62,7 @@ pub struct PublishedTable {
     /// True if figures were published for several numbers of CPUs; the nearest is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
-    /// True if rows that the run lacks stay in the table; otherwise, a note names them.
+    /// True if the table shows rows that the run lacks. Otherwise, a note names them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_absent: bool,
     /// The loads that columns show.
@@ -83,13 +83,13 @@ pub struct PublishedTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
-    /// A scenario; there is a table for each gateway.
+    /// A scenario. There is a table for each gateway.
     Scenario,
-    /// A number of connections of the run; there is one table, with a column for each target.
+    /// A number of connections. There is one table, with a column for each target.
     Connections,
-    /// All runs of a gateway together; there is a table for each scenario.
+    /// All runs of a gateway combined. There is a table for each scenario.
     Version,
-    /// A run of a gateway; there is a table for each scenario.
+    /// A run of a gateway. There is a table for each scenario.
     Run,
 }
 
@@ -153,9 +153,9 @@ pub struct PublishedRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnGroup {
-    /// The subject of the columns in one word: `document`, `ours`, `ratio`.
+    /// The content of the columns in one word: `document`, `ours`, `ratio`.
     pub group: String,
-    /// The line below it [default: the loads].
+    /// The second line of the heading [default: the loads].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// True if there is a group for each target.
@@ -172,12 +172,12 @@ pub struct ColumnGroup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedColumn {
-    /// The header in one or two lines; a column without one is repeated for each target.
+    /// The header in one or two lines. A column without a header is repeated for each target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<String>,
-    /// The figure that it shows. The unit follows from it.
+    /// The shown figure, which determines the unit.
     pub figure: Figure,
-    /// The loads that it shows, if they differ from the group's.
+    /// The shown loads, if they differ from the group's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
     /// How the figure is shown.
@@ -248,9 +248,9 @@ pub enum Figure {
     AddedP99,
     /// Responses per second in the best ten seconds.
     PeakRate,
-    /// 95th percentile of the response time in these seconds.
+    /// 95th percentile of the response time in the best ten seconds.
     PeakP95,
-    /// 99th percentile of the response time in these seconds.
+    /// 99th percentile of the response time in the best ten seconds.
     PeakP99,
     /// The largest memory of the gateway.
     Memory,
@@ -266,7 +266,7 @@ pub enum Figure {
     Sent,
     /// Bytes that were received.
     Received,
-    /// Checks that held.
+    /// Checks that passed.
     Checks,
     /// Requests in flight on average.
     InFlight,
@@ -287,7 +287,7 @@ impl Figures {
         self.0.get(&figure).copied()
     }
 
-    /// Reports whether none was published.
+    /// Reports whether there are no figures.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -320,30 +320,30 @@ impl JsonSchema for Figures {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatedCorrection {
-    /// The calculation that shows it for the run.
+    /// The calculation that shows the effect in a run.
     pub effect: Effect,
     /// One line for people.
     pub title: String,
-    /// The document's method of measuring, and the resulting meaning of its figures.
+    /// How the document measured, and what its figures mean as a result.
     pub published: String,
-    /// The method of measuring here.
+    /// How gatebench measures.
     pub here: String,
-    /// The reason why a run may show no effect, instead of the usual one.
+    /// Why a run may show no effect, instead of the usual reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
-    /// The step of the document's times in milliseconds, for `rounded`.
+    /// The precision of the document's times in milliseconds, for `rounded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.000_001))]
     pub step_ms: Option<f64>,
     /// The upper bounds of the document's buckets in milliseconds, for `buckets`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets_ms: Vec<f64>,
-    /// Rows and the row that each is compared with, for `compression`.
+    /// Pairs of rows to compare, for `compression`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<RowPair>,
 }
 
-/// A row, and the row that it is compared with.
+/// Two rows to compare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowPair {
@@ -353,7 +353,7 @@ pub struct RowPair {
     pub other: String,
 }
 
-/// A calculation that shows how a method of measuring affects the figures of a run.
+/// A calculation that shows how a measurement method affects the figures of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -361,11 +361,11 @@ pub enum Effect {
     Buckets,
     /// The mean with the document's number of users, and with that of the run.
     Users,
-    /// The p95 at saturation, and at one rate.
+    /// The p95 at saturation, and at a fixed rate.
     Saturation,
-    /// The rate with the ramp, and after it.
+    /// The rate including the ramp, and after it.
     Ramp,
-    /// CPU time per request of a row without compression, and of another one with it.
+    /// CPU time per request of a row without compression, and of a row with it.
     Compression,
     /// Memory at the end, and the largest memory.
     MemoryAtEnd,
@@ -379,7 +379,7 @@ pub enum Effect {
     SinceBeginning,
     /// The requests that were sent, and those that were due.
     Dropped,
-    /// Requests in flight by the mean that wrk prints, and by the actual mean.
+    /// Requests in flight, calculated from the mean that wrk prints and from the actual mean.
     WrkMean,
     /// The rate of the first run, and of the last.
     Drift,

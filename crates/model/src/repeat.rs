@@ -7,25 +7,25 @@ use schemars::{Schema, json_schema};
 
 /// The maximum number of copies of an item.
 const REPEAT_MAX: u64 = 10_000;
-/// The maximum number of values in a file, so that a few lines cannot grow to gigabytes.
+/// The maximum number of values in a file, so that a few lines cannot expand to gigabytes.
 const NODES_MAX: usize = 1_000_000;
 /// The lists whose items can be repeated.
 const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"];
 /// The name that templates use for the number of a copy.
 pub(crate) const INDEX: &str = "index";
 
-/// Adds `repeat` to the keys of an item in the schema. The type lacks it, because reading a file
-/// replaces a repeated item by its copies.
+/// Adds `repeat` to the keys of an item in the schema. The type lacks this key, because reading a
+/// file replaces a repeated item by its copies.
 pub(crate) fn describe(schema: &mut Schema) {
     let repeat = json_schema!({
         "type": "integer",
         "minimum": 1,
         "maximum": REPEAT_MAX,
-        "description": "Writes the item this many times; {{ index }} in it is 1, 2, 3 and so on."
+        "description": "The number of copies of the item, in which {{ index }} is 1, 2, 3 and so on."
     });
     let normal = json_schema!({
         "type": "object",
-        "description": "The weights of the copies, by the number of the copy: a normal distribution.",
+        "description": "Gives the copies the weights of a normal distribution over their numbers.",
         "additionalProperties": false,
         "required": ["mean", "standard_deviation"],
         "properties": {
@@ -43,7 +43,7 @@ pub(crate) fn describe(schema: &mut Schema) {
 }
 
 /// Expands the repeated items of a scenario. Returns their positions in the text, so that a mistake
-/// in all copies is reported once.
+/// in all copies can be reported once.
 pub(crate) fn expand(root: &mut Node, problems: &mut Vec<Problem>) -> Vec<Range<usize>> {
     let mut expander = Expander {
         nodes: 0,
@@ -72,11 +72,8 @@ impl Expander<'_> {
             if LISTS.contains(&entry.key.as_str())
                 && let Data::List(items) = &mut entry.value.data
             {
-                let written = std::mem::take(items);
-                *items = written
-                    .into_iter()
-                    .flat_map(|item| self.item(item))
-                    .collect();
+                let written = std::mem::take(items).into_iter();
+                *items = written.flat_map(|item| self.item(item)).collect();
             }
         }
     }
@@ -91,10 +88,11 @@ impl Expander<'_> {
             }
             return vec![item];
         };
-        if let Some(inner) = inner_repeat(&item) {
-            let message = "a repeat inside a repeat";
+        let mut inner = LISTS.iter().flat_map(|list| item.list(list));
+        if let Some(inner) = inner.find_map(|inner| inner.entry("repeat")) {
             let help = "write out one of them";
-            self.problems.push(Problem::new(inner, message, help));
+            self.problems
+                .push(inner.problem("a repeat inside a repeat", help));
             return vec![item];
         }
         let Data::Integer(count @ 1..) = repeat.data else {
@@ -104,8 +102,8 @@ impl Expander<'_> {
         self.nodes = self.nodes.saturating_add(item.size().saturating_mul(count));
         if self.nodes > NODES_MAX {
             let message = format!("the repeats add more than {NODES_MAX} values");
-            let help = "repeat less often";
-            self.problems.push(Problem::new(repeat.span, message, help));
+            self.problems
+                .push(repeat.problem(message, "repeat less often"));
             return vec![item];
         }
         self.repeated.push(item.span.clone());
@@ -113,33 +111,26 @@ impl Expander<'_> {
         (1..=count.min(REPEAT_MAX as usize))
             .filter_map(|index| {
                 let mut copy = item.clone();
-                number(&mut copy, &index.to_string());
+                let number = index.to_string();
+                copy.for_each_mut(&mut |node| insert(node, &number));
                 weigh(&mut copy, normal.as_ref(), index).then_some(copy)
             })
             .collect()
     }
 }
 
-fn inner_repeat(item: &Node) -> Option<Range<usize>> {
-    let lists = LISTS.iter().flat_map(|list| item.list(list));
-    let mut repeats = lists.filter_map(|inner| inner.entry("repeat"));
-    repeats.next().map(|entry| entry.key_span.clone())
-}
-
-/// Replaces `{{ index }}` by the number of a copy.
-fn number(node: &mut Node, index: &str) {
-    match &mut node.data {
-        Data::Text(text) if text.contains("{{") => *text = replaced(text, INDEX, index),
-        Data::List(items) => items.iter_mut().for_each(|item| number(item, index)),
-        Data::Map(entries) => entries
-            .iter_mut()
-            .for_each(|entry| number(&mut entry.value, index)),
-        _ => {}
+/// Replaces `{{ index }}` in a string by the number of a copy.
+fn insert(node: &mut Node, number: &str) {
+    if let Data::Text(text) = &mut node.data
+        && text.contains("{{")
+    {
+        *text = replaced(text, INDEX, number);
     }
 }
 
 /// Sets the weight of a copy if the copies follow a normal distribution: the density at its number,
-/// scaled to 1,000 at the mean. Reports whether the request occurs in a million requests at all.
+/// scaled to 1,000 at the mean. Reports whether the request occurs at least once in a million
+/// requests.
 fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
     let of = |name: &str| normal?.get(name)?.number();
     let (Some(mean), Some(deviation)) = (of("mean"), of("standard_deviation")) else {
@@ -147,17 +138,7 @@ fn weigh(copy: &mut Node, normal: Option<&Node>, index: usize) -> bool {
     };
     let distance = (index as f64 - mean) / deviation;
     let density = 1_000.0 * (-distance * distance / 2.0).exp();
-    let span = copy.span.clone();
-    if let Data::Map(entries) = &mut copy.data {
-        entries.push(Entry {
-            key: "weight".into(),
-            key_span: span.clone(),
-            value: Node {
-                span,
-                data: Data::Float(density),
-            },
-        });
-    }
+    copy.push(Entry::new("weight", &copy.span, Data::Float(density)));
     density >= 0.001
 }
 
@@ -166,10 +147,8 @@ pub(crate) fn replaced(text: &str, name: &str, value: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("{{") {
-        let after = rest[at + 2..].trim_start_matches(' ');
-        let end = after
-            .strip_prefix(name)
-            .map(|it| it.trim_start_matches(' '));
+        let after = rest[at + 2..].trim_start_matches(' ').strip_prefix(name);
+        let end = after.map(|it| it.trim_start_matches(' '));
         match end.and_then(|it| it.strip_prefix("}}")) {
             Some(after) => {
                 out.push_str(&rest[..at]);

@@ -18,10 +18,10 @@ use crate::repeat;
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Request {
-    /// Its name in figures [default: the method and the path as written].
+    /// The name in figures [default: the method and the path as written].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The frequency of the request, relative to the others of its group.
+    /// The frequency of the request, relative to the other requests of its group.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 0.001, max = 1_000_000.0))]
     pub weight: f64,
@@ -37,22 +37,21 @@ pub struct Request {
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// A file with the body, instead of `body`; its path is relative to the scenario's file. Its
-    /// contents become `body`.
+    /// A file whose contents become `body`, by its path relative to the scenario's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<String>,
     /// The conditions on each response.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
-    /// The request and checks for the direct variant, if the gateway changes the request or the
-    /// response: the upstream receives what the gateway would send. Not for parity cases, which are
-    /// not sent to the direct variant.
+    /// The request and checks of the direct variant, if the gateway changes the request or the
+    /// response: what the gateway would send to the upstream. Not for parity cases, which the
+    /// direct variant does not send.
     #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,
 }
 
-/// The parts of a request that the direct variant sends instead.
+/// The parts of a request that differ in the direct variant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectRequest {
@@ -107,7 +106,7 @@ impl Request {
         request
     }
 
-    /// Returns its Host header, if it has one that differs from the address to which it is sent.
+    /// Returns the Host header, if it differs from the address to which the request is sent.
     pub fn host(&self) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(name, _)| is_host(name))?;
         Some(value)
@@ -127,13 +126,13 @@ impl Request {
         }
     }
 
-    /// Reports whether both requests consist of the same bytes; their checks may differ.
+    /// Reports whether both requests consist of the same bytes. Their checks may differ.
     pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
         (&self.method, &self.path) == (&other.method, &other.path)
             && (&self.headers, &self.body) == (&other.headers, &other.body)
     }
 
-    /// Reports whether a check requires or allows a refusal: a status from 400 to 499.
+    /// Reports whether a check requires or permits a refusal, which is a status from 400 to 499.
     pub(crate) fn wants_refusal(&self) -> bool {
         let is_refusal = |status: &u16| (400..=499).contains(status);
         let refusal = |check: &Check| match check {
@@ -153,9 +152,9 @@ fn is_host(name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// The status is this one.
+    /// The status has this value.
     Status(#[schemars(range(min = 100, max = 599))] u16),
-    /// The status is one of these, for requests that a gateway may forward or refuse.
+    /// The status is one of these. For requests that a gateway may forward or refuse.
     StatusIn(#[schemars(schema_with = "schema_fragments::statuses")] Vec<u16>),
     /// A header is present and has exactly this value.
     Header(HeaderCheck),
@@ -163,7 +162,7 @@ pub enum Check {
     HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
-    /// The body has this many bytes as received, before gzip is decoded. The body is not kept.
+    /// The body has this many bytes as received, before gzip is decoded. It is not kept.
     BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),

@@ -29,25 +29,29 @@ pub struct Route {
 }
 
 impl Route {
-    /// The path that the upstream sees for a path on this route.
-    pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        let rest = if self.strip_path {
-            path.strip_prefix(&self.path).unwrap_or(path)
-        } else {
-            path
-        };
-        if rest.starts_with('/') {
-            Cow::Borrowed(rest)
-        } else {
-            Cow::Owned(format!("/{rest}"))
+    /// A route without policies, which keeps its prefix.
+    pub fn new(name: impl Into<String>, path: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            path: path.into(),
+            strip_path: false,
+            policies: Vec::new(),
         }
     }
 
-    /// Reports whether the gateway responds itself, so that nothing reaches the upstream.
+    /// The path that the upstream sees for a path on this route.
+    pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let rest = path.strip_prefix(&self.path).filter(|_| self.strip_path);
+        match rest.unwrap_or(path) {
+            rest if rest.starts_with('/') => Cow::Borrowed(rest),
+            rest => Cow::Owned(format!("/{rest}")),
+        }
+    }
+
+    /// Reports whether the gateway itself responds, so that no request reaches the upstream.
     pub fn responds_itself(&self) -> bool {
-        self.policies
-            .iter()
-            .any(|policy| matches!(policy, Policy::Mock(_)))
+        let mut policies = self.policies.iter();
+        policies.any(|policy| matches!(policy, Policy::Mock(_)))
     }
 }
 
@@ -65,12 +69,7 @@ mod tests {
 
     #[test]
     fn a_stripped_path_still_begins_with_a_slash() {
-        let mut route = Route {
-            name: "size".into(),
-            path: "/size".into(),
-            strip_path: false,
-            policies: Vec::new(),
-        };
+        let mut route = Route::new("size", "/size");
         assert_eq!(route.upstream_path("/size/350B"), "/size/350B");
         route.strip_path = true;
         assert_eq!(route.upstream_path("/size/350B"), "/350B");

@@ -4,13 +4,6 @@ use std::ops::Range;
 
 use crate::data::{List, Pick, Rows};
 
-/// Columns and rows.
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Rows,
-}
-
 /// A mistake in a file of rows.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
@@ -27,7 +20,7 @@ impl List {
     /// # Errors
     /// The first malformed line.
     pub fn from_csv(text: &str, pick: Pick) -> Result<Self, RowsError> {
-        csv(text).map(|table| table.picked(pick))
+        csv(text).map(|list| Self { pick, ..list })
     }
 
     /// Reads JSON objects, one on each line, whose keys are the columns.
@@ -35,16 +28,15 @@ impl List {
     /// # Errors
     /// The first malformed line.
     pub fn from_json_lines(text: &str, pick: Pick) -> Result<Self, RowsError> {
-        json_lines(text).map(|table| table.picked(pick))
+        json_lines(text).map(|list| Self { pick, ..list })
     }
-}
 
-impl Table {
-    fn picked(self, pick: Pick) -> List {
-        List {
-            columns: self.columns,
-            values: self.rows,
-            pick,
+    /// An empty table with these columns.
+    fn of_columns(columns: Vec<String>) -> Self {
+        Self {
+            values: Rows::new(columns.len()),
+            columns,
+            pick: Pick::default(),
             exponent: None,
         }
     }
@@ -57,9 +49,9 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
     }
 }
 
-/// Reads comma-separated values (RFC 4180): the first record names the columns. Lines may end with
-/// CR LF or LF; empty lines are skipped.
-pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
+/// Reads comma-separated values (RFC 4180), whose first record names the columns. Lines may end
+/// with CR LF or LF. Empty lines are skipped.
+pub(crate) fn csv(text: &str) -> Result<List, RowsError> {
     // A CR that does not end a line belongs to its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -67,7 +59,7 @@ pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
         .terminator(csv::Terminator::Any(b'\n'))
         .from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
-    let mut table: Option<Table> = None;
+    let mut table: Option<List> = None;
     let mut ended = 0;
     loop {
         let begin = byte(reader.position());
@@ -81,32 +73,28 @@ pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
         };
         match &mut table {
             None => {
-                let columns: Vec<String> = values.into_iter().map(str::to_owned).collect();
-                let rows = Rows::new(columns.len());
-                table = Some(Table { columns, rows });
+                let columns = values.into_iter().map(str::to_owned);
+                table = Some(List::of_columns(columns.collect()));
             }
-            Some(Table { columns, .. }) if columns.len() != values.len() => {
-                let message = format!(
-                    "there are {} values, but {} columns",
-                    values.len(),
-                    columns.len()
-                );
+            Some(List { columns, .. }) if columns.len() != values.len() => {
+                let (found, expected) = (values.len(), columns.len());
+                let message = format!("there are {found} values, but {expected} columns");
                 return Err(wrong(line_at(text, ended), message));
             }
-            Some(table) => values.iter().for_each(|value| table.rows.push(value)),
+            Some(table) => values.iter().for_each(|value| table.values.push(value)),
         }
         ended = end;
     }
     let table = table.ok_or_else(|| wrong(1, "the file is empty"))?;
-    if table.rows.is_empty() {
+    if table.values.is_empty() {
         return Err(wrong(1, "there is no row below the names of the columns"));
     }
     Ok(table)
 }
 
 /// The values of the record at these bytes of the text; none for an empty line. The reader accepts
-/// text after a quoted value, and a quoted value without an end, so each quoted value is written
-/// again and compared with the text.
+/// text after a quoted value and an unclosed quoted value, so each quoted value is written again
+/// and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,
@@ -142,10 +130,8 @@ fn values<'r>(
             return Err(wrong(line_at(text, at), "a quoted value is not closed"));
         }
         if same < written.len() {
-            return Err(wrong(
-                line_at(text, at + same),
-                "text follows a quoted value",
-            ));
+            let line = line_at(text, at + same);
+            return Err(wrong(line, "text follows a quoted value"));
         }
         at += written.len() + ",".len();
     }
@@ -159,16 +145,15 @@ fn byte(position: &csv::Position) -> usize {
 
 /// The line of a byte, from 1.
 fn line_at(text: &str, byte: usize) -> usize {
-    1 + text.as_bytes()[..byte]
-        .iter()
-        .filter(|it| **it == b'\n')
-        .count()
+    // The byte may be inside a character.
+    let before = &text.as_bytes()[..byte];
+    1 + before.iter().filter(|it| **it == b'\n').count()
 }
 
-/// Reads a JSON object from each line. The keys of the first one are the columns, which every line
-/// must have. Strings are used unchanged, other values as JSON.
-pub(crate) fn json_lines(text: &str) -> Result<Table, RowsError> {
-    let mut table: Option<Table> = None;
+/// Reads a JSON object from each line. The keys of the first object are the columns, which every
+/// line must have. Strings are used unchanged, other values as JSON.
+pub(crate) fn json_lines(text: &str) -> Result<List, RowsError> {
+    let mut table: Option<List> = None;
     for (index, text) in text.lines().enumerate() {
         let line = index + 1;
         if text.trim().is_empty() {
@@ -176,19 +161,16 @@ pub(crate) fn json_lines(text: &str) -> Result<Table, RowsError> {
         }
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)
             .map_err(|error| wrong(line, format!("this is not a JSON object: {error}")))?;
-        let table = table.get_or_insert_with(|| {
-            let columns: Vec<String> = object.keys().cloned().collect();
-            let rows = Rows::new(columns.len());
-            Table { columns, rows }
-        });
+        let columns = || object.keys().cloned().collect();
+        let table = table.get_or_insert_with(|| List::of_columns(columns()));
         if table.columns.is_empty() {
             return Err(wrong(line, "the object has no keys"));
         }
         for column in &table.columns {
             match object.get(column) {
                 None => return Err(wrong(line, format!("there is no `{column}`"))),
-                Some(serde_json::Value::String(text)) => table.rows.push(text),
-                Some(value) => table.rows.push(&value.to_string()),
+                Some(serde_json::Value::String(text)) => table.values.push(text),
+                Some(value) => table.values.push(&value.to_string()),
             }
         }
     }
@@ -202,11 +184,10 @@ mod tests {
 
     use super::*;
 
-    fn shown(table: &Table) -> Vec<Vec<&str>> {
-        let row =
-            |row| (0..table.columns.len()).map(move |column| table.rows.get(row, column).unwrap());
-        (0..table.rows.len())
-            .map(|number| row(number).collect())
+    fn shown(table: &List) -> Vec<Vec<&str>> {
+        let (rows, columns) = (0..table.values.len(), 0..table.columns.len());
+        let value = |row, column| table.values.get(row, column).unwrap();
+        rows.map(|row| columns.clone().map(|column| value(row, column)).collect())
             .collect()
     }
 
@@ -230,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn json_lines_have_the_columns_of_the_first() {
+    fn the_first_json_line_names_the_columns() {
         let table =
             json_lines("{\"a\": \"x\", \"b\": 1.5}\n{\"b\": [1, null], \"a\": true}\n").unwrap();
         assert_eq!(table.columns, ["a", "b"]);
@@ -244,7 +225,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_quoted_is_read_again(
+        fn quoted_values_are_read_unchanged(
             rows in prop::collection::vec(prop::collection::vec("(\\PC|[\",\r\n]){0,8}", 2), 2..5)
         ) {
             let quoted = |value: &String| format!("\"{}\"", value.replace('"', "\"\""));

@@ -61,29 +61,29 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub groups: Vec<Group>,
-    /// Cases that prove, before and after the load, that the policies act: valid and invalid
-    /// requests.
+    /// Valid and invalid requests that prove, before and after the load, that the policies act.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
-    /// The parts that the change `configure` of a load replaces.
+    /// The routes and cases that apply after the change `configure` of a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
-    /// The number of upstream processes, over which the gateway distributes the requests, by
-    /// default in turn.
+    /// The number of upstream processes. The gateway distributes the requests over them, by default
+    /// in turn.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub targets: u32,
-    /// Additional upstreams by name, each a separate process, for policies that choose the upstream
-    /// of a request.
+    /// Additional upstreams by name, for policies that choose the upstream of a request. Each is a
+    /// separate process.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
-    /// Lists of weights of the targets. The first applies from the start, the next one after each
-    /// change `weights` of a load; after the last, the first applies again [default: all equal].
+    /// Lists of weights of the targets [default: all equal]. The first list applies from the start,
+    /// and the next one after each change `weights` of a load; the first list follows the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
-    /// The number of the gateway's upstreams, named `origin-1`, `origin-2` and so on: the first
-    /// route leads to the first, the next route to the second. All have the same targets.
+    /// The number of the gateway's upstreams, which are named `origin-1`, `origin-2` and so on. The
+    /// first route leads to the first upstream, the next route to the second. All have the same
+    /// targets.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
@@ -94,8 +94,8 @@ pub struct Scenario {
     /// The calls to the gateway's admin interface, after the loads and during them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
-    /// Effects of an imported configuration for which gatebench has no policy. Only a gateway with
-    /// that configuration supports them.
+    /// Effects of an imported configuration for which gatebench has no policy. Only the gateway
+    /// with this configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_understood: Vec<String>,
     /// The gateway's own metrics [default: off].
@@ -110,8 +110,8 @@ pub struct Later {
     /// Routes that are added, or replace the route with the same name.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The cases that hold after the change, in addition to those that hold before. The change is
-    /// in effect when the first of these gets the expected response.
+    /// The cases that hold after the change, in addition to those that hold before it. The change
+    /// is in effect when the first of these cases gets the expected response.
     #[schemars(length(min = 1))]
     pub parity: Vec<ParityCase>,
 }
@@ -129,7 +129,7 @@ fn one_target() -> u32 {
     1
 }
 
-/// serde passes a reference.
+// serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_one(count: &u32) -> bool {
     *count == 1
@@ -138,22 +138,21 @@ fn is_one(count: &u32) -> bool {
 impl Scenario {
     /// The names of the policies that any route uses.
     pub fn policies(&self) -> BTreeSet<&'static str> {
-        self.all_routes()
-            .flat_map(|route| &route.policies)
-            .map(Policy::kind)
-            .collect()
+        self.all_policies().map(Policy::kind).collect()
     }
 
-    /// Reports whether each trial starts a Redis, because a limit names no address of one.
+    /// The policies of the routes before and after a change.
+    pub(crate) fn all_policies(&self) -> impl Iterator<Item = &Policy> {
+        self.all_routes().flat_map(|route| &route.policies)
+    }
+
+    /// Reports whether each trial starts a Redis server, because a limit names no server.
     pub fn needs_redis(&self) -> bool {
-        let mut policies = self.all_routes().flat_map(|route| &route.policies);
-        policies.any(|policy| match policy {
-            Policy::RedisRateLimit(limit) => limit.redis.is_none(),
-            _ => false,
-        })
+        self.all_policies()
+            .any(|it| matches!(it, Policy::RedisRateLimit(limit) if limit.redis.is_none()))
     }
 
-    /// Sets this address of Redis in the limits that name none.
+    /// Sets this address of Redis in the limits that name no server.
     #[must_use]
     pub fn with_redis(mut self, address: SocketAddr) -> Self {
         let later = self.later.iter_mut().flat_map(|later| &mut later.routes);
@@ -176,16 +175,15 @@ impl Scenario {
     /// Returns the scenario after its change, or the same scenario if it has none.
     pub fn changed(&self) -> Self {
         let mut changed = self.clone();
-        let Some(later) = &self.later else {
-            return changed;
-        };
-        for route in &later.routes {
-            match changed.routes.iter_mut().find(|it| it.name == route.name) {
-                Some(before) => *before = route.clone(),
-                None => changed.routes.push(route.clone()),
+        if let Some(later) = &self.later {
+            for route in &later.routes {
+                match changed.routes.iter_mut().find(|it| it.name == route.name) {
+                    Some(before) => before.clone_from(route),
+                    None => changed.routes.push(route.clone()),
+                }
             }
+            changed.parity.extend(later.parity.iter().cloned());
         }
-        changed.parity.extend(later.parity.iter().cloned());
         changed
     }
 
@@ -197,18 +195,16 @@ impl Scenario {
             .max_by_key(|route| route.path.len())
     }
 
-    /// The groups of the load. `requests` at the top level form one group, called
-    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP), which has the whole load.
+    /// The groups of the load. Requests at the top level form one group with the whole load, named
+    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP).
     pub fn groups(&self) -> Vec<Group> {
-        if self.groups.is_empty() {
-            let requests = self.requests.clone();
-            vec![Group {
-                order: self.order,
-                ..Group::of_all(requests)
-            }]
-        } else {
-            self.groups.clone()
+        if !self.groups.is_empty() {
+            return self.groups.clone();
         }
+        vec![Group {
+            order: self.order,
+            ..Group::of_all(self.requests.clone())
+        }]
     }
 
     /// The requests of all groups, in the order of the file.
@@ -218,9 +214,9 @@ impl Scenario {
     }
 
     /// Reports whether the gateway itself must respond to this request, so that the request never
-    /// reaches the upstream. A parity case with the same request decides. Without one, the gateway
-    /// must respond on a route with a mock, and on a route with policies if a check requires a
-    /// refusal (a status from 400 to 499).
+    /// reaches the upstream. A parity case with the same request decides. Otherwise, the gateway
+    /// must respond on a route with a mock, and on a route with policies if a check requires or
+    /// permits a refusal (a status from 400 to 499).
     pub fn gateway_responds_to(&self, request: &Request) -> bool {
         let same = |case: &&ParityCase| case.request.asks_the_same(request);
         if let Some(case) = self.parity.iter().find(same) {
@@ -232,10 +228,10 @@ impl Scenario {
     }
 
     /// The reason why a gateway's added latency in this scenario is not comparable with that of a
-    /// program that only copies bytes; none if it is comparable: HTTP/1.1 without TLS, one target,
-    /// routes without policies.
+    /// program that only copies bytes. None if it is comparable: HTTP/1.1 without TLS, one target,
+    /// and routes without policies.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
-        let has_policies = self.all_routes().any(|route| !route.policies.is_empty());
+        let has_policies = self.all_policies().next().is_some();
         let has_duties = self.access_log || self.metrics.is_some() || self.admin.is_some();
         let is_shared = self.targets > 1 || !self.more_upstreams.is_empty() || self.later.is_some();
         if has_policies {
@@ -253,8 +249,8 @@ impl Scenario {
         }
     }
 
-    /// Reports whether the load can be sent straight to the upstream, because the gateway itself
-    /// responds to none of its requests.
+    /// Reports whether the load can be sent straight to the upstream. It cannot if the gateway
+    /// itself responds to a request.
     pub fn has_direct(&self) -> bool {
         self.load_requests().all(|request| {
             self.route_of(&request.path).is_some() && !self.gateway_responds_to(request)
@@ -295,7 +291,7 @@ impl UpstreamKind {
 }
 
 /// A client that may send requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Consumer {
@@ -322,13 +318,26 @@ pub struct ParityCase {
     pub request: Request,
     /// True if the request must reach the upstream, as the upstream's ledger shows.
     pub reaches_upstream: bool,
-    /// The size of the body that the upstream must have received, according to its ledger. It needs
-    /// `when: before`, because requests of the load may still be in flight.
+    /// The size of the body that the upstream must have received, according to its ledger. This
+    /// requires `when: before`, because requests of the load may still be in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
     /// When the case is tested.
     #[serde(default, skip_serializing_if = "When::is_both")]
     pub when: When,
+}
+
+impl ParityCase {
+    /// A case that is tested before and after the load.
+    pub fn new(name: impl Into<String>, request: Request, reaches_upstream: bool) -> Self {
+        Self {
+            name: name.into(),
+            request,
+            reaches_upstream,
+            upstream_body_bytes: None,
+            when: When::Both,
+        }
+    }
 }
 
 /// When a parity case is tested.
@@ -338,7 +347,7 @@ pub enum When {
     /// Before the load and again after it.
     #[default]
     Both,
-    /// Only before the load, for a case that uses something up, such as a rate limit.
+    /// Only before the load. For a case that uses up a resource, such as a rate limit.
     Before,
 }
 

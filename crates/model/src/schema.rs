@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{Schema, schema_for};
-
 use crate::{
     GatewayFolder, GatewayInput, LoadProfile, Plan, Published, Scenario, Specification, Suite,
 };
@@ -45,29 +43,24 @@ impl FileKind {
 
     /// The name on the command line, as in `gatebench schema scenario`.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Scenario => "scenario",
-            Self::Load => "load",
-            Self::Suite => "suite",
-            Self::Specification => "specification",
-            Self::Published => "published",
-            Self::Gateway => "gateway",
-            Self::GatewayInput => "gateway-input",
-            Self::Plan => "plan",
-        }
+        self.names().0
     }
 
     /// The name in a sentence.
     pub const fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Scenario => "scenario",
-            Self::Load => "load profile",
-            Self::Suite => "suite",
-            Self::Specification => "specification",
-            Self::Published => "published document",
-            Self::Gateway => "gateway folder",
-            Self::GatewayInput => "input of a gateway's templates",
-            Self::Plan => "plan",
+            Self::Scenario => ("scenario", "scenario"),
+            Self::Load => ("load", "load profile"),
+            Self::Suite => ("suite", "suite"),
+            Self::Specification => ("specification", "specification"),
+            Self::Published => ("published", "published document"),
+            Self::Gateway => ("gateway", "gateway folder"),
+            Self::GatewayInput => ("gateway-input", "input of a gateway's templates"),
+            Self::Plan => ("plan", "plan"),
         }
     }
 }
@@ -85,7 +78,7 @@ impl fmt::Display for FileKind {
     FileKind::ALL.map(FileKind::as_str).join(", ")
 )]
 pub struct UnknownKind {
-    /// As written by the user.
+    /// The word as the user wrote it.
     pub word: String,
 }
 
@@ -102,18 +95,17 @@ impl FromStr for FileKind {
 
 /// The JSON Schema (draft 2020-12) of a kind of file.
 pub fn schema(kind: FileKind) -> serde_json::Value {
-    let mut schema: Schema = match kind {
-        FileKind::Scenario => schema_for!(Scenario),
-        FileKind::Load => schema_for!(LoadProfile),
-        FileKind::Suite => schema_for!(Suite),
-        FileKind::Specification => schema_for!(Specification),
-        FileKind::Published => schema_for!(Published),
-        FileKind::Gateway => schema_for!(GatewayFolder),
-        FileKind::GatewayInput => schema_for!(GatewayInput),
-        FileKind::Plan => schema_for!(Plan),
+    let with_title = match kind {
+        FileKind::Scenario => gatebench_config::schema::<Scenario>,
+        FileKind::Load => gatebench_config::schema::<LoadProfile>,
+        FileKind::Suite => gatebench_config::schema::<Suite>,
+        FileKind::Specification => gatebench_config::schema::<Specification>,
+        FileKind::Published => gatebench_config::schema::<Published>,
+        FileKind::Gateway => gatebench_config::schema::<GatewayFolder>,
+        FileKind::GatewayInput => gatebench_config::schema::<GatewayInput>,
+        FileKind::Plan => gatebench_config::schema::<Plan>,
     };
-    schema.insert("title".into(), format!("gatebench {}", kind.title()).into());
-    schema.into()
+    with_title(kind.title())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The secrets of a scenario: keys, passwords and tokens, which reports must not contain.
+//! The secrets of a scenario, which reports must not contain: keys, passwords and tokens.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-use crate::policy::{HeaderEdits, JwtKey, JwtPolicy};
+use crate::policy::{JwtKey, JwtPolicy};
 use crate::{Plan, Policy, Request, Scenario};
 
 /// Headers whose names contain one of these words carry credentials.
@@ -21,7 +21,7 @@ const CREDENTIALS: [&str; 9] = [
     "credential",
     "session",
 ];
-/// Shorter values of such headers are ordinary words, such as `on`.
+/// Shorter values of such a header are ordinary words, such as `on`.
 const GUESSED_CHARS_MIN: usize = 6;
 /// The minimum length of a part of a secret that is recognised separately. Each language quotes
 /// special characters in its own way, so a secret is split at them.
@@ -39,23 +39,24 @@ impl Plan {
 }
 
 impl Scenario {
-    /// Its secrets, in every form in which files and messages may contain them: literally, in
-    /// Base64, escaped, and split at characters that may be quoted. Values of templates are not
-    /// included.
+    /// The secrets in every form that files and messages may contain: literal, in Base64, escaped,
+    /// and split at characters that may be quoted. Values of templates are not included.
     pub fn secrets(&self) -> BTreeSet<String> {
         let mut found = Found::default();
         for consumer in &self.consumers {
             consumer.keys.iter().for_each(|key| found.add(key));
             if let Some(password) = &consumer.password {
                 found.add(password);
-                found.add_pair(&consumer.name, password);
+                // As in `Authorization: Basic` (RFC 7617).
+                let pair = format!("{}:{password}", consumer.name);
+                found.0.insert(STANDARD_NO_PAD.encode(pair));
             }
         }
-        let policies = || self.all_routes().flat_map(|route| &route.policies);
-        policies().for_each(|policy| found.add_policy(policy));
+        self.all_policies()
+            .for_each(|policy| found.add_policy(policy));
         let later = self.later.iter().flat_map(|later| &later.parity);
         let cases = self.parity.iter().chain(later).map(|case| &case.request);
-        let carriers = Carriers::of(policies());
+        let carriers = Carriers::of(self.all_policies());
         for request in self.load_requests().chain(cases) {
             carriers.secrets_of(request, &mut found);
         }
@@ -120,18 +121,6 @@ impl Found {
         self.0.extend(parts.map(str::to_owned));
     }
 
-    /// Adds the form in sets of keys (RFC 7517).
-    fn add_encoded(&mut self, secret: &str) {
-        self.0.insert(STANDARD_NO_PAD.encode(secret));
-        self.0.insert(URL_SAFE_NO_PAD.encode(secret));
-    }
-
-    /// Adds the form in `Authorization: Basic` (RFC 7617).
-    fn add_pair(&mut self, name: &str, password: &str) {
-        let pair = STANDARD_NO_PAD.encode(format!("{name}:{password}"));
-        self.0.insert(pair);
-    }
-
     /// Adds the value of a header whose name suggests a credential.
     fn add_header(&mut self, name: &str, value: &str) {
         let name = name.to_ascii_lowercase();
@@ -164,7 +153,9 @@ impl Found {
                 limit.password.iter().for_each(|it| self.add(it));
             }
             Policy::RequestHeaders(edits) | Policy::ResponseHeaders(edits) => {
-                self.add_edits(edits);
+                for (name, value) in edits.set.iter().chain(&edits.add) {
+                    self.add_header(name, value);
+                }
             }
             _ => {}
         }
@@ -174,21 +165,17 @@ impl Found {
         for key in &jwt.keys {
             if let JwtKey::Hs256(key) = key {
                 self.add(&key.secret);
-                self.add_encoded(&key.secret);
+                // As in a set of keys (RFC 7517).
+                self.0.insert(STANDARD_NO_PAD.encode(&key.secret));
+                self.0.insert(URL_SAFE_NO_PAD.encode(&key.secret));
             }
         }
         let keys = jwt.jwks.as_ref().and_then(|set| set.get("keys"));
         for key in keys.and_then(Value::as_array).into_iter().flatten() {
-            let members = SECRET_MEMBERS.iter().filter_map(|name| key.get(name));
-            members
-                .filter_map(Value::as_str)
-                .for_each(|it| self.add(it));
-        }
-    }
-
-    fn add_edits(&mut self, edits: &HeaderEdits) {
-        for (name, value) in edits.set.iter().chain(&edits.add) {
-            self.add_header(name, value);
+            let members = SECRET_MEMBERS
+                .iter()
+                .filter_map(|name| key.get(name)?.as_str());
+            members.for_each(|it| self.add(it));
         }
     }
 }

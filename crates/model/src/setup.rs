@@ -14,20 +14,20 @@ pub const MILLIS_PER_CPU: u32 = 1_000;
 /// The user's settings in addition to the gateway's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// The requested version, or its beginning, as in `1.22`.
+    /// The requested version, or the beginning of it, as in `1.22`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The absolute path of the user's configuration, which replaces the one that the folder
     /// renders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// Its resource limits.
+    /// The gateway's resource limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The number of the gateway's cores on which it runs, with one worker each [default: all].
+    /// The number of cores on which the gateway runs, with one worker each [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
-    /// The host on which it runs [default: this machine].
+    /// The host on which the gateway runs [default: this machine].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
 }
@@ -60,7 +60,7 @@ impl Setup {
         *self == Self::default()
     }
 
-    /// The cores on which it runs.
+    /// The cores on which the gateway runs.
     pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
         let all = &placement.gateway;
         let count = self.cores.unwrap_or(all.len()).min(all.len());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_size_has_the_last_of_the_gateways_cores() {
+    fn a_smaller_gateway_runs_on_the_last_cores() {
         let placement = Placement::with_gateway_cores(&crate::Topology::flat(&[0, 1, 2, 3]), 2)
             .unwrap_or_else(|error| panic!("{error}"));
         let cores = |cores| {

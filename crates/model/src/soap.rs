@@ -38,8 +38,7 @@ impl SoapPolicy {
 /// schema of the body's content, SOAPAction, stylesheet after, route by XPath. All but the second
 /// are optional.
 ///
-/// A definition is written as its text, or as the path of a file relative to the file that contains
-/// it.
+/// A definition is the text of a document, or the path of its file relative to this file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SoapChain {
@@ -66,8 +65,7 @@ pub struct SoapChain {
     /// A WSDL 1.1 or 2.0, or a schema, that describes the content of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xsd_api_schema: Option<String>,
-    /// The documents that definitions import and include, by the location that the definitions
-    /// name.
+    /// The documents that definitions import and include, by the locations in these definitions.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
     /// How long compiled definitions are kept.
@@ -76,13 +74,13 @@ pub struct SoapChain {
     pub verbose: bool,
     /// How the SOAPAction of requests is compared with the WSDL.
     pub soap_action: SoapAction,
-    /// The upstreams and paths of requests by their content; the first match wins.
+    /// The upstreams and paths of requests by their content. The first match wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub route_xpath_targets: Vec<XPathTarget>,
     /// Namespaces by the prefixes that these expressions use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub route_xpath_register_ns: BTreeMap<String, String>,
-    /// True if a response with a status other than 200 becomes a fault without further processing.
+    /// True if a response with a status other than 200 becomes a fault without being processed.
     pub ignore_process_if_service_http_error: bool,
 }
 
@@ -144,16 +142,16 @@ impl XsltLibrary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoapAction {
-    /// It is not compared.
+    /// The SOAPAction is not compared.
     #[default]
     No,
-    /// It must be present if the WSDL requires it, and equal the WSDL's.
+    /// The SOAPAction must be present if the WSDL requires one, and equal the WSDL's.
     Yes,
-    /// It may be absent; if present, it must equal the WSDL's.
+    /// The SOAPAction may be absent. If it is present, it must equal the WSDL's.
     YesNullAllowed,
 }
 
-/// The target of a request in which an expression finds a given text.
+/// The target of requests in which an expression finds a given text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XPathTarget {

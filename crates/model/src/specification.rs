@@ -1,9 +1,9 @@
 //! A specification: a benchmark in the steps of Kong's testing framework, which contain the same
 //! information as a suite and a load.
 //!
-//! The order of the steps is fixed, so the information is which steps there are, and the settings
-//! of `setup` and `start_load`. `setup` names the scenarios, `start_load` is the load, and the
-//! command line gives the versions for `start_gateway`, which are the variants.
+//! The order of the steps is fixed, so a specification states only which steps there are, and the
+//! settings of `setup` and `start_load`. `setup` names the scenarios, and `start_load` is the load.
+//! The versions for `start_gateway`, which are the variants, come from the command line.
 
 use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -41,14 +41,14 @@ pub struct Specification {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no route of the scenario contains {path}")]
 pub struct NoRoute {
-    /// As in the load of the specification.
+    /// The path in `start_load`.
     pub path: String,
 }
 
 /// A step that specifications can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
-    /// Its position in the order. Steps with the same position may have either order.
+    /// Its position in the order. Steps with the same position may come in any order.
     pub(crate) place: u8,
     /// True if every specification has it.
     pub(crate) is_needed: bool,
@@ -65,11 +65,11 @@ const fn step(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
 /// A step that is written as a map with one key.
 pub(crate) const SETUP: &str = "setup";
 pub(crate) const START_LOAD: &str = "start_load";
-/// The step without which the load is sent straight to the upstream.
+/// The optional step that starts a gateway. Without it, the load is sent straight to the upstream.
 pub(crate) const START_GATEWAY: &str = "start_gateway";
-/// The step that combines the runs of each version into one row of the report.
+/// The optional step that combines the runs of each version into one row of the report.
 const COMBINE_RESULTS: &str = "combine_results";
-/// The step that makes the report name the gateway's error log, which is kept in any case.
+/// The optional step that makes the report name the gateway's error log, which is always kept.
 pub(crate) const SAVE_ERROR_LOG: &str = "save_error_log";
 
 /// The steps by their names in the framework, in order.
@@ -116,8 +116,8 @@ pub enum StepWithSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetupStep {
-    /// Scenarios by name, or paths of files next to this one; each is measured with each version.
-    /// Scenarios that vary a number (routes, consumers) result in a trend.
+    /// Scenarios by name, or paths of files next to this one. Each is measured with each version.
+    /// Scenarios that vary a number (of routes or consumers) result in a trend.
     #[schemars(length(min = 1))]
     pub scenarios: Vec<String>,
 }
@@ -126,8 +126,8 @@ pub struct SetupStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadStep {
-    /// The path to request, instead of the scenario's requests; each response must have the
-    /// status 200.
+    /// The path to request, instead of the scenario's requests. Each response must have the status
+    /// 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
@@ -141,15 +141,14 @@ pub struct LoadStep {
     pub threads: Option<u32>,
     /// The length of each run.
     pub duration: HumanDuration,
-    /// The length of the same load before each run, whose figures are discarded.
+    /// The length of the same load before each run. Its figures are discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
     /// The number of consecutive runs in the same process of the gateway.
     #[serde(default = "runs")]
     #[schemars(range(min = 1, max = 100))]
     pub runs: u32,
-    /// A Lua script for wrk next to this file, instead of the scenario's requests. wrk then sends
-    /// the load.
+    /// A Lua script next to this file, instead of the scenario's requests. wrk then sends the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
     /// The change of the gateway in each run.
@@ -203,29 +202,21 @@ impl Specification {
         }
     }
 
-    /// The suite that corresponds to it, without the load.
+    /// The corresponding suite, without the load.
     pub fn suite(&self) -> Suite {
         let gateway = self.has_gateway().then(|| "reference".to_owned());
         let scenarios = self.setup().into_iter().flat_map(|it| &it.scenarios);
         Suite {
-            suite: self.specification.clone(),
-            title: self.title.clone(),
             gateways: gateway.into_iter().map(Into::into).collect(),
             scenarios: scenarios.cloned().map(Into::into).collect(),
-            load: self.specification.clone(),
-            blocks: 1,
             retries: self.retries,
             settle: Some(self.settle),
             direct: !self.has_gateway(),
-            cpus: Vec::new(),
-            null_gateway: false,
-            network_ceiling: false,
-            as_published: None,
-            study: None,
+            ..Suite::new(&self.specification, &self.title, &self.specification)
         }
     }
 
-    /// Replaces the scenario's requests by the path that `start_load` names, if it names one.
+    /// Replaces the scenario's requests by a request for the path in `start_load`, if there is one.
     ///
     /// # Errors
     /// No route of the scenario contains the path.
@@ -236,7 +227,7 @@ impl Specification {
         if scenario.route_of(path).is_none() {
             return Err(NoRoute { path: path.clone() });
         }
-        // If the scenario itself has the same request, its checks are stricter than a status.
+        // If the scenario has the same request, its checks are stricter than those of a status.
         let written = scenario
             .load_requests()
             .find(|it| it.path == *path && it.method == "GET");
@@ -299,29 +290,19 @@ steps:
 ";
 
     #[test]
-    fn its_steps_are_a_suite_and_a_load() {
+    fn the_steps_become_a_suite_and_a_load() {
         let found: Specification = parse("s.yaml", TEXT).unwrap();
         let suite = found.suite();
         assert_eq!((suite.blocks, suite.direct), (1, false));
         assert_eq!(suite.scenarios[0].word(), "routes-1");
         let load = found.load_profile();
-        let phases: Vec<_> = load
-            .phases
-            .iter()
-            .map(|it| (it.name.as_str(), it.warm_up, it.measure))
+        let phases = load.phases.iter();
+        let phases: Vec<_> = phases
+            .map(|it| (&*it.name, it.warm_up, it.measure))
             .collect();
-        let (warm_up, run) = (
-            HumanDuration::from_millis(1_000),
-            HumanDuration::from_millis(10_000),
-        );
-        assert_eq!(
-            phases,
-            [
-                ("run-1", warm_up, run),
-                ("run-2", warm_up, run),
-                ("run-3", warm_up, run)
-            ]
-        );
+        let [warm_up, run] = [1_000, 10_000].map(HumanDuration::from_millis);
+        let expected = ["run-1", "run-2", "run-3"].map(|name| (name, warm_up, run));
+        assert_eq!(phases, expected);
         let kept = found.specified();
         assert_eq!((suite.retries, kept.threads), (2, Some(5)));
         assert!(kept.combines && kept.saves_error_log);
@@ -329,7 +310,7 @@ steps:
     }
 
     #[test]
-    fn without_a_gateway_it_is_the_direct_variant() {
+    fn without_a_gateway_the_suite_has_the_direct_variant() {
         let text = TEXT
             .replace("  - start_gateway\n", "")
             .replace("  - save_error_log\n", "");
@@ -340,7 +321,7 @@ steps:
     }
 
     #[test]
-    fn a_path_takes_the_place_of_the_requests() {
+    fn a_path_replaces_the_requests() {
         let found: Specification = parse("s.yaml", TEXT).unwrap();
         let text = "{scenario: s, title: t, upstream: go-bench, routes: [{name: r, path: /route-1, strip_path: true}], \
                     requests: [{path: /route-1/size/350B, checks: [status: 200]}]}";

@@ -1,4 +1,4 @@
-//! A suite (plan file): gateways, the scenarios that they run, and the load.
+//! A suite: gateways, scenarios and the load.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Suite {
     pub scenarios: Vec<SuiteScenario>,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Repetitions, each with a fresh process of every variant.
+    /// The number of repetitions, each with a fresh process of every variant.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
     /// The number of retries of a failed trial. Every attempt is kept.
@@ -40,15 +40,15 @@ pub struct Suite {
     #[serde(default = "yes", alias = "floor")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: bool,
-    /// True if the null gateway, which only copies bytes, is also measured, in comparable
-    /// scenarios.
+    /// True if the null gateway, which only copies bytes, is also measured in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// True if the bare network is measured before each direct load, with messages as large as
-    /// requests and responses, whose contents are not read.
+    /// True if the bare network is measured before each direct load, with messages of the size of
+    /// requests and responses whose contents are not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// The sizes of each gateway, in CPUs: one variant for each size that the machine can provide.
+    /// The sizes of each gateway in CPUs. There is a variant for each size that the machine can
+    /// provide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(min = 0.01, max = 4_096.0)))]
     pub cpus: Vec<f64>,
@@ -60,27 +60,54 @@ pub struct Suite {
     pub study: Option<SuiteStudy>,
 }
 
+impl Suite {
+    /// A suite of one block without gateways and scenarios; other settings have the defaults of a
+    /// file.
+    pub fn new(
+        suite: impl Into<String>,
+        title: impl Into<String>,
+        load: impl Into<String>,
+    ) -> Self {
+        Self {
+            suite: suite.into(),
+            title: title.into(),
+            gateways: Vec::new(),
+            scenarios: Vec::new(),
+            load: load.into(),
+            blocks: 1,
+            retries: 0,
+            settle: None,
+            direct: true,
+            null_gateway: false,
+            network_ceiling: false,
+            cpus: Vec::new(),
+            as_published: None,
+            study: None,
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }
 
-/// serde passes a reference.
+// serde passes a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A gateway of a suite: its name or folder, optionally with a configuration.
+/// A gateway of a suite: its name or folder, optionally with the user's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SuiteGateway {
     /// A gateway with the configuration that its folder renders.
     Named(String),
-    /// A gateway with a configuration of the user.
+    /// A gateway with the user's configuration.
     Configured(ConfiguredGateway),
 }
 
-/// A gateway with a configuration of the user, as given by `--config`.
+/// A gateway with the user's configuration, as with `--config`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfiguredGateway {
@@ -99,7 +126,7 @@ impl SuiteGateway {
         }
     }
 
-    /// Returns the path of its configuration, if it is the user's.
+    /// Returns the path of the user's configuration, if there is one.
     pub fn config(&self) -> Option<&str> {
         match self {
             Self::Named(_) => None,
@@ -114,7 +141,7 @@ impl From<String> for SuiteGateway {
     }
 }
 
-/// A scenario of a suite: its name, or its name and its loads.
+/// A scenario of a suite: its name, optionally with its own loads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SuiteScenario {
@@ -124,7 +151,7 @@ pub enum SuiteScenario {
     Loaded(ScenarioLoads),
 }
 
-/// The loads of one scenario, which replace the suite's.
+/// The loads of a scenario, which replace the suite's loads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioLoads {
@@ -144,10 +171,10 @@ pub struct ScenarioLoads {
 pub struct AsPublished {
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Repetitions.
+    /// The number of repetitions.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
-    /// Load profiles for sizes, which replace `load` if the document has one for each.
+    /// Load profiles that replace `load`, if the document has a different load for each size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_cpus: Vec<LoadOfSize>,
 }
@@ -161,7 +188,7 @@ pub struct LoadOfSize {
     pub cpus: f64,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Load profiles for single scenarios of the suite, which replace `load`, by scenario.
+    /// Load profiles that replace `load` for single scenarios, by scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_scenarios: BTreeMap<String, String>,
 }
@@ -175,7 +202,7 @@ impl SuiteScenario {
         }
     }
 
-    /// Returns its separate load, if any.
+    /// Returns the scenario's own load, if there is one.
     pub fn load(&self, as_published: bool) -> Option<&str> {
         match self {
             Self::Named(_) => None,

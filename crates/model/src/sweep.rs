@@ -1,4 +1,4 @@
-//! Sweeps: a phase of a file becomes several phases of the plan.
+//! Sweeps, which turn a phase of a file into several phases of the plan.
 
 use crate::load::{LoadProfile, Phase, Shape, Sweep};
 
@@ -13,44 +13,32 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// The phase with each number of its sweep, with the number in its name: `load` becomes
-    /// `load-c1` and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep is
-    /// unchanged.
+    /// A phase for each number of the sweep, with the number in its name: `load` becomes `load-c1`
+    /// and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep is unchanged.
     pub fn expanded(&self) -> Vec<Self> {
         match &self.sweep {
             None => vec![self.clone()],
-            Some(Sweep::Connections(numbers)) => numbers
-                .iter()
-                .map(|number| self.at_connections(*number))
-                .collect(),
+            Some(Sweep::Connections(numbers)) => {
+                let numbers = numbers.iter().map(|number| f64::from(*number));
+                numbers.map(|number| self.swept("c", number)).collect()
+            }
             Some(Sweep::RatePerSecond(rates)) => {
-                rates.iter().map(|rate| self.at_rate(*rate)).collect()
+                rates.iter().map(|rate| self.swept("r", *rate)).collect()
             }
         }
     }
 
-    fn at_connections(&self, connections: u32) -> Self {
-        let mut phase = self.named(swept_name(&self.name, "c", connections.into()));
-        if let Shape::Closed(closed) = &mut phase.shape {
-            closed.connections = connections;
-        }
-        phase
-    }
-
-    fn at_rate(&self, rate_per_second: f64) -> Self {
-        let mut phase = self.named(swept_name(&self.name, "r", rate_per_second));
-        if let Shape::Open(open) = &mut phase.shape {
-            open.rate_per_second = rate_per_second;
-        }
-        phase
-    }
-
-    fn named(&self, name: String) -> Self {
-        Self {
-            name,
+    fn swept(&self, letter: &str, number: f64) -> Self {
+        let mut phase = Self {
+            name: swept_name(&self.name, letter, number),
             sweep: None,
             ..self.clone()
+        };
+        match &mut phase.shape {
+            Shape::Closed(closed) => closed.connections = number as u32,
+            Shape::Open(open) => open.rate_per_second = number,
         }
+        phase
     }
 }
 
@@ -78,17 +66,13 @@ phases:
 ";
         let profile: LoadProfile = parse("p.yaml", text).unwrap();
         let expanded = profile.expanded();
-        let seen: Vec<_> = expanded
-            .phases
-            .iter()
-            .map(|phase| {
-                let number = match &phase.shape {
-                    Shape::Closed(closed) => f64::from(closed.connections),
-                    Shape::Open(open) => open.rate_per_second,
-                };
-                (phase.name.as_str(), number, phase.measure.as_secs_f64())
-            })
-            .collect();
+        let number = |phase: &Phase| match &phase.shape {
+            Shape::Closed(closed) => f64::from(closed.connections),
+            Shape::Open(open) => open.rate_per_second,
+        };
+        let phases = expanded.phases.iter();
+        let seen = phases.map(|it| (&*it.name, number(it), it.measure.as_secs_f64()));
+        let seen: Vec<_> = seen.collect();
         let expected = [
             ("c-c1", 1.0, 2.0),
             ("c-c20", 20.0, 2.0),

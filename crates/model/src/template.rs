@@ -16,7 +16,7 @@ pub struct Template {
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Literal text; never empty, and never followed by another text.
+    /// Literal text; never empty, and never followed by another piece of text.
     Text(String),
     /// A value of a source.
     Value(Reference),
@@ -94,15 +94,11 @@ impl Template {
         }
     }
 
-    /// Parses the braces that open at `open`; returns their end.
+    /// Parses the braces that open at `open`, and returns their end.
     fn slot(&mut self, text: &str, open: usize) -> Result<usize, TemplateError> {
         let after = open + OPEN.len();
         let inner = text[after..].trim_start_matches(' ');
-        if let Some(quote) = inner
-            .chars()
-            .next()
-            .filter(|first| matches!(first, '"' | '\''))
-        {
+        if let Some(quote @ ('"' | '\'')) = inner.chars().next() {
             let begin = text.len() - inner.len() + 1;
             let end = text[begin..].find(quote).map(|found| begin + found);
             let end = end.ok_or_else(|| unclosed(text, open))?;
@@ -151,19 +147,14 @@ pub(crate) const LITERAL: &str = "two braces that are sent are written as `{{ \"
 
 /// Reports whether a source can have this name.
 pub(crate) fn is_source_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(allowed)
 }
 
 /// Reports whether a template can name this column.
 pub(crate) fn is_column_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    !name.is_empty() && name.chars().all(allowed)
 }
 
 fn unclosed(text: &str, open: usize) -> TemplateError {
@@ -192,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_cut_out_of_the_text() {
+    fn values_are_separated_from_the_text() {
         assert_eq!(
             shown("/a/{{ id }}?mail={{users.e-mail}}&x"),
             ["/a/", "<id:>", "?mail=", "<users:e-mail>", "&x"]
@@ -231,7 +222,7 @@ mod tests {
         }
 
         #[test]
-        fn escaped_text_is_sent_as_it_is(text in "(\\PC|[{}\"' \n]){0,40}") {
+        fn escaped_text_is_rendered_unchanged(text in "(\\PC|[{}\"' \n]){0,40}") {
             let template = Template::parse(&escape(&text)).unwrap();
             prop_assert_eq!(template.constant(), Some(text.as_str()));
         }

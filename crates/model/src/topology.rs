@@ -1,22 +1,22 @@
-//! The cores and memory nodes that logical CPUs share, and their speed.
+//! The cores and NUMA nodes of logical CPUs, and their speed.
 
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A CPU whose speed is at least this share of another's is of the same kind: favoured cores are a
-/// few per cent faster, and efficiency cores reach three quarters.
+/// A CPU whose speed is at least this share of another's is of the same kind. Favoured cores are a
+/// few per cent faster than others, and efficiency cores reach three quarters of their speed.
 const SAME_KIND_MIN: f64 = 0.85;
 
-/// A logical CPU, and the hardware to which it belongs. An unreadable fact is absent.
+/// A logical CPU, and the hardware to which it belongs. Facts that cannot be read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// The kernel's number.
     pub number: usize,
     /// The logical CPUs of its core in ascending order, including this one.
     pub threads: Vec<usize>,
-    /// The kernel's number of its core, unique within the package.
+    /// The kernel's number of the core, unique within the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<i64>,
     /// The socket.
@@ -25,7 +25,7 @@ pub struct Cpu {
     /// The NUMA node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
-    /// Capacity or highest frequency, which is comparable only with other CPUs of the same machine.
+    /// Capacity or highest frequency, comparable only with other CPUs of the same machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl Topology {
         Self { cpus }
     }
 
-    /// Equal CPUs, each with its own core.
+    /// A machine with equal CPUs, each with its own core.
     pub fn flat(numbers: &[usize]) -> Self {
         let alone = |&number| Cpu {
             number,
@@ -110,20 +110,17 @@ impl Topology {
         let kinds = self.kinds();
         let mut cores: Vec<(&[usize], Core)> = Vec::new();
         for cpu in &self.cpus {
-            let known = cores
-                .iter_mut()
-                .find(|(threads, _)| threads.contains(&cpu.number));
-            match known {
-                Some((_, core)) => core.cpus.push(cpu.number),
-                None => cores.push((
-                    &cpu.threads,
-                    Core {
-                        cpus: vec![cpu.number],
-                        node: cpu.node,
-                        kind: kind_of(cpu, &kinds),
-                    },
-                )),
+            let mut known = cores.iter_mut();
+            if let Some((_, core)) = known.find(|(threads, _)| threads.contains(&cpu.number)) {
+                core.cpus.push(cpu.number);
+                continue;
             }
+            let core = Core {
+                cpus: vec![cpu.number],
+                node: cpu.node,
+                kind: kind_of(cpu, &kinds),
+            };
+            cores.push((&cpu.threads, core));
         }
         cores.into_iter().map(|(_, core)| core).collect()
     }
@@ -151,7 +148,7 @@ impl Topology {
     }
 }
 
-/// Where a CPU is, as far as it is known.
+/// Where a CPU is, as far as this is known.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),
@@ -173,18 +170,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speeds_that_hardly_differ_are_of_one_kind() {
+    fn cpus_of_similar_speed_are_of_one_kind() {
         let topology = |speeds: &[u64]| {
-            let cpus = speeds.iter().enumerate();
-            Topology::new(
-                cpus.map(|(number, speed)| Cpu {
-                    number,
-                    threads: vec![number],
-                    speed: Some(*speed),
-                    ..Cpu::default()
-                })
-                .collect(),
-            )
+            let cpu = |(number, speed): (usize, &u64)| Cpu {
+                number,
+                threads: vec![number],
+                speed: Some(*speed),
+                ..Cpu::default()
+            };
+            Topology::new(speeds.iter().enumerate().map(cpu).collect())
         };
         let kinds = |speeds: &[u64]| -> Vec<usize> {
             let cores = topology(speeds).cores();

@@ -1,4 +1,4 @@
-//! Gateway folders as variants of other folders.
+//! Gateway folders that are variants of other folders.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,8 +7,8 @@ use gatebench_config::{Data, Node, Problem, ReadFile, tree};
 
 use crate::contract::upgrade;
 
-/// Completes a gateway folder, in the form of the current contract, with everything from the folder
-/// that it extends; nothing if that folder cannot be read.
+/// Completes a gateway folder, in the form of the current contract, from the folder that it
+/// extends. Returns nothing if that folder cannot be read.
 pub(crate) fn expand(
     mut root: Node,
     read_file: ReadFile<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn expand(
                 add_missing(&mut root, base, true);
             }
             Err((message, help)) => {
-                // Without its base, the rest would only appear to be wrong.
+                // Without its base, the rest of the folder would be reported as incomplete.
                 problems.push(place.problem(message, help));
                 return Vec::new();
             }
@@ -35,8 +35,8 @@ pub(crate) fn expand(
     vec![root]
 }
 
-/// The tree of a base, in which every position is that of its name. Mistakes of the base are
-/// reported as mistakes of the name.
+/// The tree of a base, in which every position is `place`, so that mistakes of the base are
+/// reported at its name.
 fn base_of(
     name: &str,
     place: &Range<usize>,
@@ -48,35 +48,25 @@ fn base_of(
         .and_then(|it| String::from_utf8(it).ok());
     let Some(mut base) = text.and_then(|text| tree(&text)) else {
         let message = format!("there is no gateway folder `{name}` to extend");
-        return Err((
-            message,
-            "name a folder next to this one, or an embedded gateway",
-        ));
+        let help = "name a folder next to this one, or an embedded gateway";
+        return Err((message, help));
     };
     if base.get("extends").is_some() {
         let message = format!("`{name}` extends another folder itself");
         return Err((message, "extend that folder"));
     }
     upgrade(&mut base);
-    move_to(&mut base, place);
+    base.for_each_mut(&mut |node| {
+        node.span = place.clone();
+        if let Data::Map(entries) = &mut node.data {
+            let keys = entries.iter_mut().map(|entry| &mut entry.key_span);
+            keys.for_each(|key_span| key_span.clone_from(place));
+        }
+    });
     Ok(base)
 }
 
-fn move_to(node: &mut Node, place: &Range<usize>) {
-    node.span = place.clone();
-    match &mut node.data {
-        Data::List(items) => items.iter_mut().for_each(|item| move_to(item, place)),
-        Data::Map(entries) => {
-            for entry in entries {
-                entry.key_span = place.clone();
-                move_to(&mut entry.value, place);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Adds the entries that a mapping lacks; with `inside`, also those that its mappings lack.
+/// Adds the entries that a mapping lacks; with `inside`, also the entries that its mappings lack.
 fn add_missing(own: &mut Node, base: Node, inside: bool) {
     let (Data::Map(entries), Data::Map(others)) = (&mut own.data, base.data) else {
         return;

@@ -1,4 +1,4 @@
-//! Keys: unknown ones, missing ones, and the choice of one among several.
+//! Checks the keys of a mapping: unknown keys, missing keys, and the choice of one among several.
 
 use serde_json::{Map, Value};
 
@@ -10,39 +10,32 @@ use crate::suggest::{listed, nearest};
 pub(super) struct Keys<'s> {
     /// Keys that may each be present.
     own: Vec<(&'s str, &'s Value)>,
-    /// Keys of which exactly one must be present: an externally tagged enum in serde.
+    /// Keys of an externally tagged enum, exactly one of which must be present.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
     /// Keys of `own` that must be present.
     pub(super) required: Vec<&'s str>,
-    /// The schema of any other key, if other keys are allowed.
+    /// The schema of all other keys, if they have one.
     pub(super) other: Option<&'s Value>,
-    /// True if other keys are refused.
+    /// True if other keys are mistakes.
     pub(super) closed: bool,
 }
 
 impl<'s> Keys<'s> {
     pub(super) fn new(schema: &'s Value) -> Self {
+        let own = properties(schema).into_iter().flatten();
+        let tagged = |branch: &'s Value| {
+            let (key, value) = properties(branch)?.iter().next()?;
+            Some((key.as_str(), value, description(branch)))
+        };
+        let choice = list(schema, "oneOf").iter().filter_map(tagged);
+        let required = list(schema, "required").iter();
+        let other = schema.get("additionalProperties");
         Self {
-            own: properties(schema)
-                .into_iter()
-                .flatten()
-                .map(|(key, value)| (key.as_str(), value))
-                .collect(),
-            choice: list(schema, "oneOf")
-                .iter()
-                .filter_map(|branch| {
-                    let (key, value) = properties(branch)?.iter().next()?;
-                    Some((key.as_str(), value, description(branch)))
-                })
-                .collect(),
-            required: list(schema, "required")
-                .iter()
-                .filter_map(Value::as_str)
-                .collect(),
+            own: own.map(|(key, value)| (key.as_str(), value)).collect(),
+            choice: choice.collect(),
+            required: required.filter_map(Value::as_str).collect(),
             closed: is_closed(schema),
-            other: schema
-                .get("additionalProperties")
-                .filter(|other| other.is_object()),
+            other: other.filter(|other| other.is_object()),
         }
     }
 
@@ -56,11 +49,12 @@ impl<'s> Keys<'s> {
     /// Returns the key that had this name in earlier versions.
     fn renamed(&self, earlier: &str) -> Option<&'s str> {
         let mut own = self.own.iter();
-        let found = own.find(|(_, schema)| has_alias(schema, earlier));
+        let has_alias = |schema| list(schema, "aliases").iter().any(|alias| alias == earlier);
+        let found = own.find(|(_, schema)| has_alias(schema));
         found.map(|(key, _)| *key)
     }
 
-    fn known(&self) -> impl Iterator<Item = &'s str> {
+    pub(super) fn known(&self) -> impl Iterator<Item = &'s str> {
         self.own.iter().map(|(key, _)| *key).chain(self.tags())
     }
 
@@ -76,16 +70,12 @@ fn is_closed(schema: &Value) -> bool {
             .iter()
             .any(|word| schema.get(word) == Some(&Value::Bool(false)))
     };
-    let branches = schema.get("oneOf").and_then(Value::as_array);
-    refuses(schema) || branches.is_some_and(|branches| branches.iter().all(refuses))
-}
-
-fn has_alias(schema: &Value, name: &str) -> bool {
-    list(schema, "aliases").iter().any(|alias| alias == name)
+    let branches = list(schema, "oneOf");
+    refuses(schema) || !branches.is_empty() && branches.iter().all(refuses)
 }
 
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    schema.get("properties").and_then(Value::as_object)
+    schema.get("properties")?.as_object()
 }
 
 impl<'s> Walker<'s> {
@@ -94,10 +84,9 @@ impl<'s> Walker<'s> {
         let Data::Map(entries) = &mut node.data else {
             return;
         };
-        let unknown = if keys.closed {
-            self.unknown_keys(entries, &keys, place)
-        } else {
-            0
+        let unknown = match keys.closed {
+            true => self.unknown_keys(entries, &keys, place),
+            false => 0,
         };
         self.missing_keys(entries, &keys, place);
         self.choice(entries, &keys, place, unknown);
@@ -114,9 +103,8 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// Reports unknown keys, and treats those that are probably misspelt as the intended key.
-    /// Renames a key with a name from earlier versions. Returns the number of keys that stay
-    /// unknown.
+    /// Reports unknown keys. Replaces a probable misspelling by the intended key, and the name of
+    /// an earlier version by the current one. Returns the number of keys that remain unknown.
     fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
         let mut left = 0;
         for index in 0..entries.len() {
@@ -142,12 +130,9 @@ impl<'s> Walker<'s> {
                 }
                 None => {
                     left += 1;
-                    let help = match keys.known().next() {
-                        Some(_) => format!(
-                            "remove it; the keys here are {}",
-                            listed(keys.known(), "and")
-                        ),
-                        None => "remove it".into(),
+                    let help = match listed(keys.known(), "and") {
+                        _ if keys.known().next().is_none() => "remove it".into(),
+                        known => format!("remove it; the keys here are {known}"),
                     };
                     self.report(span, message, help);
                 }
@@ -175,14 +160,12 @@ impl<'s> Walker<'s> {
             .filter(|entry| keys.tags().any(|tag| tag == entry.key))
             .collect();
         match given.as_slice() {
-            // If only the choice is possible, an unknown key is an invalid choice, and has been
-            // reported.
+            // Where a mapping consists only of the choice, an unknown key is an invalid choice,
+            // which was already reported.
             [] if keys.choice.is_empty() || (keys.own.is_empty() && unknown > 0) => {}
             [] => {
-                let each = keys
-                    .choice
-                    .iter()
-                    .map(|(tag, _, text)| format!("`{tag}:`{}", about(text)));
+                let choice = keys.choice.iter();
+                let each = choice.map(|(tag, _, text)| format!("`{tag}:`{}", about(text)));
                 let help = format!("add one: {}", each.collect::<Vec<_>>().join(", "));
                 let message = format!("{} needs {}", place.name, listed(keys.tags(), "or"));
                 self.report(place.head.clone(), message, help);

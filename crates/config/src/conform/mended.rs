@@ -1,22 +1,18 @@
-//! A document without its mistakes of form, so that its meaning can be checked as well. Invalid
-//! values are removed, or replaced by valid ones where a value is required. The result serves no
-//! other purpose.
+//! Removes the mistakes in form from a document, so that its meaning can be checked as well:
+//! invalid values are removed, or replaced by valid ones where a value is required. The result
+//! serves no other purpose.
 
 use serde_json::{Map, Value};
 
 use super::mapping::Keys;
 use super::scalar::{bounds, types};
-use super::{Place, Walker, words};
+use super::{Place, Walker, forms, is_null, word, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Entry, Node};
 
 /// The document in the form that its schema requires.
 pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
-    let mut walker = Walker {
-        root: schema,
-        text: "",
-        problems: Vec::new(),
-    };
+    let mut walker = Walker::new(schema, "");
     let value = walker.kept(root, schema);
     value.unwrap_or_else(|| walker.sample(schema))
 }
@@ -56,16 +52,14 @@ impl<'s> Walker<'s> {
         self.problems.len() == before
     }
 
-    /// The schema against which a value is checked; of several, the first that it may match.
+    /// The schema against which a value is checked; of several, the first that allows its type.
     fn form_of(&self, node: &Node, schema: &'s Value) -> Option<&'s Value> {
         let schema = self.resolve(schema);
-        match schema.get("anyOf").and_then(Value::as_array) {
-            Some(forms) => {
-                let fitting = forms.iter().find(|form| self.may_be(&node.data, form))?;
-                self.form_of(node, fitting)
-            }
-            None => Some(schema),
-        }
+        let Some(forms) = forms(schema) else {
+            return Some(schema);
+        };
+        let fitting = forms.iter().find(|form| self.may_be(&node.data, form))?;
+        self.form_of(node, fitting)
     }
 
     fn kept_keys(&mut self, entries: &[Entry], schema: &'s Value) -> Option<Value> {
@@ -98,21 +92,15 @@ impl<'s> Walker<'s> {
     /// A valid value for a schema.
     fn sample(&self, schema: &'s Value) -> Value {
         let schema = self.resolve(schema);
-        if let Some(forms) = schema.get("anyOf").and_then(Value::as_array) {
-            let is_null = |form: &Value| form.get("type") == Some(&Value::from("null"));
-            let first = forms.iter().find(|form| !is_null(form));
-            return match forms.iter().any(is_null) {
-                true => Value::Null,
-                false => first.map_or(Value::Null, |form| self.sample(form)),
-            };
+        if let Some(forms) = forms(schema) {
+            let first = forms.first().filter(|_| !forms.iter().any(is_null));
+            return first.map_or(Value::Null, |form| self.sample(form));
         }
         if let Some(words) = words(schema) {
             return words.first().copied().into();
         }
         match types(schema).first().copied() {
-            Some("string") if schema.get("format") == Some(&Value::from(HumanDuration::FORMAT)) => {
-                "1s".into()
-            }
+            Some("string") if word(schema, "format") == Some(HumanDuration::FORMAT) => "1s".into(),
             Some("string") => "".into(),
             Some("integer") => (bounds(schema).0.unwrap_or(1.0).max(1.0) as u64).into(),
             Some("number") => bounds(schema).0.unwrap_or(1.0).max(1.0).into(),

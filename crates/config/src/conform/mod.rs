@@ -1,9 +1,9 @@
 //! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
 //! It supports the keywords that our schemas use (a test of `gatebench-model` lists them), and
-//! reports more about them than a general validator can: the keys that exist, the branch of a
-//! choice that was meant, and the correct text. A misspelt key is reported and then treated as the
-//! known key, so that one slip is one mistake and the values under it are checked too.
+//! reports more than a general validator can: the existing keys, the intended branch of a choice,
+//! and the correct text. A misspelt key is reported once and then treated as the known key, so that
+//! the values under it are checked too.
 
 mod mapping;
 mod mended;
@@ -24,11 +24,7 @@ pub(crate) fn conform(
     file_title: &str,
     text: &str,
 ) -> Vec<Problem> {
-    let mut walker = Walker {
-        root: schema,
-        text,
-        problems: Vec::new(),
-    };
+    let mut walker = Walker::new(schema, text);
     let place = Place {
         name: format!("the {file_title}"),
         head: root.head(),
@@ -38,11 +34,12 @@ pub(crate) fn conform(
     walker.problems
 }
 
-/// The name of a value in a sentence, and the place of the caret if something in it is missing.
+/// The name and the description of a value in messages.
 struct Place<'s> {
     name: String,
+    /// The place of the caret if something in the value is missing.
     head: Range<usize>,
-    /// Its part of the schema.
+    /// From the schema.
     description: &'s str,
 }
 
@@ -53,6 +50,14 @@ struct Walker<'s> {
 }
 
 impl<'s> Walker<'s> {
+    fn new(root: &'s Value, text: &'s str) -> Self {
+        Self {
+            root,
+            text,
+            problems: Vec::new(),
+        }
+    }
+
     fn report(&mut self, span: Range<usize>, message: String, help: String) {
         self.problems.push(Problem {
             span,
@@ -61,30 +66,20 @@ impl<'s> Walker<'s> {
         });
     }
 
-    /// The text of a value as written.
+    /// The first line of a value as written.
     fn written(&self, node: &Node) -> &'s str {
-        self.text
-            .get(node.span.clone())
-            .unwrap_or("")
-            .lines()
-            .next()
-            .unwrap_or("")
-            .trim_end()
+        let whole = self.text.get(node.span.clone()).unwrap_or("");
+        whole.lines().next().unwrap_or("").trim_end()
     }
 
     /// Follows a reference to a definition of the same schema.
     fn resolve(&self, schema: &'s Value) -> &'s Value {
-        let reference = schema
-            .get("$ref")
-            .and_then(Value::as_str)
-            .and_then(|path| path.strip_prefix('#'));
-        reference
-            .and_then(|pointer| self.root.pointer(pointer))
-            .unwrap_or(schema)
+        let pointer = word(schema, "$ref").and_then(|path| path.strip_prefix('#'));
+        let found = pointer.and_then(|pointer| self.root.pointer(pointer));
+        found.unwrap_or(schema)
     }
 
-    /// The first line of the description of a schema, or otherwise of the definition to which it
-    /// refers.
+    /// The first line of the description of a schema, or of the definition to which it refers.
     fn description(&self, schema: &'s Value) -> &'s str {
         match description(schema) {
             "" => description(self.resolve(schema)),
@@ -94,11 +89,11 @@ impl<'s> Walker<'s> {
 
     fn check(&mut self, node: &mut Node, schema: &'s Value, place: &Place<'s>) {
         let schema = self.resolve(schema);
-        if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
-            return self.one_of_forms(node, choices, place);
+        if let Some(forms) = forms(schema) {
+            return self.one_of_forms(node, forms, place);
         }
         if let Some(words) = words(schema) {
-            return self.word(node, &words, place);
+            return self.one_of_words(node, &words, place);
         }
         if self.has_type(node, schema, place) {
             match &mut node.data {
@@ -114,15 +109,13 @@ impl<'s> Walker<'s> {
     /// `anyOf` with null represents an optional value of a named type; without null it is a choice
     /// between forms of different types.
     fn one_of_forms(&mut self, node: &mut Node, forms: &'s [Value], place: &Place<'s>) {
-        let forms: Vec<&'s Value> = forms.iter().map(|form| self.resolve(form)).collect();
-        let is_null = |form: &&&Value| form.get("type").and_then(Value::as_str) == Some("null");
-        if matches!(node.data, Data::Null) && forms.iter().any(|form| is_null(&form)) {
+        let forms = forms.iter().map(|form| self.resolve(form));
+        let (nulls, others): (Vec<&'s Value>, Vec<&'s Value>) = forms.partition(|it| is_null(it));
+        if matches!(node.data, Data::Null) && !nulls.is_empty() {
             return;
         }
-        let mut others = forms.iter().filter(|form| !is_null(form));
-        let first = others.clone().next();
-        let fitting = others.find(|form| self.may_be(&node.data, form));
-        if let Some(form) = fitting.or(first) {
+        let fitting = others.iter().find(|form| self.may_be(&node.data, form));
+        if let Some(form) = fitting.or(others.first()) {
             self.check(node, form, place);
         }
     }
@@ -131,19 +124,15 @@ impl<'s> Walker<'s> {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         if (items.len() as u64) < least {
             let message = format!("{} is an empty list", place.name);
-            self.report(
-                place.head.clone(),
-                message,
-                format!("add at least {least}{}", about(place.description)),
-            );
+            let help = format!("add at least {least}{}", about(place.description));
+            self.report(place.head.clone(), message, help);
         }
         let Some(item_schema) = schema.get("items") else {
             return;
         };
         for (index, item) in items.iter_mut().enumerate() {
-            let name = format!("item {} of {}", index + 1, place.name);
             let item_place = Place {
-                name,
+                name: format!("item {} of {}", index + 1, place.name),
                 head: item.head(),
                 description: description(self.resolve(item_schema)),
             };
@@ -164,28 +153,37 @@ fn words(schema: &Value) -> Option<Vec<&str>> {
         .collect()
 }
 
+/// The schemas of which one must match, if there are several.
+fn forms(schema: &Value) -> Option<&[Value]> {
+    Some(schema.get("anyOf")?.as_array()?)
+}
+
+fn is_null(schema: &Value) -> bool {
+    word(schema, "type") == Some("null")
+}
+
 /// The first line of the description of a schema.
 fn description(schema: &Value) -> &str {
-    schema
-        .get("description")
-        .and_then(Value::as_str)
-        .and_then(|text| text.lines().next())
-        .unwrap_or("")
+    let text = word(schema, "description").unwrap_or("");
+    text.lines().next().unwrap_or("")
 }
 
 /// A description as the end of a remedy.
 fn about(description: &str) -> String {
-    // If a second sentence begins on the line, the line is cut before it.
+    // A second sentence that continues on the next line is cut off.
     let whole = match description.rfind(". ") {
         Some(end) if !description.ends_with('.') => &description[..end],
         _ => description,
     };
-    let sentence = whole.trim_end_matches('.');
-    if sentence.is_empty() {
-        String::new()
-    } else {
-        format!(" ({sentence})")
+    match whole.trim_end_matches('.') {
+        "" => String::new(),
+        sentence => format!(" ({sentence})"),
     }
+}
+
+/// The string under a keyword.
+fn word<'s>(schema: &'s Value, keyword: &str) -> Option<&'s str> {
+    schema.get(keyword)?.as_str()
 }
 
 /// The list under a keyword; empty if there is none.

@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{Place, Walker, about, description, list, words};
+use super::mapping::Keys;
+use super::{Place, Walker, about, description, forms, word, words};
 use crate::duration::HumanDuration;
 use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
 
 impl<'s> Walker<'s> {
     /// Checks a value that must be one of a set of words.
-    pub(super) fn word(&mut self, node: &Node, words: &[&str], place: &Place<'s>) {
+    pub(super) fn one_of_words(&mut self, node: &Node, words: &[&str], place: &Place<'s>) {
         if node.text().is_some_and(|text| words.contains(&text)) {
             return;
         }
@@ -23,18 +24,18 @@ impl<'s> Walker<'s> {
         };
         let (span, what) = match &node.data {
             Data::Null => (place.head.clone(), "is empty".into()),
-            Data::List(_) | Data::Map(_) => {
-                (node.head(), format!("is {}, not a word", kind(&node.data)))
+            data @ (Data::List(_) | Data::Map(_)) => {
+                (node.head(), format!("is {}, not a word", kind(data)))
             }
             _ => (node.span.clone(), format!("cannot be `{written}`")),
         };
         self.report(span, format!("{} {what}", place.name), help);
     }
 
-    /// Reports whether a value has a type that the schema allows, or that one of its forms does.
+    /// Reports whether a value has a type that the schema, or one of its forms, allows.
     pub(super) fn may_be(&self, data: &Data, schema: &'s Value) -> bool {
         let schema = self.resolve(schema);
-        match schema.get("anyOf").and_then(Value::as_array) {
+        match forms(schema) {
             Some(forms) => forms.iter().any(|form| self.may_be(data, form)),
             None => types(schema).iter().any(|name| is(data, name)),
         }
@@ -51,12 +52,8 @@ impl<'s> Walker<'s> {
         let (span, message) = match &node.data {
             Data::Null => (place.head.clone(), format!("{} is empty", place.name)),
             data => {
-                let message = format!(
-                    "{} must be {}, not {}",
-                    place.name,
-                    title(wanted),
-                    kind(data)
-                );
+                let (wanted, found) = (title(wanted), kind(data));
+                let message = format!("{} must be {wanted}, not {found}", place.name);
                 (node.head(), message)
             }
         };
@@ -66,9 +63,11 @@ impl<'s> Walker<'s> {
     }
 
     fn type_help(&self, node: &Node, wanted: &str, schema: &Value, place: &Place<'_>) -> String {
+        if let Some(form) = form(schema).filter(|_| wanted == "string") {
+            return form.into();
+        }
         let written = self.written(node);
         match (wanted, &node.data) {
-            ("string", _) if form(schema).is_some() => form(schema).unwrap_or_default().into(),
             ("string", Data::Integer(_) | Data::Float(_) | Data::Bool(_)) => {
                 format!("put it in quotes: \"{written}\"")
             }
@@ -77,10 +76,10 @@ impl<'s> Walker<'s> {
             }
             ("integer" | "number", _) => format!("write {}", range(schema)),
             ("boolean", _) => "write true or false".into(),
-            ("array", Data::Null) => format!(
-                "add items below it, each beginning with `- `{}",
-                about(place.description)
-            ),
+            ("array", Data::Null) => {
+                let about = about(place.description);
+                format!("add items below it, each beginning with `- `{about}")
+            }
             ("array", _) => "write a list: each item on its own line, beginning with `- `".into(),
             ("object", _) => self.object_help(schema),
             _ => format!("write {}{}", title(wanted), about(place.description)),
@@ -88,22 +87,10 @@ impl<'s> Walker<'s> {
     }
 
     fn object_help(&self, schema: &Value) -> String {
-        let own = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten();
-        let tagged = list(schema, "oneOf")
-            .iter()
-            .filter_map(|branch| branch.get("properties")?.as_object())
-            .flatten();
-        let keys: Vec<&str> = own.chain(tagged).map(|(key, _)| key.as_str()).collect();
-        match keys.as_slice() {
-            [] => "write keys and values, one `key: value` on each line".into(),
-            keys => format!(
-                "write keys and values; the keys here are {}",
-                listed(keys.iter().copied(), "and")
-            ),
+        let keys: Vec<&str> = Keys::new(schema).known().collect();
+        match listed(keys.iter().copied(), "and") {
+            _ if keys.is_empty() => "write keys and values, one `key: value` on each line".into(),
+            keys => format!("write keys and values; the keys here are {keys}"),
         }
     }
 
@@ -115,7 +102,7 @@ impl<'s> Walker<'s> {
         schema: &'s Value,
         place: &Place<'s>,
     ) {
-        let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
+        let Some(pattern) = word(schema, "pattern") else {
             return;
         };
         // The patterns are constants, and a test compiles all of them.
@@ -124,7 +111,7 @@ impl<'s> Walker<'s> {
         if !matches {
             let message = format!("{} cannot be `{}`", place.name, shortened(text));
             self.report(span.clone(), message, help.into());
-        } else if schema.get("format").and_then(Value::as_str) == Some(HumanDuration::FORMAT)
+        } else if word(schema, "format") == Some(HumanDuration::FORMAT)
             && let Err(error) = text.parse::<HumanDuration>()
         {
             let help = "write a shorter duration, as in 24h".into();
@@ -155,32 +142,32 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
 }
 
 fn is(data: &Data, type_name: &str) -> bool {
+    type_name == type_of(data) || type_name == "number" && matches!(data, Data::Integer(_))
+}
+
+/// The name of a value's type in JSON Schema.
+fn type_of(data: &Data) -> &'static str {
     match data {
-        Data::Null => type_name == "null",
-        Data::Bool(_) => type_name == "boolean",
-        Data::Integer(_) => matches!(type_name, "integer" | "number"),
-        Data::Float(_) => type_name == "number",
-        Data::Text(_) => type_name == "string",
-        Data::List(_) => type_name == "array",
-        Data::Map(_) => type_name == "object",
+        Data::Null => "null",
+        Data::Bool(_) => "boolean",
+        Data::Integer(_) => "integer",
+        Data::Float(_) => "number",
+        Data::Text(_) => "string",
+        Data::List(_) => "array",
+        Data::Map(_) => "object",
     }
 }
 
 /// Describes the type of a value for the user.
 fn kind(data: &Data) -> &'static str {
     match data {
-        Data::Null => "empty",
-        Data::Bool(_) => "true or false",
-        Data::Integer(_) => "a whole number",
         Data::Float(_) => "a number with a fraction",
-        Data::Text(_) => "text",
-        Data::List(_) => "a list",
-        Data::Map(_) => "keys and values",
+        _ => title(type_of(data)),
     }
 }
 
 /// Describes a type of JSON Schema for the user.
-pub(super) fn title(type_name: &str) -> &'static str {
+fn title(type_name: &str) -> &'static str {
     match type_name {
         "boolean" => "true or false",
         "integer" => "a whole number",
@@ -194,26 +181,24 @@ pub(super) fn title(type_name: &str) -> &'static str {
 
 /// Describes the required format of a string.
 fn form(schema: &Value) -> Option<&str> {
-    schema.get("patternErrorMessage").and_then(Value::as_str)
+    word(schema, "patternErrorMessage")
 }
 
 /// The minimum and the maximum, from keywords or from the width of the integer.
 pub(super) fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
-    let width = match schema.get("format").and_then(Value::as_str) {
-        Some("uint8") => Some(f64::from(u8::MAX)),
-        Some("uint16") => Some(f64::from(u16::MAX)),
-        Some("uint32") => Some(f64::from(u32::MAX)),
+    let width = || match word(schema, "format")? {
+        "uint8" => Some(f64::from(u8::MAX)),
+        "uint16" => Some(f64::from(u16::MAX)),
+        "uint32" => Some(f64::from(u32::MAX)),
         _ => None,
     };
-    (number("minimum"), number("maximum").or(width))
+    (number("minimum"), number("maximum").or_else(width))
 }
 
 fn range(schema: &Value) -> String {
-    let noun = types(schema)
-        .into_iter()
-        .find(|name| *name != "null")
-        .map_or("a number", title);
+    let mut types = types(schema).into_iter();
+    let noun = types.find(|name| *name != "null").map_or("a number", title);
     match bounds(schema) {
         (Some(least), Some(most)) => format!("{noun} from {least} to {most}"),
         (Some(least), None) => format!("{noun} of at least {least}"),

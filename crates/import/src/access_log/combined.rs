@@ -1,8 +1,8 @@
-//! The formats of nginx, Apache and Kong: common and combined, with any text after them.
+//! The formats common and combined of nginx, Apache and Kong, with any text after them.
 
 use memchr::{memchr, memmem};
 
-use super::request_line;
+use super::{brackets, last_word, number, request_line, words};
 use crate::time;
 use crate::traffic::Hit;
 
@@ -10,24 +10,19 @@ use crate::traffic::Hit;
 pub(super) const EXAMPLE: &str =
     r#"203.0.113.9 - - [10/Oct/2025:13:55:36 +0000] "GET /a HTTP/1.1" 200 2326"#;
 
-/// Reads a line. Otherwise returns the expectation that the line does not meet.
+/// Reads a line, or returns the expectation that it does not meet.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
-    let open = memmem::find(line, b" [").ok_or("a time in brackets")? + 2;
-    let close = open + memchr(b']', &line[open..]).ok_or("a time in brackets")?;
+    let (open, close) = brackets(line).ok_or("a time in brackets")?;
     let at_ms = time::common(&line[open..close]);
     let at_ms = at_ms.ok_or("a time such as [10/Oct/2025:13:55:36 +0000]")?;
     let rest = line[close + 1..]
         .strip_prefix(b" \"")
         .ok_or("a request in quotes after the time")?;
     let end = request_line::end(rest).ok_or("a request in quotes after the time")?;
-    let mut words = rest[end + 1..]
-        .split(|byte| *byte == b' ')
-        .filter(|it| !it.is_empty());
-    let status = words
-        .next()
-        .and_then(super::number::<u16>)
-        .ok_or("a status after the request")?;
-    let response_bytes = words.next().and_then(super::number::<u64>);
+    let mut words = words(&rest[end + 1..]);
+    let status = words.next().and_then(number::<u16>);
+    let status = status.ok_or("a status after the request")?;
+    let response_bytes = words.next().and_then(number::<u64>);
     let Some((method, target)) = request_line::parts(&rest[..end])? else {
         return Ok(None);
     };
@@ -45,9 +40,5 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
 /// The address before ` - user`. The name of a server may precede it.
 fn client(head: &[u8]) -> &[u8] {
     let end = memmem::find(head, b" - ").or_else(|| memchr(b' ', head));
-    let address = &head[..end.unwrap_or(head.len())];
-    address
-        .rsplit(|byte| *byte == b' ')
-        .next()
-        .unwrap_or(address)
+    last_word(&head[..end.unwrap_or(head.len())])
 }

@@ -2,14 +2,14 @@
 
 use memchr::memchr;
 
-use super::request_line;
+use super::{number, request_line};
 use crate::time;
 use crate::traffic::Hit;
 
 /// An example for error messages.
 pub(super) const EXAMPLE: &str = r#"[2025-04-15T20:17:00.310Z] "GET /a HTTP/2" 200 - 0 154 226 100 "203.0.113.9" "curl" "id" "host" "10.0.2.1:80""#;
 
-/// Reads a line. Otherwise returns the expectation that the line does not meet.
+/// Reads a line, or returns the expectation that it does not meet.
 pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     let rest = line
         .strip_prefix(b"[")
@@ -21,19 +21,19 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
         .ok_or("a request in quotes after the time")?;
     let end = request_line::end(rest).ok_or("a request in quotes after the time")?;
     let mut words = Words(&rest[end + 1..]).peekable();
-    let status = words.next().and_then(super::number::<u16>);
+    let status = words.next().and_then(number::<u16>);
     let status = status.ok_or("a status after the request")?;
-    // Flags; Istio has three more words before the sizes.
+    // The flags. Istio has three more words before the sizes.
     words.next();
     let mut sizes = [None, None];
     for _ in 0..4 {
-        match words.peek().copied().and_then(super::number::<u64>) {
-            Some(_) => break,
-            None => drop(words.next()),
+        if words.peek().copied().and_then(number::<u64>).is_some() {
+            break;
         }
+        words.next();
     }
     for size in &mut sizes {
-        *size = words.next().and_then(super::number::<u64>);
+        *size = words.next().and_then(number::<u64>);
     }
     let Some((method, target)) = request_line::parts(&rest[..end])? else {
         return Ok(None);
@@ -45,7 +45,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
         status,
         response_bytes: sizes[1],
         request_bytes: sizes[0],
-        // It follows the duration and the time of the upstream.
+        // The client follows the duration and the time of the upstream.
         client: words.nth(2).unwrap_or_default(),
     }))
 }

@@ -1,10 +1,10 @@
-//! One JSON object per line, with the member names that configurations of nginx and HAProxy
-//! commonly use, and those of Kong, APISIX, Envoy, Traefik and Caddy.
+//! One JSON object per line, with the member names of Kong, APISIX, Envoy, Traefik and Caddy, and
+//! those that are common in configurations of nginx and HAProxy.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::request_line;
 use crate::time;
@@ -35,9 +35,14 @@ enum Value<'l> {
     Number(f64),
 }
 
-/// Reads a line. Otherwise returns the expectation that the line does not meet.
-pub(super) fn parse(line: &[u8]) -> Result<JsonLine<'_>, &'static str> {
-    serde_json::from_slice(line).map_err(|_| "a JSON object")
+/// Reads a line, or returns the expectation that it does not meet.
+pub(super) fn parse(text: &[u8]) -> Result<JsonLine<'_>, &'static str> {
+    let mut line = JsonLine::default();
+    let members = Some((&mut line, Within::Line));
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let read = json.deserialize_map(Reader { members });
+    let read = read.and_then(|_| json.end());
+    read.map(|()| line).map_err(|_| "a JSON object")
 }
 
 impl JsonLine<'_> {
@@ -49,10 +54,8 @@ impl JsonLine<'_> {
             Value::Number(number) => time::since_1970(*number),
             Value::None => None,
         };
-        let status = self
-            .status
-            .number()
-            .ok_or("a member `status`, `response_code` or `response.status`")?;
+        let status = self.status.number();
+        let status = status.ok_or("a member `status`, `response_code` or `response.status`")?;
         let parts = match (self.method.text(), self.target.text(), self.request.text()) {
             (Some(method), Some(target), _) => Some((method, target)),
             (_, _, Some(line)) => request_line::parts(line.as_bytes())?,
@@ -90,7 +93,7 @@ impl<'l> Value<'l> {
         }
     }
 
-    /// Stores a value, unless there already is one.
+    /// Stores a value, unless there is one already.
     fn set(&mut self, value: Value<'l>) {
         if matches!(self, Self::None) {
             *self = value;
@@ -98,7 +101,7 @@ impl<'l> Value<'l> {
     }
 }
 
-/// The object that contains the members.
+/// An object that contains members.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     Line,
@@ -178,46 +181,48 @@ impl<'l> JsonLine<'l> {
     }
 }
 
-impl<'de: 'l, 'l> Deserialize<'de> for JsonLine<'l> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut line = Self::default();
-        let members = Members {
-            line: &mut line,
-            within: Within::Line,
-        };
-        deserializer.deserialize_map(members)?;
-        Ok(line)
+/// Reads a scalar, or the members of an object.
+struct Reader<'m, 'l> {
+    /// The line for the members, and the object that contains them; none if only a scalar is
+    /// needed.
+    members: Option<(&'m mut JsonLine<'l>, Within)>,
+}
+
+impl<'de: 'l, 'l> DeserializeSeed<'de> for Reader<'_, 'l> {
+    type Value = Value<'l>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'l>, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-/// Reads the members of an object into a line.
-struct Members<'m, 'l> {
-    line: &'m mut JsonLine<'l>,
-    within: Within,
-}
-
-impl<'de: 'l, 'l> Visitor<'de> for Members<'_, 'l> {
+impl<'de: 'l, 'l> Visitor<'de> for Reader<'_, 'l> {
     type Value = Value<'l>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str("a value")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'l>, A::Error> {
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            let inner = match (self.within, &*key.0) {
+        let Some((line, within)) = self.members else {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Value::None);
+        };
+        while let Some(key) = map.next_key_seed(Reader { members: None })? {
+            let key = key.text().unwrap_or_default();
+            let inner = match (within, key) {
                 (Within::Line, "request") => Some(Within::Request),
                 (Within::Line, "response") => Some(Within::Response),
                 _ => None,
             };
             if let Some(within) = inner {
-                let line = &mut *self.line;
-                let value = map.next_value_seed(Inner(Members { line, within }))?;
+                let members = Some((&mut *line, within));
+                let value = map.next_value_seed(Reader { members })?;
                 if within == Within::Request {
-                    self.line.request.set(value);
+                    line.request.set(value);
                 }
-            } else if let Some(place) = self.line.place(self.within, &key.0) {
-                place.set(map.next_value()?);
+            } else if let Some(place) = line.place(within, key) {
+                place.set(map.next_value_seed(Reader { members: None })?);
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -233,83 +238,27 @@ impl<'de: 'l, 'l> Visitor<'de> for Members<'_, 'l> {
         Ok(Value::Text(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_unit<E>(self) -> Result<Value<'l>, E> {
-        Ok(Value::None)
-    }
-}
-
-/// An object within a line, or a string in its place.
-struct Inner<'m, 'l>(Members<'m, 'l>);
-
-impl<'de: 'l, 'l> serde::de::DeserializeSeed<'de> for Inner<'_, 'l> {
-    type Value = Value<'l>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'l>, D::Error> {
-        deserializer.deserialize_any(self.0)
-    }
-}
-
-/// A key, borrowed if it has no escapes.
-struct Key<'k>(Cow<'k, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Text(text) => Ok(Self(text)),
-            _ => Ok(Self(Cow::Borrowed(""))),
-        }
-    }
-}
-
-impl<'de: 'l, 'l> Deserialize<'de> for Value<'l> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Scalar)
-    }
-}
-
-struct Scalar;
-
-impl<'de> Visitor<'de> for Scalar {
-    type Value = Value<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Value<'de>, E> {
-        Ok(Value::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value<'de>, E> {
-        Ok(Value::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Value<'de>, E> {
+    fn visit_u64<E>(self, number: u64) -> Result<Value<'l>, E> {
         Ok(Value::Number(number as f64))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Value<'de>, E> {
+    fn visit_i64<E>(self, number: i64) -> Result<Value<'l>, E> {
         Ok(Value::Number(number as f64))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Value<'de>, E> {
+    fn visit_f64<E>(self, number: f64) -> Result<Value<'l>, E> {
         Ok(Value::Number(number))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Value<'de>, E> {
+    fn visit_bool<E>(self, _: bool) -> Result<Value<'l>, E> {
         Ok(Value::None)
     }
 
-    fn visit_unit<E>(self) -> Result<Value<'de>, E> {
+    fn visit_unit<E>(self) -> Result<Value<'l>, E> {
         Ok(Value::None)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Value::None)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value<'l>, A::Error> {
         while items.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Value::None)
     }

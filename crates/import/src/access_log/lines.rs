@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// The first bytes of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads lines. A line that is too long is cut, and its rest dropped.
+/// Reads lines. The rest of a line that is too long is dropped.
 pub(super) struct Lines<'r> {
     reader: Box<dyn BufRead + 'r>,
     line: Vec<u8>,
@@ -28,10 +28,10 @@ impl<'r> Lines<'r> {
         let is_gzip = plain.fill_buf()?.starts_with(&GZIP);
         let reader: Box<dyn BufRead + 'r> = match is_gzip {
             false => Box::new(plain),
-            true => Box::new(BufReader::with_capacity(
-                CHUNK_BYTES,
-                MultiGzDecoder::new(plain),
-            )),
+            true => {
+                let decoder = MultiGzDecoder::new(plain);
+                Box::new(BufReader::with_capacity(CHUNK_BYTES, decoder))
+            }
         };
         Ok(Self {
             reader,
@@ -40,7 +40,7 @@ impl<'r> Lines<'r> {
         })
     }
 
-    /// The next line without its end; none at the end.
+    /// The next line without its end; none at the end of the log.
     pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         let mut has_line = false;

@@ -1,4 +1,4 @@
-//! Access logs in the formats that gateways write, which are recognized automatically.
+//! Access logs in the formats that gateways write. The format is detected automatically.
 
 mod combined;
 mod envoy;
@@ -9,23 +9,25 @@ mod request_line;
 
 use std::io::Read;
 
+use memchr::{memchr, memmem};
+
 use crate::error::ImportError;
 use crate::folder::Folder;
 use crate::options::Options;
 use crate::traffic::{self, Hit, Recorder};
 use lines::Lines;
 
-/// The number of lines from which a format is recognized.
+/// The number of lines from which the format is detected.
 const SAMPLE_LINES: usize = 200;
 
-/// The number of malformed lines that are shown, by their line numbers, because their text may be
-/// personal.
+/// The number of malformed lines that are listed. Only their line numbers are shown, because their
+/// text may be personal.
 const EXAMPLES_MAX: usize = 5;
 
 /// The share of malformed lines from which a log is refused.
 const MALFORMED_SHARE_MAX: f64 = 0.01;
 
-/// The lines between two reports of progress.
+/// The number of lines between two reports of progress.
 const PROGRESS_LINES: u64 = 100_000;
 
 /// A format of lines.
@@ -40,26 +42,21 @@ enum Format {
 impl Format {
     const ALL: [Self; 4] = [Self::Combined, Self::Haproxy, Self::Envoy, Self::Json];
 
-    fn name(self) -> &'static str {
+    /// The name, and an example.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Combined => "of nginx, Apache or Kong (common or combined)",
-            Self::Haproxy => "of HAProxy (option httplog)",
-            Self::Envoy => "of Envoy",
-            Self::Json => "of JSON lines",
+            Self::Combined => (
+                "of nginx, Apache or Kong (common or combined)",
+                combined::EXAMPLE,
+            ),
+            Self::Haproxy => ("of HAProxy (option httplog)", haproxy::EXAMPLE),
+            Self::Envoy => ("of Envoy", envoy::EXAMPLE),
+            Self::Json => ("of JSON lines", json::EXAMPLE),
         }
     }
 
-    fn example(self) -> &'static str {
-        match self {
-            Self::Combined => combined::EXAMPLE,
-            Self::Haproxy => haproxy::EXAMPLE,
-            Self::Envoy => envoy::EXAMPLE,
-            Self::Json => json::EXAMPLE,
-        }
-    }
-
-    /// Passes the request of a line to `take`, or none if the line has none. Returns the
-    /// expectation that a line does not meet.
+    /// Passes the request of a line, if it has one, to `take`. Returns the expectation that a
+    /// malformed line does not meet.
     fn read(self, line: &[u8], take: impl FnOnce(Option<&Hit<'_>>)) -> Result<(), &'static str> {
         match self {
             Self::Combined => take(combined::parse(line)?.as_ref()),
@@ -75,6 +72,22 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
+/// The beginning and the end of the text in the first brackets after a space.
+fn brackets(line: &[u8]) -> Option<(usize, usize)> {
+    let open = memmem::find(line, b" [")? + 2;
+    Some((open, open + memchr(b']', &line[open..])?))
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(|byte| *byte == b' ');
+    words.filter(|word| !word.is_empty())
+}
+
+fn last_word(text: &[u8]) -> &[u8] {
+    let mut words = text.rsplit(|byte| *byte == b' ');
+    words.next().unwrap_or_default()
+}
+
 /// The part of a log that has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -83,20 +96,20 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// A log in one or several files.
+/// A log in one or more files.
 pub struct AccessLog {
     recorder: Recorder,
     format: Option<Format>,
     lines: u64,
     bytes: u64,
     malformed: u64,
-    /// The number of lines in the format that contain no request, such as TLS on a plain port.
+    /// The number of well-formed lines without a request, such as TLS on a plain port.
     without_request: u64,
     examples: Vec<String>,
 }
 
 impl AccessLog {
-    /// An empty log; the settings choose the part of it that is used.
+    /// An empty log. The settings select the part of it that is used.
     pub fn new(options: &Options) -> Self {
         Self {
             recorder: Recorder::new(&options.replay),
@@ -109,7 +122,7 @@ impl AccessLog {
         }
     }
 
-    /// Reads a file, plain or compressed, and reports progress.
+    /// Reads a file, plain or compressed with gzip, and reports progress.
     ///
     /// # Errors
     /// The file cannot be read, or its first lines have no known format.
@@ -164,8 +177,8 @@ impl AccessLog {
         if let Err(expected) = read {
             self.malformed += 1;
             if self.examples.len() < EXAMPLES_MAX {
-                self.examples
-                    .push(format!("{file}:{number}: expected {expected}"));
+                let example = format!("{file}:{number}: expected {expected}");
+                self.examples.push(example);
             }
         }
     }
@@ -175,42 +188,36 @@ impl AccessLog {
     /// # Errors
     /// 1 % of the lines or more are malformed, or no line has a request.
     pub fn finish(self, options: &Options) -> Result<Folder, ImportError> {
-        let format = self.format.unwrap_or(Format::Combined);
+        let (format, _) = self.format.unwrap_or(Format::Combined).words();
         if self.malformed as f64 >= MALFORMED_SHARE_MAX * self.lines as f64 && self.malformed > 0 {
             return Err(ImportError::Malformed {
                 file: options.file.clone(),
-                format: format.name(),
+                format,
                 malformed: self.malformed,
                 lines: self.lines,
                 examples: self.examples,
             });
         }
-        let mut folder = Folder::default();
-        folder.facts.push(format!(
-            "{} lines in the format {}",
-            self.lines,
-            format.name()
-        ));
-        if self.malformed > 0 {
-            folder.facts.push(format!(
-                "malformed lines that are left out: {}",
-                self.malformed
-            ));
-            folder
-                .facts
-                .extend(self.examples.iter().map(|it| format!("  {it}")));
+        let mut facts = vec![format!("{} lines in the format {format}", self.lines)];
+        let (malformed, without) = (self.malformed, self.without_request);
+        if malformed > 0 {
+            facts.push(format!("malformed lines that are left out: {malformed}"));
+            facts.extend(self.examples.iter().map(|it| format!("  {it}")));
         }
-        if self.without_request > 0 {
-            let count = self.without_request;
-            folder.facts.push(format!(
-                "lines without an HTTP request that are left out: {count}"
+        if without > 0 {
+            facts.push(format!(
+                "lines without an HTTP request that are left out: {without}"
             ));
         }
-        traffic::write(self.recorder.finish(), options, folder)
+        let folder = Folder {
+            facts,
+            ..Folder::default()
+        };
+        traffic::write(self.recorder, options, folder)
     }
 }
 
-/// The format of most of these lines.
+/// The format of at least half of these lines.
 fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
     let fits = |format: Format| {
         let fits = |line: &&Vec<u8>| format.read(line, |_| {}).is_ok();
@@ -220,13 +227,11 @@ fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
     match best.filter(|format| 2 * fits(*format) >= sample.len() && !sample.is_empty()) {
         Some(format) => Ok(format),
         None => {
-            let examples = Format::ALL.map(|it| format!("  {}: {}", it.name(), it.example()));
+            let examples = Format::ALL.map(Format::words);
+            let examples = examples.map(|(name, example)| format!("  {name}: {example}"));
             let remedy = format!("write one of these formats:\n{}", examples.join("\n"));
-            Err(ImportError::nothing(
-                file,
-                "its first lines have no known format",
-                &remedy,
-            ))
+            let message = "its first lines have no known format";
+            Err(ImportError::nothing(file, message, &remedy))
         }
     }
 }
@@ -301,29 +306,21 @@ mod tests {
             ),
         ] {
             assert_eq!(read(format, line), expected, "{line}");
-            assert_eq!(
-                recognized("x", &[line.as_bytes().to_vec()]).unwrap(),
-                format,
-                "{line}"
-            );
+            let found = recognized("x", &[line.as_bytes().to_vec()]).unwrap();
+            assert_eq!(found, format, "{line}");
         }
         for format in Format::ALL {
-            assert_ne!(read(format, format.example()), "");
+            assert_ne!(read(format, format.words().1), "");
         }
     }
 
     #[test]
     fn a_log_without_a_known_format_is_refused_with_examples() {
         let error = recognized("x.log", &[b"hello".to_vec()]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "x.log: its first lines have no known format"
-        );
-        assert!(
-            error.remedy().contains(combined::EXAMPLE),
-            "{}",
-            error.remedy()
-        );
+        let message = "x.log: its first lines have no known format";
+        assert_eq!(error.to_string(), message);
+        let remedy = error.remedy();
+        assert!(remedy.contains(combined::EXAMPLE), "{remedy}");
     }
 
     proptest! {

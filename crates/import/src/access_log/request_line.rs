@@ -6,18 +6,15 @@ use memchr::{memchr, memchr2};
 pub(super) fn end(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
-        let found = at + memchr2(b'"', b'\\', &text[at..])?;
+        let found = at + memchr2(b'"', b'\\', text.get(at..)?)?;
         if text[found] == b'"' {
             return Some(found);
         }
         at = found + 2;
-        if at > text.len() {
-            return None;
-        }
     }
 }
 
-/// Method and target; none if a client sent something other than HTTP, which logs keep unchanged.
+/// Method and target; none for a line that is not an HTTP request, which logs keep unchanged.
 pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     let Some(space) = memchr(b' ', line) else {
         return Ok(None);
@@ -26,10 +23,7 @@ pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     if method.is_empty() || !method.iter().all(u8::is_ascii_uppercase) {
         return Ok(None);
     }
-    let target = match memchr(b' ', rest) {
-        Some(space) => &rest[..space],
-        None => rest,
-    };
+    let target = &rest[..memchr(b' ', rest).unwrap_or(rest.len())];
     let text = |bytes| std::str::from_utf8(bytes).map_err(|_| "a request in UTF-8");
     Ok(Some((text(method)?, text(target)?)))
 }

@@ -1,5 +1,5 @@
-//! An API as configured in gateways: routes, policies and consumers, and the scenario that sends
-//! requests to it.
+//! An API as gateways are configured for it, with routes, policies and consumers, and the scenario
+//! that sends requests to it.
 
 mod definitions;
 mod requests;
@@ -15,12 +15,12 @@ use gatebench_model::{
 
 use crate::defaults;
 use crate::error::ImportError;
-use crate::folder::Folder;
+use crate::folder::{Folder, SUITE_FILE};
 use crate::log::Log;
 use crate::name::Names;
 use crate::options::Options;
 
-/// The number of routes that get parity cases. More cases would take longer than the load.
+/// The maximum number of routes with parity cases. More cases would take longer than the load.
 const PROVEN_ROUTES_MAX: usize = 100;
 
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(crate) struct ApiRoute {
     pub(crate) method: String,
     /// The path of the request.
     pub(crate) sample: String,
-    /// Headers without which a request does not match the route, such as Host.
+    /// Headers that a request needs to match the route, such as Host.
     pub(crate) headers: BTreeMap<String, String>,
     /// The name of the upstream in the configuration.
     pub(crate) service: String,
@@ -55,12 +55,7 @@ impl ApiRoute {
     pub(crate) fn new(name: String, path: String) -> Self {
         Self {
             sample: path.clone(),
-            route: Route {
-                name,
-                path,
-                strip_path: false,
-                policies: Vec::new(),
-            },
+            route: Route::new(name, path),
             method: "GET".into(),
             headers: BTreeMap::new(),
             service: String::new(),
@@ -69,7 +64,7 @@ impl ApiRoute {
     }
 }
 
-/// The routes of an API while it is read: paths in the form of scenarios, without duplicates.
+/// The routes that have been read, with the paths that scenarios permit and without duplicates.
 #[derive(Default)]
 pub(crate) struct Routes {
     pub(crate) all: Vec<ApiRoute>,
@@ -79,7 +74,7 @@ pub(crate) struct Routes {
 
 impl Routes {
     /// Adds a route for a prefix. A second route with the same prefix is omitted, because a
-    /// scenario chooses routes by their prefixes alone.
+    /// scenario selects routes only by their prefixes.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -106,17 +101,11 @@ pub(crate) fn route_path(prefix: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%:@!$&'()*+,;=".contains(c);
     let end = prefix.find(|c: char| !plain(c)).unwrap_or(prefix.len());
     let path = prefix[..end].trim_end_matches('/');
-    match path.starts_with('/') {
-        true => path.to_owned(),
-        false => {
-            format!("/{path}").trim_end_matches('/').to_owned()
-                + if path.is_empty() { "/" } else { "" }
-        }
-    }
+    format!("/{}", path.strip_prefix('/').unwrap_or(path))
 }
 
 impl Api {
-    /// Writes its scenarios, and returns the paths of their files.
+    /// Writes the scenarios of the API, and returns the paths of their files.
     pub(crate) fn write(
         &self,
         title: &str,
@@ -125,10 +114,11 @@ impl Api {
         folder: &mut Folder,
     ) -> Result<Vec<String>, ImportError> {
         if self.routes.is_empty() {
+            let remedy = "name a file with at least one route that leads to an upstream";
             return Err(ImportError::nothing(
                 &options.file,
                 "it has no route",
-                "name a file with at least one route that leads to an upstream",
+                remedy,
             ));
         }
         let mut paths = Vec::new();
@@ -144,7 +134,8 @@ impl Api {
         Ok(paths)
     }
 
-    /// Writes its scenarios, the configuration from which it was read, and the suite of both.
+    /// Writes the scenarios of the API, the configuration from which it was read, and the suite of
+    /// both.
     pub(crate) fn write_with_config(
         &self,
         log: Log<'_>,
@@ -170,8 +161,8 @@ impl Api {
             config: copy.into(),
         });
         let gateways = vec![own, "reference".to_owned().into()];
-        let suite = defaults::suite(options, &title, gateways, scenarios);
-        folder.add_suite(&[], &suite)?;
+        let suite = defaults::suite(options, &title, gateways, scenarios, "tour");
+        folder.add(SUITE_FILE, &[], &suite)?;
         Ok(folder)
     }
 
@@ -198,20 +189,13 @@ impl Api {
         upstream: UpstreamKind,
     ) -> Scenario {
         let of_routes = routes.iter().flat_map(|it| &it.not_understood);
+        let not_understood = self.not_understood.iter().chain(of_routes);
         let mut seen = BTreeSet::new();
-        let not_understood = self
-            .not_understood
-            .iter()
-            .chain(of_routes)
-            .filter(|it| seen.insert(*it));
+        let not_understood = not_understood.filter(|it| seen.insert(*it));
         let policies = || routes.iter().flat_map(|it| &it.route.policies);
         let more = policies().flat_map(further_upstreams);
-        let needs_consumers = policies().any(|it| {
-            matches!(
-                it,
-                Policy::ApiKey(_) | Policy::ApiKeyQuery(_) | Policy::BasicAuth(_)
-            )
-        });
+        let needs_consumers =
+            policies().any(|it| matches!(it.kind(), "api_key" | "api_key_query" | "basic_auth"));
         let proven = &routes[..routes.len().min(PROVEN_ROUTES_MAX)];
         let good = |route: &ApiRoute| requests::good(route, self, upstream);
         Scenario {
@@ -237,34 +221,26 @@ impl Api {
 }
 
 /// The names of the upstreams to which a policy routes requests.
-fn further_upstreams(policy: &Policy) -> Vec<String> {
+fn further_upstreams(policy: &Policy) -> impl Iterator<Item = String> {
     let chain = match policy {
         Policy::Soap(soap) => soap.request.as_ref(),
         _ => None,
     };
-    let targets = chain
-        .map(|chain| &chain.route_xpath_targets)
-        .into_iter()
-        .flatten();
-    targets
-        .filter_map(|target| target.upstream.clone())
-        .collect()
+    let targets = chain.into_iter().flat_map(|it| &it.route_xpath_targets);
+    targets.filter_map(|target| target.upstream.clone())
 }
 
-/// The embedded upstream whose name resembles those of the services of routes, if all resemble the
-/// same one.
+/// The embedded upstream whose name all services of the routes contain, or otherwise the one that
+/// serves every path.
 fn upstream_of(routes: &[ApiRoute]) -> UpstreamKind {
     let known = [
         ("calculator", UpstreamKind::Calculator),
         ("httpbin", UpstreamKind::Httpbin),
         ("go-bench", UpstreamKind::GoBench),
     ];
-    let resembles = |word: &str| {
-        routes
-            .iter()
-            .all(|it| it.service.to_ascii_lowercase().contains(word))
-    };
-    let found = known.iter().find(|(word, _)| resembles(word));
+    let services = routes.iter().map(|it| it.service.to_ascii_lowercase());
+    let is_of_all = |word: &str| services.clone().all(|it| it.contains(word));
+    let found = known.iter().find(|(word, _)| is_of_all(word));
     found.map_or(UpstreamKind::Any, |(_, kind)| *kind)
 }
 
@@ -287,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_is_chosen_by_its_name() {
+    fn an_upstream_is_chosen_by_the_names_of_services() {
         let route = |service: &&str| ApiRoute {
             service: (*service).into(),
             ..ApiRoute::new("r".into(), "/".into())

@@ -8,13 +8,13 @@ use gatebench_model::{Body, Check, Consumer, ParityCase, Policy, Request, Upstre
 
 use super::{Api, ApiRoute, token};
 
-/// With limits up to this, some requests of a load may be refused.
+/// Below this rate limit, some requests of a load may be refused.
 const LIMIT_LOW: u64 = 1_000_000;
 
-/// With limits up to this, the parity cases before and after each load would use them up.
+/// Below this rate limit, the parity cases before and after each load would use it up.
 const LIMIT_TINY: u64 = 50;
 
-/// The size of the largest body that a case sends to prove a size limit, in bytes.
+/// The maximum size in bytes of a body that proves a size limit.
 const PROOF_BYTES_MAX: u64 = 8 << 20;
 
 /// 5 + 7 in SOAP 1.1.
@@ -55,15 +55,13 @@ fn anonymous(route: &ApiRoute, upstream: UpstreamKind) -> Request {
         UpstreamKind::GoBench => "/json/valid",
         _ => "",
     };
-    let path = match route.route.strip_path {
+    let mut path = match route.route.strip_path {
         true => format!("{}{below}", route.sample.trim_end_matches('/')),
         false => route.sample.clone(),
     };
-    let path = if path.is_empty() {
-        "/".to_owned()
-    } else {
-        path
-    };
+    if path.is_empty() {
+        path.push('/');
+    }
     let mut request = Request::new(&route.method, gatebench_model::template::escape(&path));
     request.headers.clone_from(&route.headers);
     if upstream == UpstreamKind::Calculator {
@@ -77,15 +75,12 @@ fn anonymous(route: &ApiRoute, upstream: UpstreamKind) -> Request {
 }
 
 fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
-    route
-        .route
-        .policies
-        .iter()
-        .filter_map(|policy| match policy {
-            Policy::RateLimit(limit) => Some(limit.limit),
-            Policy::RedisRateLimit(limit) => Some(limit.limit),
-            _ => None,
-        })
+    let policies = route.route.policies.iter();
+    policies.filter_map(|policy| match policy {
+        Policy::RateLimit(limit) => Some(limit.limit),
+        Policy::RedisRateLimit(limit) => Some(limit.limit),
+        _ => None,
+    })
 }
 
 /// Adds the credential of the first consumer that has one of this kind.
@@ -146,23 +141,18 @@ pub(super) fn cases(routes: &[ApiRoute], api: &Api, upstream: UpstreamKind) -> V
     cases
 }
 
-fn case(name: String, request: Request, reaches_upstream: bool, route: &ApiRoute) -> ParityCase {
-    let is_tiny = limits(route).any(|limit| limit < LIMIT_TINY);
-    ParityCase {
-        name,
-        request: Request {
-            name: None,
-            ..request
-        },
-        reaches_upstream,
-        upstream_body_bytes: None,
-        when: if is_tiny { When::Before } else { When::Both },
+fn case(end: &str, mut request: Request, reaches_upstream: bool, route: &ApiRoute) -> ParityCase {
+    request.name = None;
+    let name = format!("the route {} {end}", route.route.name);
+    let mut case = ParityCase::new(name, request, reaches_upstream);
+    if limits(route).any(|limit| limit < LIMIT_TINY) {
+        case.when = When::Before;
     }
+    case
 }
 
 fn passes(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> ParityCase {
     let mut request = good(route, api, upstream);
-    let name = &route.route.name;
     for policy in &route.route.policies {
         match policy {
             Policy::ResponseHeaders(edits) => {
@@ -177,18 +167,8 @@ fn passes(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> ParityCase {
         }
     }
     match route.route.responds_itself() {
-        true => case(
-            format!("the route {name} responds by itself"),
-            request,
-            false,
-            route,
-        ),
-        false => case(
-            format!("the route {name} leads to the upstream"),
-            request,
-            true,
-            route,
-        ),
+        true => case("responds by itself", request, false, route),
+        false => case("leads to the upstream", request, true, route),
     }
 }
 
@@ -199,25 +179,20 @@ fn refuses(
     api: &Api,
     upstream: UpstreamKind,
 ) -> Option<ParityCase> {
-    let name = &route.route.name;
-    let refused = |mut request: Request, status| {
-        request.checks = vec![Check::Status(status)];
-        request
-    };
-    match policy {
+    let (mut request, status, end) = match policy {
         Policy::ApiKey(_) | Policy::ApiKeyQuery(_) | Policy::BasicAuth(_) | Policy::Jwt(_) => {
-            let request = refused(anonymous(route, upstream), 401);
-            let name = format!("the route {name} refuses a request without credentials");
-            Some(case(name, request, false, route))
+            let end = "refuses a request without credentials";
+            (anonymous(route, upstream), 401, end)
         }
         Policy::RequestSizeLimit(limit) if limit.max_bytes < PROOF_BYTES_MAX => {
-            let mut request = refused(good(route, api, upstream), 413);
+            let mut request = good(route, api, upstream);
             request.method = "POST".into();
             let bytes = usize::try_from(limit.max_bytes + 1).ok()?;
             request.body = Some(Body::filler(bytes));
-            let name = format!("the route {name} refuses a body that is too large");
-            Some(case(name, request, false, route))
+            (request, 413, "refuses a body that is too large")
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    request.checks = vec![Check::Status(status)];
+    Some(case(end, request, false, route))
 }

@@ -12,10 +12,12 @@ use crate::error::ImportError;
 use crate::folder::Folder;
 use crate::keys::Keys;
 use crate::log::Log;
+use crate::name::{numbered, slug};
 use crate::options::Options;
 use plugins::Effects;
+pub(crate) use plugins::mock_status;
 
-/// Settings of a route that change neither a request nor its routing.
+/// Settings of a route that affect neither requests nor routing.
 const OF_ROUTE: [&str; 14] = [
     "id",
     "desc",
@@ -55,22 +57,13 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
         read_route(route, &shared, &mut routes, &mut api, log);
     }
     api.routes = routes.all;
-    keys.ignore(&[
-        "upstreams",
-        "ssls",
-        "plugin_metadata",
-        "plugins",
-        "secrets",
-        "deployment",
-    ]);
-    for entry in keys.unread() {
-        let words = log.not_understood(&entry.key_span, format!("`{}`", entry.key));
-        api.not_understood.push(words);
-    }
+    keys.ignore(&["upstreams", "ssls", "plugin_metadata", "plugins"]);
+    keys.ignore(&["secrets", "deployment"]);
+    api.not_understood.extend(keys.not_understood("", log));
     Ok(api)
 }
 
-/// Objects that routes refer to.
+/// Objects to which routes refer.
 struct Shared<'n> {
     services: BTreeMap<String, &'n Node>,
     configs: BTreeMap<String, &'n Node>,
@@ -78,11 +71,8 @@ struct Shared<'n> {
 }
 
 fn by_id(nodes: &[Node]) -> BTreeMap<String, &Node> {
-    let id = |node: &Node| identifier(node.get("id")?);
-    nodes
-        .iter()
-        .filter_map(|node| Some((id(node)?, node)))
-        .collect()
+    let with_id = |node| Some((identifier(Node::get(node, "id")?)?, node));
+    nodes.iter().filter_map(with_id).collect()
 }
 
 /// An identifier, which may be a number.
@@ -104,10 +94,8 @@ fn read_route<'n>(
     let mut keys = Keys::of(node, "the route", log);
     let span = keys.span.clone();
     let id = node.get("id").and_then(identifier);
-    let name = keys
-        .text("name", log)
-        .or(id)
-        .unwrap_or_else(|| "route".into());
+    let name = keys.text("name", log).or(id);
+    let name = name.unwrap_or_else(|| "route".into());
     if node.get("status").and_then(Node::number) == Some(0.0) {
         return;
     }
@@ -116,65 +104,38 @@ fn read_route<'n>(
     };
     let service = referred("service_id", &shared.services);
     let config = referred("plugin_config_id", &shared.configs);
-    let holders = shared
-        .global
-        .iter()
-        .copied()
-        .chain(service)
-        .chain(config)
-        .chain([node]);
-    let mut plugins: BTreeMap<&str, &Entry> = BTreeMap::new();
-    for entry in holders.flat_map(|holder| holder.mapping("plugins")) {
-        plugins.insert(&entry.key, entry);
-    }
+    let shared = shared.global.iter().copied().chain(service).chain(config);
+    let plugins = shared.chain([node]).flat_map(|it| it.mapping("plugins"));
+    let plugins: BTreeMap<&str, &Entry> = plugins.map(|it| (&*it.key, it)).collect();
     keys.ignore(&["plugins"]);
     let mut paths: BTreeSet<String> = keys.texts("uris", log).into_iter().collect();
     paths.extend(keys.text("uri", log));
     if paths.is_empty() {
-        log.problem(
-            &span,
-            "the route has neither `uri` nor `uris`",
-            "add `uri: /PATH/*`",
-        );
+        let message = "the route has neither `uri` nor `uris`";
+        log.problem(&span, message, "add `uri: /PATH/*`");
     }
     let prefixes: BTreeSet<&str> = paths.iter().map(|path| prefix(path)).collect();
     let methods = keys.texts("methods", log);
     let get = methods.iter().any(|it| it == "GET");
-    let host = node
-        .list("hosts")
-        .first()
-        .and_then(Node::text)
-        .map(str::to_owned);
-    let host = keys.text("host", log).or(host);
+    let host = node.list("hosts").first().and_then(Node::text);
+    let host = keys.text("host", log).or(host.map(str::to_owned));
     if host.is_some() || !methods.is_empty() {
         let what = "a route by host or method: other gateways choose it by its path alone";
         log.simplified(&span, what);
     }
-    let mut not_understood: Vec<String> = Vec::new();
     keys.ignore(&OF_ROUTE);
-    for entry in keys.unread() {
-        let what = format!("`{}` of the route {name}", entry.key);
-        not_understood.push(log.not_understood(&entry.key_span, what));
-    }
-    let service_name = service.and_then(|it| it.get("name")).and_then(Node::text);
-    for (number, prefix) in prefixes.into_iter().enumerate() {
-        let name = if number == 0 {
-            name.clone()
-        } else {
-            format!("{name}-{}", number + 1)
-        };
-        let Some(added) = routes.add(&name, prefix, &span, log) else {
+    let not_understood = keys.not_understood(&format!(" of the route {name}"), log);
+    let service_name = service.and_then(|it| it.text_of("name"));
+    for (index, prefix) in prefixes.into_iter().enumerate() {
+        let Some(added) = routes.add(&numbered(&name, index), prefix, &span, log) else {
             continue;
         };
         let effects = Effects::of(&plugins, &added.route.path, log);
         api.has_metrics |= effects.has_metrics;
         added.route.strip_path = effects.strips_path;
         added.route.policies = effects.policies;
-        added.not_understood = not_understood
-            .iter()
-            .cloned()
-            .chain(effects.not_understood)
-            .collect();
+        added.not_understood.clone_from(&not_understood);
+        added.not_understood.extend(effects.not_understood);
         added.service = service_name.unwrap_or_default().to_owned();
         if let Some(method) = methods.first().filter(|_| !get) {
             added.method.clone_from(method);
@@ -189,10 +150,8 @@ fn read_route<'n>(
 fn prefix(path: &str) -> &str {
     let end = path.find(['*', ':']).unwrap_or(path.len());
     let prefix = &path[..end];
-    prefix
-        .strip_suffix('/')
-        .filter(|it| !it.is_empty())
-        .unwrap_or(prefix)
+    let without_slash = prefix.strip_suffix('/').filter(|it| !it.is_empty());
+    without_slash.unwrap_or(prefix)
 }
 
 /// Reads consumers into the API.
@@ -201,9 +160,8 @@ fn consumers(nodes: &[Node], api: &mut Api, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the consumer", log);
         let name = keys.required("username", log).unwrap_or_default();
         let mut consumer = Consumer {
-            name: crate::name::slug(&name),
-            keys: Vec::new(),
-            password: None,
+            name: slug(&name),
+            ..Consumer::default()
         };
         for entry in node.mapping("plugins") {
             let mut config = Keys::of(&entry.value, format!("the plug-in {}", entry.key), log);

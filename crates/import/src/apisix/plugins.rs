@@ -1,4 +1,4 @@
-//! Plug-ins as policies.
+//! Converts plug-ins to policies.
 
 use std::collections::BTreeMap;
 
@@ -36,20 +36,11 @@ const ORDER: [&str; 7] = [
 impl Effects {
     pub(super) fn of(plugins: &BTreeMap<&str, &Entry>, path: &str, log: &mut Log<'_>) -> Self {
         let mut effects = Self::default();
-        let place = |name: &str| {
-            ORDER
-                .iter()
-                .position(|it| *it == name)
-                .unwrap_or(ORDER.len())
-        };
+        let place = |name: &str| ORDER.iter().position(|it| *it == name);
         let mut plugins: Vec<_> = plugins.values().collect();
-        plugins.sort_by_key(|entry| place(&entry.key));
+        plugins.sort_by_key(|entry| place(&entry.key).unwrap_or(ORDER.len()));
         for entry in plugins {
-            let is_off = entry
-                .value
-                .get("_meta")
-                .and_then(|it| it.get("disable"))
-                .and_then(Node::flag);
+            let is_off = entry.value.at(&["_meta", "disable"]).and_then(Node::flag);
             if is_off != Some(true) {
                 effects.add(entry, path, log);
             }
@@ -89,16 +80,13 @@ impl Effects {
         let is_rewrite = entry.key == "proxy-rewrite";
         if policy.is_none() && !is_rewrite {
             let what = format!("the plug-in {}", entry.key);
-            self.not_understood
-                .push(log.not_understood(&entry.key_span, what));
+            let words = log.not_understood(&entry.key_span, what);
+            self.not_understood.push(words);
             return;
         }
         self.policies.extend(policy);
-        for unread in keys.unread() {
-            let what = format!("`{}` of the plug-in {}", unread.key, entry.key);
-            self.not_understood
-                .push(log.not_understood(&unread.key_span, what));
-        }
+        let of = format!(" of the plug-in {}", entry.key);
+        self.not_understood.extend(keys.not_understood(&of, log));
     }
 }
 
@@ -107,36 +95,22 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     let seconds = keys.count("time_window", log)?;
     let span = keys.span.clone();
     if keys.text("policy", log).is_some_and(|it| it != "local") {
-        log.simplified(
-            &span,
-            "a rate limit that gateways share: it counts in memory here",
-        );
+        let what = "a rate limit that gateways share: it counts in memory here";
+        log.simplified(&span, what);
     }
-    let kind = keys.text("key_type", log).unwrap_or_else(|| "var".into());
-    let key = keys
-        .text("key", log)
-        .unwrap_or_else(|| "remote_addr".into());
+    let (kind, key) = (keys.text("key_type", log), keys.text("key", log));
+    let key = key.as_deref().unwrap_or("remote_addr");
     let header = key.strip_prefix("http_").map(header_name);
-    let per = match (kind.as_str(), key.as_str()) {
+    let per = match (kind.as_deref().unwrap_or("var"), key) {
         ("var", "consumer_name") => RateLimitKey::Consumer,
         ("var", _) if header.is_some() => RateLimitKey::Header,
         ("constant", _) | ("var", "remote_addr" | "server_addr") => RateLimitKey::Route,
         _ => return None,
     };
     let headers = keys.flag("show_limit_quota_header", log).unwrap_or(true);
-    keys.ignore(&[
-        "rejected_code",
-        "rejected_msg",
-        "allow_degradation",
-        "nodelay",
-    ]);
-    keys.ignore(&[
-        "redis_host",
-        "redis_port",
-        "redis_password",
-        "redis_database",
-        "redis_timeout",
-    ]);
+    keys.ignore(&["rejected_code", "rejected_msg", "allow_degradation"]);
+    keys.ignore(&["nodelay", "redis_host", "redis_port", "redis_password"]);
+    keys.ignore(&["redis_database", "redis_timeout"]);
     Some(Policy::RateLimit(RateLimitPolicy {
         limit: limit.clamp(1, 1_000_000_000),
         window: HumanDuration::from_millis(seconds.max(1) * 1_000),
@@ -146,7 +120,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// Converts `x_client`, as variables of nginx name headers, to `X-Client`.
+/// Converts `x_client`, as in a variable of nginx, to the header name `X-Client`.
 fn header_name(variable: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,
@@ -162,12 +136,16 @@ fn mocking(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     let content_type = keys.text("content_type", log);
     keys.ignore(&["with_mock_header"]);
     Some(Policy::Mock(MockPolicy {
-        status: u16::try_from(status)
-            .ok()
-            .filter(|it| (200..=599).contains(it))?,
+        status: mock_status(status)?,
         content_type: content_type.unwrap_or_else(|| "application/json;charset=utf8".into()),
         body,
     }))
+}
+
+/// A status that the policy `mock` permits.
+pub(crate) fn mock_status(status: u64) -> Option<u16> {
+    let status = u16::try_from(status).ok();
+    status.filter(|it| (200..=599).contains(it))
 }
 
 /// Reports whether the path is rewritten by removing the prefix of the route.
@@ -192,28 +170,16 @@ fn header_edits(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<HeaderEdits> {
     let mut headers = keys.keys("headers", log)?;
     let mut edits = HeaderEdits {
         remove: headers.texts("remove", log),
+        set: headers.named_texts("set", log),
         ..HeaderEdits::default()
     };
-    for entry in headers.node("set").map(Node::entries).unwrap_or_default() {
-        edits.set.extend(
-            log.text_of(&entry.value, "a header")
-                .map(|value| (entry.key.clone(), value)),
-        );
-    }
     let Some(added) = headers.node("add") else {
         return Some(edits);
     };
-    for entry in added.entries() {
-        edits.add.extend(
-            log.text_of(&entry.value, "a header")
-                .map(|value| (entry.key.clone(), value)),
-        );
-    }
+    edits.add = log.texts_of(added.entries());
     let lines = added.items().iter().filter_map(Node::text);
-    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
-        edits
-            .add
-            .insert(name.trim().to_owned(), value.trim().to_owned());
-    }
+    let pairs = lines.filter_map(|line| line.split_once(':'));
+    let pairs = pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    edits.add.extend(pairs);
     Some(edits)
 }

@@ -1,4 +1,4 @@
-//! Tokens of JavaScript, as far as k6 scripts need them.
+//! Tokens of the part of JavaScript that k6 scripts use.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Number(f64),
     /// A string without expressions.
     Text(String),
-    /// A template: texts, and the source of each expression between them.
+    /// A template: texts, and the position of each expression between them.
     Template(Vec<String>, Vec<Range<usize>>),
     /// An operator or a bracket.
     Sign,
@@ -61,26 +61,33 @@ impl Lexer<'_> {
         &self.text[self.at..]
     }
 
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Consumes the text before the first character that is not part of a token.
+    fn skip_while(&mut self, is_part: impl Fn(char) -> bool) {
+        self.at = self.text.len() - self.rest().trim_start_matches(is_part).len();
+    }
+
     fn push(&mut self, kind: Kind, start: usize) {
         let span = start..self.at;
         self.tokens.push(Token { kind, span });
     }
 
-    /// Reads a token; returns false at the end.
+    /// Reads a token. Returns false at the end.
     fn step(&mut self) -> bool {
-        let Some(c) = self.rest().chars().next() else {
+        let Some(c) = self.peek() else {
             return false;
         };
         let start = self.at;
         if c.is_whitespace() || c == '\u{feff}' {
             self.at += c.len_utf8();
         } else if self.rest().starts_with("//") {
-            self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+            self.skip_while(|c| c != '\n');
         } else if self.rest().starts_with("/*") {
-            self.at += self
-                .rest()
-                .find("*/")
-                .map_or(self.rest().len(), |end| end + 2);
+            let end = self.rest().find("*/").map(|end| end + 2);
+            self.at += end.unwrap_or(self.rest().len());
         } else if c == '"' || c == '\'' {
             let text = self.quoted(c);
             self.push(Kind::Text(text), start);
@@ -91,13 +98,8 @@ impl Lexer<'_> {
         } else if c == '/' && self.begins_regex() {
             self.regex();
             self.push(Kind::Regex, start);
-        } else if c.is_alphanumeric() || c == '_' || c == '$' || c == '#' {
-            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || c == '#';
-            let end = self
-                .rest()
-                .find(|c: char| !is_part(c))
-                .unwrap_or(self.rest().len());
-            self.at += end;
+        } else if is_word(c) {
+            self.skip_while(is_word);
             self.push(Kind::Word, start);
         } else {
             let sign = SIGNS.iter().find(|sign| self.rest().starts_with(**sign));
@@ -123,7 +125,7 @@ impl Lexer<'_> {
     fn regex(&mut self) {
         self.at += 1;
         let (mut is_escaped, mut in_class) = (false, false);
-        while let Some(c) = self.rest().chars().next() {
+        while let Some(c) = self.peek() {
             if c == '\n' {
                 return;
             }
@@ -141,27 +143,20 @@ impl Lexer<'_> {
 
     fn number(&mut self) {
         let start = self.at;
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
-        let end = self
-            .rest()
-            .find(|c: char| !is_part(c))
-            .unwrap_or(self.rest().len());
-        self.at += end;
+        self.skip_while(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
         let text = self.text[start..self.at].replace('_', "");
         let number = match text.strip_prefix("0x") {
-            Some(hex) => i64::from_str_radix(hex, 16)
-                .map(|it| it as f64)
-                .unwrap_or(f64::NAN),
-            None => text.parse().unwrap_or(f64::NAN),
+            Some(hex) => i64::from_str_radix(hex, 16).ok().map(|it| it as f64),
+            None => text.parse().ok(),
         };
-        self.push(Kind::Number(number), start);
+        self.push(Kind::Number(number.unwrap_or(f64::NAN)), start);
     }
 
     /// The text up to a quote, which is consumed.
     fn quoted(&mut self, quote: char) -> String {
         self.at += 1;
         let mut text = String::new();
-        while let Some(c) = self.rest().chars().next() {
+        while let Some(c) = self.peek() {
             self.at += c.len_utf8();
             match c {
                 c if c == quote => break,
@@ -173,7 +168,7 @@ impl Lexer<'_> {
     }
 
     fn escape(&mut self, text: &mut String) {
-        let Some(c) = self.rest().chars().next() else {
+        let Some(c) = self.peek() else {
             return;
         };
         self.at += c.len_utf8();
@@ -190,65 +185,52 @@ impl Lexer<'_> {
 
     /// Reads an escape such as `\u00e9`, `\u{e9}` or `\xe9`.
     fn code(&mut self, kind: char, text: &mut String) {
-        let digits = match self
-            .rest()
-            .strip_prefix('{')
-            .and_then(|rest| rest.split_once('}'))
-        {
-            Some((digits, _)) if kind == 'u' => {
-                let digits = digits.to_owned();
-                self.at += digits.len() + 2;
-                digits
-            }
-            _ => {
+        let braced = self.rest().strip_prefix('{').filter(|_| kind == 'u');
+        let braced = braced.and_then(|rest| rest.split_once('}'));
+        let (digits, length) = match braced {
+            Some((digits, _)) => (digits.to_owned(), digits.len() + 2),
+            None => {
                 let count = if kind == 'u' { 4 } else { 2 };
                 let digits: String = self.rest().chars().take(count).collect();
-                self.at += digits.len();
-                digits
+                let length = digits.len();
+                (digits, length)
             }
         };
-        let code = u32::from_str_radix(&digits, 16)
-            .ok()
-            .and_then(char::from_u32);
-        text.push(code.unwrap_or('\u{fffd}'));
+        self.at += length;
+        let code = u32::from_str_radix(&digits, 16).ok();
+        text.push(code.and_then(char::from_u32).unwrap_or('\u{fffd}'));
     }
 
     fn template(&mut self) {
         let start = self.at;
         self.at += 1;
-        let (mut texts, mut expressions) = (vec![String::new()], Vec::new());
-        while let Some(c) = self.rest().chars().next() {
-            let text = texts.last_mut().expect("there is a text");
-            if self.text[self.at..].starts_with("${") {
+        let (mut texts, mut expressions) = (Vec::new(), Vec::new());
+        let mut text = String::new();
+        while let Some(c) = self.peek() {
+            if self.rest().starts_with("${") {
                 self.at += 2;
                 let from = self.at;
                 self.skip_expression();
                 expressions.push(from..self.at);
                 self.at = (self.at + 1).min(self.text.len());
-                texts.push(String::new());
+                texts.push(std::mem::take(&mut text));
                 continue;
             }
             self.at += c.len_utf8();
             match c {
                 '`' => break,
-                '\\' => {
-                    let mut escaped = String::new();
-                    self.escape(&mut escaped);
-                    texts
-                        .last_mut()
-                        .expect("there is a text")
-                        .push_str(&escaped);
-                }
+                '\\' => self.escape(&mut text),
                 c => text.push(c),
             }
         }
+        texts.push(text);
         self.push(Kind::Template(texts, expressions), start);
     }
 
     /// Skips to the brace that ends an expression in a template.
     fn skip_expression(&mut self) {
         let mut depth = 0;
-        while let Some(c) = self.rest().chars().next() {
+        while let Some(c) = self.peek() {
             match c {
                 '{' => depth += 1,
                 '}' if depth == 0 => return,
@@ -260,6 +242,10 @@ impl Lexer<'_> {
     }
 }
 
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || "_$#".contains(c)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -267,32 +253,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_cut_into_tokens() {
+    fn a_script_is_split_into_tokens() {
         let text = "a.b('c\\n', `d${e.f({})}g`) // h\n/* i */ === 1_0.5; x = /[/]'/g; y / 2";
         let tokens = tokens(text);
         let words: Vec<&str> = tokens.iter().map(|it| &text[it.span.clone()]).collect();
-        let expected = [
-            "a",
-            ".",
-            "b",
-            "(",
-            "'c\\n'",
-            ",",
-            "`d${e.f({})}g`",
-            ")",
-            "===",
-            "1_0.5",
-            ";",
-            "x",
-            "=",
-            "/[/]'/",
-            "g",
-            ";",
-            "y",
-            "/",
-            "2",
-        ];
-        assert_eq!(words, expected);
+        let expected = "a . b ( 'c\\n' , `d${e.f({})}g` ) === 1_0.5 ; x = /[/]'/ g ; y / 2";
+        assert_eq!(words.join(" "), expected);
         assert_eq!(tokens[4].kind, Kind::Text("c\n".into()));
         assert_eq!(tokens[9].kind, Kind::Number(10.5));
         let template = &tokens[6].kind;

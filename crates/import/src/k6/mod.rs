@@ -1,4 +1,4 @@
-//! k6: the options and the requests of a script, as far as they can be read without running it, or
+//! k6: the options and the requests of a script, as far as they are known without running it, or
 //! the options that `k6 inspect` prints.
 
 mod lexer;
@@ -11,13 +11,13 @@ use std::time::Duration;
 use gatebench_model::data::Uniform;
 use gatebench_model::{
     Check, Group, HumanDuration, LoadProfile, Order, Phase, Request, Route, Scenario, Source,
-    Suite, Transport, UpstreamKind,
+    Transport, UpstreamKind,
 };
 
 use crate::api::route_path;
 use crate::defaults;
 use crate::error::ImportError;
-use crate::folder::Folder;
+use crate::folder::{Folder, SUITE_FILE};
 use crate::log::Log;
 use crate::name::{Names, slug};
 use crate::options::Options;
@@ -31,40 +31,32 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
         true => inspected(text, options, &mut log)?,
         false => script::read(text, &mut log),
     };
-    let (loads, not_understood) =
-        options::loads(&script.options, &|function| script.think(function));
+    let think = |function: &str| script.think(function);
+    let (loads, not_understood) = options::loads(&script.options, &think);
     for what in not_understood {
         let at = text.find("options").unwrap_or(0);
         log.simplified(&(at..at), what);
     }
     if script.requests.is_empty() {
+        let message = "it has no request that can be read";
         let remedy = "write the requests of the script as http.get('...') with constant URLs, or import a HAR";
-        return Err(ImportError::nothing(
-            &options.file,
-            "it has no request that can be read",
-            remedy,
-        ));
+        return Err(ImportError::nothing(&options.file, message, remedy));
     }
     let scenario = scenario(&script, &loads, options, &mut log);
     let mut folder = Folder {
         notes: log.finish()?,
         ..Folder::default()
     };
-    folder
-        .facts
-        .push(format!("requests: {}", script.requests.len()));
+    let requests = script.requests.len();
+    folder.facts.push(format!("requests: {requests}"));
     let comments = [format!("Imported from {}.", options.file)];
     folder.add_scenario("scenario.yaml", &comments, &scenario)?;
-    folder.add_load("load.yaml", &[], &profile(&loads, options))?;
-    let gateways = ["reference", "nginx", "haproxy"]
-        .map(|it| it.to_owned().into())
-        .into();
+    folder.add("load.yaml", &[], &profile(&loads, options))?;
+    let gateways = defaults::gateways(&["reference", "nginx", "haproxy"]);
+    let scenarios = vec!["./scenario.yaml".into()];
     let title = format!("The requests of {}", options.file);
-    let suite = Suite {
-        load: "./load.yaml".into(),
-        ..defaults::suite(options, &title, gateways, vec!["./scenario.yaml".into()])
-    };
-    folder.add_suite(&[], &suite)?;
+    let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
+    folder.add(SUITE_FILE, &[], &suite)?;
     Ok(folder)
 }
 
@@ -73,11 +65,8 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
 fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script, ImportError> {
     let parsed = serde_json::from_str(text).map_err(|error| {
         let message = format!("line {}: this is neither JSON nor a script", error.line());
-        ImportError::nothing(
-            &options.file,
-            &message,
-            "name a script, or the output of `k6 inspect`",
-        )
+        let remedy = "name a script, or the output of `k6 inspect`";
+        ImportError::nothing(&options.file, &message, remedy)
     })?;
     log.simplified(&(0..0), "`k6 inspect` prints no requests: GET / is sent");
     Ok(Script {
@@ -87,26 +76,22 @@ fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script,
     })
 }
 
-/// Configures the upstream to respond as the checks of a request demand, as far as possible.
+/// Makes the upstream respond as the checks of a request require, as far as it can.
 fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.is_empty() {
         request.checks = vec![Check::Status(200)];
     }
     let before = request.checks.len();
-    request
-        .checks
-        .retain(|check| matches!(check, Check::Status(_)));
+    let is_status = |check: &Check| matches!(check, Check::Status(_));
+    request.checks.retain(is_status);
     if request.checks.len() < before {
-        let what = format!(
-            "checks of the content of {}: the upstream here sends other content",
-            request.label()
-        );
+        let label = request.label();
+        let what =
+            format!("checks of the content of {label}: the upstream here sends other content");
         log.simplified(&(0..0), what);
     }
-    if let Some(Check::Status(status)) = request
-        .checks
-        .first()
-        .filter(|it| **it != Check::Status(200))
+    if let Some(Check::Status(status)) = request.checks.first()
+        && *status != 200
     {
         let status = status.to_string();
         request.headers.insert("X-Response-Status".into(), status);
@@ -115,9 +100,9 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
 
 fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_>) -> Scenario {
     let mut requests: Vec<(String, Request)> = script.requests.clone();
-    requests
-        .iter_mut()
-        .for_each(|(_, request)| fit_checks(request, log));
+    for (_, request) in &mut requests {
+        fit_checks(request, log);
+    }
     let of = |function: &str| -> Vec<Request> {
         let own = requests.iter().filter(|(name, _)| name == function);
         own.map(|(_, request)| request.clone()).collect()
@@ -130,25 +115,18 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
         requests: of(&load.function),
     };
     let is_divided = loads.len() > 1 && loads.iter().all(|load| !of(&load.function).is_empty());
-    let groups: Vec<Group> = if is_divided {
-        loads.iter().map(group).collect()
-    } else {
-        Vec::new()
+    let groups: Vec<Group> = match is_divided {
+        true => loads.iter().map(group).collect(),
+        false => Vec::new(),
     };
-    let all: Vec<Request> = requests
-        .iter()
-        .map(|(_, request)| request.clone())
-        .collect();
-    let uses_values = all
-        .iter()
-        .any(|it| format!("{it:?}").contains(&format!("{{{{ {SOURCE} }}}}")));
-    let values = (
-        SOURCE.to_owned(),
-        Source::Uniform(Uniform {
-            min: 1,
-            max: 1_000_000,
-        }),
-    );
+    let all = requests.iter().map(|(_, request)| request.clone());
+    let all: Vec<Request> = all.collect();
+    let uses_values = format!("{all:?}").contains(&format!("{{{{ {SOURCE} }}}}"));
+    let numbers = Uniform {
+        min: 1,
+        max: 1_000_000,
+    };
+    let values = (SOURCE.to_owned(), Source::Uniform(numbers));
     let title = format!("The requests of {}", options.file);
     Scenario {
         transport: Transport {
@@ -164,7 +142,7 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
     }
 }
 
-/// Creates a route for each first segment.
+/// Creates a route for each first segment of a path.
 fn routes(requests: &[Request]) -> Vec<Route> {
     let mut names = Names::default();
     let mut routes: Vec<Route> = Vec::new();
@@ -178,35 +156,22 @@ fn routes(requests: &[Request]) -> Vec<Route> {
         };
         let path = route_path(path);
         if routes.iter().all(|route| route.path != path) {
-            routes.push(Route {
-                name: names.unique(if path == "/" { "root" } else { &path }),
-                path,
-                strip_path: false,
-                policies: Vec::new(),
-            });
+            let name = names.unique(if path == "/" { "root" } else { &path });
+            routes.push(Route::new(name, path));
         }
     }
     routes
 }
 
 fn profile(loads: &[Load], options: &Options) -> LoadProfile {
-    let longest = loads
-        .iter()
-        .map(|load| load.length)
-        .max()
-        .unwrap_or(Duration::from_secs(10));
-    let shape = loads
-        .first()
-        .map(|load| load.shape.clone())
-        .unwrap_or_default();
+    let longest = loads.iter().map(|load| load.length).max();
+    let longest = longest.unwrap_or(Duration::from_secs(10));
+    let longest = HumanDuration(longest.max(Duration::from_secs(1)));
+    let shape = loads.first().map(|load| load.shape.clone());
     LoadProfile {
         profile: "k6".into(),
         title: format!("The load of {}", options.file),
         cold: false,
-        phases: vec![Phase::new(
-            "users",
-            shape,
-            HumanDuration(longest.max(Duration::from_secs(1))),
-        )],
+        phases: vec![Phase::new("users", shape.unwrap_or_default(), longest)],
     }
 }

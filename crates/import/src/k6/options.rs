@@ -6,20 +6,20 @@ use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Th
 use gatebench_model::{HumanDuration, Shape};
 use serde_json::Value as Json;
 
-/// The function that is run if a script names none.
+/// The function that runs if a script names none.
 pub(super) const DEFAULT: &str = "default";
 
-/// The number of virtual users without stages if a script names none.
+/// The default number of virtual users.
 const USERS: u32 = 1;
 
-/// The length of a load that would end after a number of iterations.
+/// The default time limit of a load that ends after a number of iterations.
 const ITERATIONS_TIME: Duration = Duration::from_secs(600);
 
 /// A load with its name, the function that it runs and its length.
 #[derive(Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) name: String,
-    /// The function that its users run.
+    /// The function that the users run.
     pub(super) function: String,
     pub(super) shape: Shape,
     pub(super) length: Duration,
@@ -35,14 +35,10 @@ pub(super) fn loads(
     let scenarios = options.get("scenarios").and_then(Json::as_object);
     let mut loads = Vec::new();
     for (name, scenario) in scenarios.into_iter().flatten() {
-        let executor = scenario
-            .get("executor")
-            .and_then(Json::as_str)
-            .unwrap_or_default();
+        let executor = text(scenario, "executor").unwrap_or_default();
         if scenario.get("startTime").is_some() {
-            not_understood.push(format!(
-                "startTime of the scenario {name}: it begins with the others"
-            ));
+            let what = format!("startTime of the scenario {name}: it begins with the others");
+            not_understood.push(what);
         }
         let function = text(scenario, "exec").unwrap_or(DEFAULT);
         match shape(executor, scenario, think(function)) {
@@ -56,15 +52,11 @@ pub(super) fn loads(
         }
     }
     if loads.is_empty() {
-        let executor = if options.get("stages").is_some() {
-            "ramping-vus"
-        } else {
-            "constant-vus"
-        };
-        let executor = if options.get("iterations").is_some() {
-            "shared-iterations"
-        } else {
-            executor
+        let has = |key: &str| options.get(key).is_some();
+        let executor = match (has("iterations"), has("stages")) {
+            (true, _) => "shared-iterations",
+            (false, true) => "ramping-vus",
+            (false, false) => "constant-vus",
         };
         let found = shape(executor, options, think(DEFAULT));
         loads.extend(found.map(|(shape, length)| Load {
@@ -74,11 +66,8 @@ pub(super) fn loads(
             length,
         }));
     }
-    if options
-        .get("thresholds")
-        .and_then(Json::as_object)
-        .is_some_and(|it| !it.is_empty())
-    {
+    let thresholds = options.get("thresholds").and_then(Json::as_object);
+    if thresholds.is_some_and(|it| !it.is_empty()) {
         let words = "thresholds: compare runs instead, or use `gatebench load --threshold`";
         not_understood.push(words.to_owned());
     }
@@ -105,9 +94,8 @@ fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
 }
 
 fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, Duration)> {
-    let length = text(of, "duration")
-        .and_then(duration)
-        .unwrap_or(Duration::from_secs(10));
+    let length = text(of, "duration").and_then(duration);
+    let length = length.unwrap_or(Duration::from_secs(10));
     match executor {
         "constant-vus" => {
             let users = count(of, "vus").unwrap_or(USERS);
@@ -122,10 +110,9 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
         "shared-iterations" | "per-vu-iterations" => {
             let users = count(of, "vus").unwrap_or(USERS);
             let iterations = number(of, "iterations").unwrap_or(1.0);
-            let each = if executor == "per-vu-iterations" {
-                f64::from(users)
-            } else {
-                1.0
+            let each = match executor {
+                "per-vu-iterations" => f64::from(users),
+                _ => 1.0,
             };
             let mut shape = closed(users, Vec::new(), think);
             if let Shape::Closed(closed) = &mut shape {
@@ -141,13 +128,10 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
         "ramping-arrival-rate" => {
             let stages = stages(of)?;
             let unit = unit(of);
-            let rates: Vec<_> = stages
-                .iter()
-                .map(|(target, over)| (target / unit, *over))
-                .collect();
             let start = number(of, "startRate").unwrap_or(0.0) / unit;
             let length = stages.iter().map(|(_, over)| *over).sum();
-            Some((open(start, rates, of), length))
+            let rates = stages.iter().map(|(target, over)| (target / unit, *over));
+            Some((open(start, rates.collect(), of), length))
         }
         _ => None,
     }
@@ -155,36 +139,31 @@ fn shape(executor: &str, of: &Json, think: Option<Duration>) -> Option<(Shape, D
 
 /// The period of a rate in seconds.
 fn unit(of: &Json) -> f64 {
-    let unit = text(of, "timeUnit")
-        .and_then(duration)
-        .unwrap_or(Duration::from_secs(1));
-    unit.as_secs_f64().max(0.001)
+    let unit = text(of, "timeUnit").and_then(duration);
+    unit.map_or(1.0, |unit| unit.as_secs_f64().max(0.001))
 }
 
 fn closed(users: u32, stages: Vec<(f64, Duration)>, think: Option<Duration>) -> Shape {
-    let mut closed = Closed::new(users.max(1));
-    closed.stages = stages
-        .into_iter()
-        .map(|(target, over)| ConnectionStage {
-            connections: target.min(1e6) as u32,
-            over: HumanDuration(over),
-        })
-        .collect();
-    closed.think = think.map(|think| Think::Constant(HumanDuration(think)));
-    Shape::Closed(closed)
+    let stage = |(target, over): (f64, Duration)| ConnectionStage {
+        connections: target.min(1e6) as u32,
+        over: HumanDuration(over),
+    };
+    Shape::Closed(Closed {
+        stages: stages.into_iter().map(stage).collect(),
+        think: think.map(|think| Think::Constant(HumanDuration(think))),
+        ..Closed::new(users.max(1))
+    })
 }
 
 fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     let at_least = |rate: f64| rate.clamp(0.001, 1e8);
+    let stage = |(rate, over): (f64, Duration)| RateStage {
+        rate_per_second: at_least(rate),
+        over: HumanDuration(over),
+        how: Change::Linear,
+    };
     let mut open = Open::new(at_least(rate));
-    open.stages = stages
-        .into_iter()
-        .map(|(rate, over)| RateStage {
-            rate_per_second: at_least(rate),
-            over: HumanDuration(over),
-            how: Change::Linear,
-        })
-        .collect();
+    open.stages = stages.into_iter().map(stage).collect();
     let users = count(of, "maxVUs").or(count(of, "preAllocatedVUs"));
     open.connections_max = users.unwrap_or(open.connections_max).max(1);
     Shape::Open(open)
@@ -201,18 +180,17 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let number: f64 = rest[..digits].parse().ok()?;
         rest = &rest[digits..];
-        let end = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        seconds += number
-            * match &rest[..end] {
-                "ms" => 0.001,
-                "s" => 1.0,
-                "m" => 60.0,
-                "h" => 3_600.0,
-                "d" => 86_400.0,
-                _ => return None,
-            };
+        let end = rest.find(|c: char| c.is_ascii_digit());
+        let end = end.unwrap_or(rest.len());
+        let unit = match &rest[..end] {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        seconds += number * unit;
         rest = &rest[end..];
     }
     Duration::try_from_secs_f64(seconds).ok()

@@ -1,6 +1,7 @@
 //! The requests of a script: the calls of `http`, `check` and `sleep`, by the function that
 //! contains them.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use gatebench_model::request::HeaderCheck;
@@ -26,7 +27,7 @@ const CALLS: [(&str, &str, usize); 8] = [
     ("request", "", 3),
 ];
 
-/// A script, as far as it can be read.
+/// The known parts of a script.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) options: Json,
@@ -38,17 +39,14 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// The think time after each request of a function; none if it does not sleep. A k6 user sleeps
-    /// once per iteration, whereas a connection here thinks after each request.
+    /// The think time after each request of a function; none if the function does not sleep. The
+    /// sleep of an iteration is divided over its requests, because a connection here thinks after
+    /// each request.
     pub(super) fn think(&self, function: &str) -> Option<Duration> {
-        let of = |name: &String| name == function;
-        let slept: f64 = self
-            .sleeps
-            .iter()
-            .filter(|(name, _)| of(name))
-            .map(|(_, it)| it)
-            .sum();
-        let requests = self.requests.iter().filter(|(name, _)| of(name)).count();
+        let sleeps = self.sleeps.iter().filter(|(name, _)| name == function);
+        let slept: f64 = sleeps.map(|(_, seconds)| seconds).sum();
+        let requests = self.requests.iter().filter(|(name, _)| name == function);
+        let requests = requests.count();
         let think = Duration::try_from_secs_f64(slept / requests.max(1) as f64).ok()?;
         Some(think).filter(|think| !think.is_zero())
     }
@@ -76,7 +74,7 @@ struct Walker<'t> {
     text: &'t str,
     tokens: &'t [Token],
     constants: Constants,
-    /// The functions that contain the token, each with the depth of its braces.
+    /// The functions that contain the current token, each with the depth of its braces.
     functions: Vec<(String, usize)>,
     depth: usize,
     script: Script,
@@ -170,20 +168,13 @@ impl Walker<'_> {
             }
         }
         let end = reader.at;
+        let argument = |at: usize| arguments.get(at).and_then(Option::as_ref);
+        let text = |at: usize| argument(at).and_then(Json::as_str);
         let method = match *method {
-            "" => arguments
-                .first()
-                .and_then(Option::as_ref)
-                .and_then(Json::as_str)
-                .unwrap_or("GET")
-                .to_uppercase(),
+            "" => text(0).unwrap_or("GET").to_uppercase(),
             method => method.to_owned(),
         };
-        let url = arguments
-            .get(usize::from(name == "request"))
-            .cloned()
-            .flatten();
-        let Some(url) = url.as_ref().and_then(Json::as_str) else {
+        let Some(url) = text(usize::from(name == "request")) else {
             let what = format!("http.{name} with a URL that is not known: it is left out");
             log.simplified(&span, what);
             return end;
@@ -191,55 +182,18 @@ impl Walker<'_> {
         self.script.has_tls |= url.starts_with("https://");
         let mut request = Request::new(method, with_values(&path_of(url)));
         if url.contains(HOLE) {
-            log.simplified(
-                &span,
-                "a part of a URL that the script computes: a number is sent",
-            );
+            let what = "a part of a URL that the script computes: a number is sent";
+            log.simplified(&span, what);
         }
-        let parameters = arguments.get(*place).and_then(Option::as_ref);
-        add_headers(parameters, &mut request);
-        if *place > 1 {
-            let body = arguments.get(place - 1).cloned();
-            self.body(body, &mut request, &span, log);
+        add_headers(argument(*place), &mut request);
+        if *place > 1
+            && let Some(body) = arguments.get(place - 1)
+        {
+            add_body(body.as_ref(), &mut request, &span, log);
         }
         let function = self.function();
         self.script.requests.push((function, request));
         end
-    }
-
-    fn body(
-        &self,
-        body: Option<Option<Json>>,
-        request: &mut Request,
-        span: &std::ops::Range<usize>,
-        log: &mut Log<'_>,
-    ) {
-        match body {
-            None | Some(Some(Json::Null)) => {}
-            Some(None) => {
-                log.simplified(span, "a body that the script computes: none is sent");
-            }
-            Some(Some(Json::String(text))) => {
-                if text.contains(HOLE) {
-                    log.simplified(
-                        span,
-                        "a part of a body that the script computes: a number is sent",
-                    );
-                }
-                request.body = Some(Body::new(with_values(&text)));
-            }
-            Some(Some(Json::Object(members))) => {
-                let pair = |(name, value): (&String, &Json)| match value {
-                    Json::String(text) => format!("{name}={text}"),
-                    other => format!("{name}={other}"),
-                };
-                let pairs: Vec<String> = members.iter().map(pair).collect();
-                request.body = Some(Body::new(with_values(&pairs.join("&").replace(' ', "+"))));
-                let form = "application/x-www-form-urlencoded".to_owned();
-                request.headers.entry("Content-Type".into()).or_insert(form);
-            }
-            Some(Some(other)) => request.body = Some(Body::new(other.to_string())),
-        }
     }
 
     fn sleep(&mut self, at: usize, log: &mut Log<'_>) -> usize {
@@ -250,11 +204,8 @@ impl Walker<'_> {
         match seconds {
             Some(seconds) => self.script.sleeps.push((function, seconds)),
             None => {
-                let span = &self.tokens[at].span;
-                log.simplified(
-                    span,
-                    "a think time that the script computes: it is left out",
-                );
+                let what = "a think time that the script computes: it is left out";
+                log.simplified(&self.tokens[at].span, what);
             }
         }
         end
@@ -329,14 +280,40 @@ impl Walker<'_> {
                 _ => {}
             }
         }
-        log.simplified(
-            &self.tokens[from].span,
-            "a check that is not understood: it is left out",
-        );
+        let what = "a check that is not understood: it is left out";
+        log.simplified(&self.tokens[from].span, what);
     }
 }
 
-/// The path and the query of a URL. A part that only the script knows may replace scheme and host.
+/// Adds the value of a body, if it is known.
+fn add_body(body: Option<&Json>, request: &mut Request, span: &Range<usize>, log: &mut Log<'_>) {
+    match body {
+        Some(Json::Null) => {}
+        None => log.simplified(span, "a body that the script computes: none is sent"),
+        Some(Json::String(text)) => {
+            if text.contains(HOLE) {
+                let what = "a part of a body that the script computes: a number is sent";
+                log.simplified(span, what);
+            }
+            request.body = Some(Body::new(with_values(text)));
+        }
+        Some(Json::Object(members)) => {
+            let pair = |(name, value): (&String, &Json)| format!("{name}={}", text_of(value));
+            let pairs: Vec<String> = members.iter().map(pair).collect();
+            request.body = Some(Body::new(with_values(&pairs.join("&").replace(' ', "+"))));
+            let form = "application/x-www-form-urlencoded".to_owned();
+            request.headers.entry("Content-Type".into()).or_insert(form);
+        }
+        Some(other) => request.body = Some(Body::new(other.to_string())),
+    }
+}
+
+fn text_of(value: &Json) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
+}
+
+/// The path and the query of a URL. A part that the script computes may replace scheme and host.
 fn path_of(url: &str) -> String {
     let rest = match url.split_once("://") {
         Some((_, rest)) => rest,
@@ -357,20 +334,14 @@ fn with_values(text: &str) -> String {
 }
 
 fn add_headers(parameters: Option<&Json>, request: &mut Request) {
-    let headers = parameters
-        .and_then(|it| it.get("headers"))
-        .and_then(Json::as_object);
+    let headers = parameters.and_then(|it| it.get("headers")?.as_object());
     for (name, value) in headers.into_iter().flatten() {
         let framing = ["content-length", "connection", "host", "transfer-encoding"];
         if !framing.contains(&name.to_ascii_lowercase().as_str()) {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            request.headers.insert(name.clone(), with_values(&value));
+            let value = with_values(&text_of(value));
+            request.headers.insert(name.clone(), value);
         }
     }
-    let tags = parameters
-        .and_then(|it| it.get("tags"))
-        .and_then(|it| it.get("name"));
-    request.name = tags.and_then(Json::as_str).map(str::to_owned);
+    let name = parameters.and_then(|it| it.pointer("/tags/name")?.as_str());
+    request.name = name.map(str::to_owned);
 }

@@ -1,4 +1,4 @@
-//! Values of expressions that can be computed without running the script: literals, constants, and
+//! Values of expressions that are known without running the script: literals, constants, and
 //! combinations of them.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::lexer::{Kind, Token, tokens_in};
 
-/// Represents a part of a string that is known only when the script runs.
+/// Stands for a part of a string that is known only when the script runs.
 pub(super) const HOLE: char = '\u{e000}';
 
 /// The largest nesting depth of an expression.
@@ -43,17 +43,13 @@ impl<'t> Reader<'t> {
 
     /// The source of the next token; empty at the end.
     pub(super) fn peek(&self) -> &'t str {
-        self.tokens
-            .get(self.at)
-            .map_or("", |token| &self.text[token.span.clone()])
+        let token = self.tokens.get(self.at);
+        token.map_or("", |token| &self.text[token.span.clone()])
     }
 
     fn is_sign(&self, sign: &str) -> bool {
-        let is_sign = self
-            .tokens
-            .get(self.at)
-            .is_some_and(|it| it.kind == Kind::Sign);
-        is_sign && self.peek() == sign
+        let token = self.tokens.get(self.at);
+        token.is_some_and(|it| it.kind == Kind::Sign) && self.peek() == sign
     }
 
     /// Consumes a sign if it comes next.
@@ -68,16 +64,13 @@ impl<'t> Reader<'t> {
     pub(super) fn expression(&mut self) -> Option<Json> {
         let start = self.at;
         self.depth += 1;
-        let value = if self.depth > DEPTH_MAX {
-            None
-        } else {
-            self.sum()
+        let value = match self.depth > DEPTH_MAX {
+            true => None,
+            false => self.sum(),
         };
         self.depth -= 1;
-        let is_over = self.at >= self.tokens.len()
-            || [",", ")", "]", "}", ";", ":"]
-                .iter()
-                .any(|sign| self.is_sign(sign));
+        let mut ends = [",", ")", "]", "}", ";", ":"].iter();
+        let is_over = self.at >= self.tokens.len() || ends.any(|sign| self.is_sign(sign));
         // Without a semicolon, the next statement begins on another line.
         if is_over || self.begins_line() {
             return value;
@@ -113,7 +106,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Operands joined by `+`, or the last alternative of `||` and `??`.
+    /// Operands joined by `+` or `*`, or the first known alternative of `||` and `??`.
     fn sum(&mut self) -> Option<Json> {
         let mut sum = self.operand();
         loop {
@@ -158,7 +151,7 @@ impl<'t> Reader<'t> {
         self.members(value)
     }
 
-    /// Applies the accesses after a value: `.a`, `['b']`, or a call, whose result is not known.
+    /// Applies the accesses after a value: `.a`, `['b']`, or a call, whose result is unknown.
     fn members(&mut self, mut value: Option<Json>) -> Option<Json> {
         loop {
             if self.take(".") || self.take("?.") {
@@ -171,9 +164,10 @@ impl<'t> Reader<'t> {
                 self.take("]");
                 value = match (value, key) {
                     (Some(value), Some(Json::String(key))) => value.get(&key).cloned(),
-                    (Some(value), Some(Json::Number(index))) => index
-                        .as_u64()
-                        .and_then(|it| value.get(it as usize).cloned()),
+                    (Some(value), Some(Json::Number(index))) => {
+                        let item = index.as_u64().and_then(|it| value.get(it as usize));
+                        item.cloned()
+                    }
                     _ => None,
                 };
             } else if self.is_sign("(") {
@@ -198,7 +192,7 @@ impl<'t> Reader<'t> {
             "false" => Some(Json::Bool(false)),
             "null" | "undefined" => Some(Json::Null),
             "JSON" if self.peek() == "." => self.stringify(),
-            // A tagged template is a URL whose figures share one name.
+            // A tagged template is a URL. k6 reports its requests under one name.
             "http" if self.peek() == "." => {
                 let template = self.tokens.get(self.at + 2)?.clone();
                 let Kind::Template(texts, expressions) = &template.kind else {
@@ -290,7 +284,7 @@ impl<'t> Reader<'t> {
         if self.take(":") {
             return self.expression().map(|value| (key, value));
         }
-        // A shorthand member, whose name is that of a constant.
+        // A shorthand member, which has the name of a constant.
         let value = self.constants.get(&key).cloned();
         value.map(|value| (key, value))
     }

@@ -15,6 +15,7 @@ use crate::error::ImportError;
 use crate::folder::Folder;
 use crate::keys::Keys;
 use crate::log::Log;
+use crate::name::slug;
 use crate::options::Options;
 use plugins::Plugin;
 use routes::Reader;
@@ -22,7 +23,7 @@ use routes::Reader;
 /// The prefixes of the supported format versions.
 const VERSIONS: [&str; 3] = ["1.", "2.", "3."];
 
-/// Keys of a file that do not change what the gateway does to a request.
+/// Keys of a file that do not affect requests.
 const IGNORED: [&str; 13] = [
     "_transform",
     "_comment",
@@ -47,11 +48,8 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     if let Some(version) = version.filter(|it| !VERSIONS.iter().any(|known| it.starts_with(known)))
     {
         let message = format!("the format version {version} is not known");
-        log.problem(
-            &root.head(),
-            message,
-            "convert the file to 3.0 with `deck file convert`",
-        );
+        let help = "convert the file to 3.0 with `deck file convert`";
+        log.problem(&root.head(), message, help);
     }
     let services = keys.list("services", log);
     let routes = keys.list("routes", log);
@@ -62,13 +60,8 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
         of_file.extend(keys.list(kind, log).iter().map(|node| (kind, node)));
     }
     keys.ignore(&IGNORED);
-    let mut rest: Vec<String> = Vec::new();
-    for entry in keys.unread() {
-        let what = format!("`{}`", entry.key);
-        rest.push(log.not_understood(&entry.key_span, what));
-    }
     let mut api = Api {
-        not_understood: rest,
+        not_understood: keys.not_understood("", log),
         ..Api::default()
     };
     let mut credentials = Credentials::default();
@@ -76,18 +69,11 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
         credentials.read_consumer(consumer, &mut api, log);
     }
     for (kind, node) in of_file {
-        let name = node
-            .get("consumer")
-            .and_then(name_in)
-            .map(crate::name::slug);
+        let name = node.get("consumer").and_then(name_in).map(slug);
         credentials.read(kind, node, &name.unwrap_or_default(), &mut api, log);
     }
-    let credentials = credentials.finish(&mut api);
-    let plugins: Vec<Plugin<'_>> = plugins
-        .iter()
-        .filter_map(|it| Plugin::read(it, log))
-        .collect();
-    let mut reader = Reader::new(plugins, credentials);
+    api.consumers = credentials.consumers.into_values().collect();
+    let mut reader = Reader::new(Plugin::read_all(plugins, log), credentials.secrets);
     for service in services {
         reader.service(service, &mut api, log);
     }
@@ -98,16 +84,16 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     Ok(api)
 }
 
-/// The secrets with which consumers sign tokens, each with the issuer that its tokens name.
+/// The secrets with which consumers sign tokens, each with the issuer in these tokens.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
-/// The name of an entity that is referenced by its name, or as `{name: ...}`.
+/// The name in a reference to an entity, which is the name itself, or `{name: ...}`.
 pub(crate) fn name_in(node: &Node) -> Option<&str> {
     let named = node.get("name").or_else(|| node.get("id"));
     named.unwrap_or(node).text()
 }
 
-/// The keys of lists of credentials, of a consumer or of the file.
+/// The keys for lists of credentials, in a consumer or in the file.
 const CREDENTIALS: [&str; 3] = [
     "keyauth_credentials",
     "basicauth_credentials",
@@ -125,8 +111,7 @@ impl Credentials {
     fn consumer(&mut self, name: &str) -> &mut Consumer {
         let new = || Consumer {
             name: name.to_owned(),
-            keys: Vec::new(),
-            password: None,
+            ..Consumer::default()
         };
         self.consumers.entry(name.to_owned()).or_insert_with(new)
     }
@@ -141,18 +126,17 @@ impl Credentials {
             }
             "basicauth_credentials" => {
                 let (user, password) = (keys.required("username", log), keys.text("password", log));
-                // The policy uses the name of a consumer as the user name.
+                // In the policy, the user name is the name of a consumer.
                 if let Some(user) = user {
                     self.consumer(&user).password = password;
                 }
             }
             _ => {
                 let issuer = keys.text("key", log);
-                let algorithm = keys
-                    .text("algorithm", log)
-                    .unwrap_or_else(|| "HS256".into());
-                match (keys.text("secret", log), algorithm.as_str()) {
-                    (Some(secret), "HS256") => self.secrets.push((secret, issuer)),
+                let algorithm = keys.text("algorithm", log);
+                let algorithm = algorithm.as_deref().unwrap_or("HS256");
+                match keys.text("secret", log) {
+                    Some(secret) if algorithm == "HS256" => self.secrets.push((secret, issuer)),
                     _ => {
                         let what =
                             format!("tokens signed with {algorithm}, of the consumer {name}");
@@ -167,27 +151,17 @@ impl Credentials {
     /// Reads a consumer with its credentials.
     fn read_consumer(&mut self, node: &Node, api: &mut Api, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the consumer", log);
-        let name = keys
-            .text("username", log)
-            .or_else(|| keys.text("custom_id", log));
-        let name = crate::name::slug(&name.unwrap_or_default());
+        let name = keys.text("username", log);
+        let name = name.or_else(|| keys.text("custom_id", log));
+        let name = slug(&name.unwrap_or_default());
         for kind in CREDENTIALS {
             for credential in keys.list(kind, log) {
                 self.read(kind, credential, &name, api, log);
             }
         }
         keys.ignore(&["id", "tags", "custom_id", "created_at"]);
-        for entry in keys.unread() {
-            let what = format!("`{}` of the consumer {name}", entry.key);
-            let words = log.not_understood(&entry.key_span, what);
-            api.not_understood.push(words);
-        }
-    }
-
-    /// Passes the consumers to the API. Returns the secrets of tokens.
-    fn finish(self, api: &mut Api) -> TokenSecrets {
-        api.consumers = self.consumers.into_values().collect();
-        self.secrets
+        let of = format!(" of the consumer {name}");
+        api.not_understood.extend(keys.not_understood(&of, log));
     }
 }
 

@@ -1,24 +1,25 @@
-//! Plug-ins as policies.
+//! Converts plug-ins to policies.
 
 use std::ops::Range;
 
-use gatebench_config::{HumanDuration, Node};
+use gatebench_config::{Data, HumanDuration, Node};
 use gatebench_model::Policy;
 use gatebench_model::policy::{
     ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy, HeaderEdits, JwtKey, JwtPolicy, JwtSecret,
     MockPolicy, OpenapiPolicy, RateLimitKey, RateLimitPolicy, RequestSizeLimitPolicy,
 };
-use gatebench_model::soap::SoapPolicy;
+use gatebench_model::soap::SoapChain;
 use serde_json::json;
 
 use super::{TokenSecrets, name_in, soap, transformers};
+use crate::apisix::mock_status;
 use crate::keys::Keys;
 use crate::log::Log;
 
 /// The length of the shortest token secret that the policy accepts (RFC 7518 section 3.2).
 const SECRET_BYTES_MIN: usize = 32;
 
-/// A plug-in and the entity that it is bound to.
+/// A plug-in and the entity to which it is bound.
 #[derive(Clone)]
 pub(super) struct Plugin<'n> {
     pub(super) name: String,
@@ -28,7 +29,7 @@ pub(super) struct Plugin<'n> {
 }
 
 impl<'n> Plugin<'n> {
-    pub(super) fn read(node: &'n Node, log: &mut Log<'_>) -> Option<Self> {
+    fn read(node: &'n Node, log: &mut Log<'_>) -> Option<Self> {
         let mut keys = Keys::of(node, "the plug-in", log);
         let name = keys.required("name", log)?;
         Some(Self {
@@ -39,25 +40,31 @@ impl<'n> Plugin<'n> {
         })
     }
 
-    /// Reports whether it is bound to an entity of this kind with one of these names.
+    pub(super) fn read_all(nodes: &'n [Node], log: &mut Log<'_>) -> Vec<Self> {
+        let plugins = nodes.iter().filter_map(|node| Self::read(node, log));
+        plugins.collect()
+    }
+
+    /// The name of the entity of this kind to which the plug-in is bound.
+    fn bound(&self, kind: &str) -> Option<&str> {
+        self.node.get(kind).and_then(name_in)
+    }
+
+    /// Reports whether the plug-in is bound to an entity of this kind with one of these names.
     pub(super) fn is_of(&self, kind: &str, names: &[String]) -> bool {
-        let bound = self.node.get(kind).and_then(name_in);
+        let bound = self.bound(kind);
         bound.is_some_and(|bound| names.iter().any(|name| name == bound))
     }
 
     pub(super) fn is_of_consumer(&self) -> bool {
-        let kinds = ["consumer", "consumer_group"];
-        kinds
-            .iter()
-            .any(|kind| self.node.get(kind).and_then(name_in).is_some())
+        self.bound("consumer")
+            .or(self.bound("consumer_group"))
+            .is_some()
     }
 
     pub(super) fn is_global(&self) -> bool {
-        let kinds = ["service", "route"];
-        !self.is_of_consumer()
-            && kinds
-                .iter()
-                .all(|it| self.node.get(it).and_then(name_in).is_none())
+        let bound = self.bound("service").or(self.bound("route"));
+        !self.is_of_consumer() && bound.is_none()
     }
 
     /// The priority by which Kong orders the plug-ins that become policies.
@@ -99,16 +106,11 @@ impl Effects {
         effects
     }
 
-    /// Without a plug-in that identifies the consumer, a limit counts by address, and a load has
-    /// only one address.
+    /// Without a plug-in that identifies the consumer, a limit counts by client address, and a load
+    /// has only one address.
     fn count_together_without_consumers(&mut self) {
-        let finds = |it: &Policy| {
-            matches!(
-                it.kind(),
-                "api_key" | "api_key_query" | "basic_auth" | "jwt"
-            )
-        };
-        if self.policies.iter().any(finds) {
+        let mut kinds = self.policies.iter().map(Policy::kind);
+        if kinds.any(|it| matches!(it, "api_key" | "api_key_query" | "basic_auth" | "jwt")) {
             return;
         }
         for policy in &mut self.policies {
@@ -121,10 +123,7 @@ impl Effects {
     }
 
     fn add(&mut self, plugin: &Plugin<'_>, secrets: &TokenSecrets, log: &mut Log<'_>) {
-        let empty = Node {
-            span: plugin.span.clone(),
-            data: gatebench_config::Data::Null,
-        };
+        let empty = Node::new(&plugin.span, Data::Null);
         let config = plugin.node.get("config").unwrap_or(&empty);
         let mut keys = Keys::of(config, format!("the plug-in {}", plugin.name), log);
         let policies = match plugin.name.as_str() {
@@ -150,39 +149,28 @@ impl Effects {
             }
             _ => None,
         };
-        match policies {
-            Some(policies) => self.policies.extend(policies),
-            None => {
-                let what = format!("the plug-in {}", plugin.name);
-                self.not_understood
-                    .push(log.not_understood(&plugin.span, what));
-                return;
-            }
-        }
-        for entry in keys.unread() {
-            let what = format!("`{}` of the plug-in {}", entry.key, plugin.name);
-            self.not_understood
-                .push(log.not_understood(&entry.key_span, what));
-        }
+        let Some(policies) = policies else {
+            let what = format!("the plug-in {}", plugin.name);
+            let words = log.not_understood(&plugin.span, what);
+            self.not_understood.push(words);
+            return;
+        };
+        self.policies.extend(policies);
+        let of = format!(" of the plug-in {}", plugin.name);
+        self.not_understood.extend(keys.not_understood(&of, log));
     }
 
-    /// Both directions belong to one policy.
-    fn add_soap(&mut self, is_request: bool, chain: Option<gatebench_model::soap::SoapChain>) {
-        let soap = self.policies.iter_mut().find_map(|policy| match policy {
-            Policy::Soap(soap) => Some(soap),
-            _ => None,
-        });
-        match soap {
-            Some(soap) if is_request => soap.request = chain,
-            Some(soap) => soap.response = chain,
-            None => {
-                let mut soap = SoapPolicy::default();
-                *(if is_request {
-                    &mut soap.request
-                } else {
-                    &mut soap.response
-                }) = chain;
-                self.policies.push(Policy::Soap(Box::new(soap)));
+    /// Adds one direction to the policy for both.
+    fn add_soap(&mut self, is_request: bool, chain: Option<SoapChain>) {
+        let is_soap = |it: &Policy| matches!(it, Policy::Soap(_));
+        if !self.policies.iter().any(is_soap) {
+            self.policies.push(Policy::Soap(Box::default()));
+        }
+        for policy in &mut self.policies {
+            match policy {
+                Policy::Soap(soap) if is_request => soap.request.clone_from(&chain),
+                Policy::Soap(soap) => soap.response.clone_from(&chain),
+                _ => {}
             }
         }
     }
@@ -201,7 +189,7 @@ fn key_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
     Some(std::iter::once(policy).chain(hidden).collect())
 }
 
-/// The edit that removes the credential, if the upstream must not get it.
+/// The edit that hides the credential from the upstream, if the plug-in does.
 fn hidden(keys: &mut Keys<'_>, header: &str, log: &mut Log<'_>) -> Option<Policy> {
     let is_hidden = keys.flag("hide_credentials", log) == Some(true);
     let edits = HeaderEdits {
@@ -219,36 +207,26 @@ fn basic_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
 }
 
 fn jwt(keys: &mut Keys<'_>, secrets: &TokenSecrets, log: &mut Log<'_>) -> Option<Vec<Policy>> {
-    keys.ignore(&[
-        "uri_param_names",
-        "header_names",
-        "run_on_preflight",
-        "claims_to_verify",
-        "realm",
-    ]);
+    keys.ignore(&["uri_param_names", "header_names", "run_on_preflight"]);
+    keys.ignore(&["claims_to_verify", "realm"]);
     keys.ignore_default("key_claim_name", "iss", log);
     keys.ignore_default("maximum_expiration", "0", log);
-    let long = |(secret, _): &&(String, _)| secret.len() >= SECRET_BYTES_MIN;
-    let usable: Vec<_> = secrets.iter().filter(long).collect();
-    if usable.is_empty() || usable.len() < secrets.len() {
+    let is_short = |(secret, _): &(String, _)| secret.len() < SECRET_BYTES_MIN;
+    if secrets.is_empty() || secrets.iter().any(is_short) {
         return None;
     }
-    let key = |(secret, _): &&(String, Option<String>)| {
-        JwtKey::Hs256(JwtSecret {
-            secret: secret.clone(),
-            id: None,
-        })
-    };
+    let keys = secrets.iter().map(|(secret, _)| JwtSecret {
+        secret: secret.clone(),
+        id: None,
+    });
     Some(vec![Policy::Jwt(JwtPolicy {
-        keys: usable.iter().map(key).collect(),
-        jwks: None,
-        // Each secret has its own issuer, but the policy can demand only one.
-        issuer: usable
-            .first()
-            .filter(|_| usable.len() == 1)
-            .and_then(|(_, issuer)| issuer.clone()),
-        audience: None,
-        leeway: HumanDuration::default(),
+        keys: keys.map(JwtKey::Hs256).collect(),
+        // Each secret has its own issuer, but the policy can require only one.
+        issuer: match &secrets[..] {
+            [(_, issuer)] => issuer.clone(),
+            _ => None,
+        },
+        ..JwtPolicy::default()
     })])
 }
 
@@ -268,28 +246,17 @@ fn rate_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> 
         let what = "a rate limit that gateways share: it counts in memory here";
         log.simplified(&span, what);
     }
-    keys.ignore(&[
-        "fault_tolerant",
-        "sync_rate",
-        "redis",
-        "error_message",
-        "path",
-        "header_name",
-    ]);
-    keys.ignore(&[
-        "redis_host",
-        "redis_port",
-        "redis_timeout",
-        "redis_database",
-        "redis_password",
-    ]);
+    keys.ignore(&["fault_tolerant", "sync_rate", "error_message", "path"]);
+    keys.ignore(&["redis", "redis_host", "redis_port", "redis_timeout"]);
+    keys.ignore(&["redis_database", "redis_password"]);
     keys.ignore_default("error_code", "429", log);
-    for (word, seconds) in [
+    let windows = [
         ("second", 1),
         ("minute", 60),
         ("hour", 3_600),
         ("day", 86_400),
-    ] {
+    ];
+    for (word, seconds) in windows {
         let Some(limit) = keys.count(word, log) else {
             continue;
         };
@@ -313,9 +280,8 @@ fn size_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> 
         Some(_) => return None,
     };
     let max_bytes = size.saturating_mul(factor).clamp(1, 1_000_000_000_000);
-    Some(vec![Policy::RequestSizeLimit(RequestSizeLimitPolicy {
-        max_bytes,
-    })])
+    let limit = RequestSizeLimitPolicy { max_bytes };
+    Some(vec![Policy::RequestSizeLimit(limit)])
 }
 
 fn termination(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
@@ -323,36 +289,23 @@ fn termination(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
     let message = keys.text("message", log);
     let body = keys.text("body", log);
     let content_type = keys.text("content_type", log);
-    let (default_type, body) = match body {
-        Some(body) => ("application/json; charset=utf-8", body),
-        None => {
-            let message = message.unwrap_or_else(|| "Service unavailable".into());
-            (
-                "application/json; charset=utf-8",
-                json!({ "message": message }).to_string(),
-            )
-        }
-    };
-    let status = u16::try_from(status)
-        .ok()
-        .filter(|it| (200..=599).contains(it))?;
+    let message = message.unwrap_or_else(|| "Service unavailable".into());
     Some(vec![Policy::Mock(MockPolicy {
-        status,
-        content_type: content_type.unwrap_or_else(|| default_type.into()),
-        body,
+        status: mock_status(status)?,
+        content_type: content_type.unwrap_or_else(|| "application/json; charset=utf-8".into()),
+        body: body.unwrap_or_else(|| json!({ "message": message }).to_string()),
     })])
 }
 
 fn oas_validation(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
     let document = keys.text("api_spec", log)?;
-    let on = |flag: Option<bool>, default| flag.unwrap_or(default);
     let requests = [
         "validate_request_body",
         "validate_request_query_params",
         "validate_request_uri_params",
     ];
-    let requests = requests.map(|key| on(keys.flag(key, log), true));
-    let responses = on(keys.flag("validate_response_body", log), false);
+    let requests = requests.map(|key| keys.flag(key, log).unwrap_or(true));
+    let responses = keys.flag("validate_response_body", log).unwrap_or(false);
     keys.ignore(&[
         "allowed_header_parameters",
         "include_base_path",

@@ -1,4 +1,4 @@
-//! Services and routes.
+//! Reads services and routes.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,10 @@ use super::{TokenSecrets, name_in};
 use crate::api::{Api, Routes};
 use crate::keys::Keys;
 use crate::log::Log;
+use crate::name::numbered;
 use crate::regex_sample;
 
-/// Settings of a service that change neither a request nor its routing.
+/// Settings of a service that affect neither requests nor routing.
 const OF_SERVICE: [&str; 18] = [
     "id",
     "tags",
@@ -33,7 +34,7 @@ const OF_SERVICE: [&str; 18] = [
     "tls_sans",
 ];
 
-/// Settings of a route that change neither a request nor its routing.
+/// Settings of a route that affect neither requests nor routing.
 const OF_ROUTE: [&str; 13] = [
     "id",
     "tags",
@@ -83,44 +84,30 @@ impl<'n> Reader<'n> {
             log.problem(&keys.span, message, "add `url: http://HOST:PORT/PATH`");
         }
         let name = keys.text("name", log);
-        let id = node.get("id").and_then(Node::text).map(str::to_owned);
-        let mut plugins: Vec<Plugin<'n>> = Vec::new();
-        for plugin in keys.list("plugins", log) {
-            plugins.extend(Plugin::read(plugin, log));
-        }
+        let id = node.text_of("id").map(str::to_owned);
+        let mut plugins = Plugin::read_all(keys.list("plugins", log), log);
         let names: Vec<String> = name.iter().chain(&id).cloned().collect();
         let bound = self.plugins.iter().filter(|it| it.is_of("service", &names));
         plugins.extend(bound.cloned());
         for name in &names {
             self.of_service.insert(name.clone(), plugins.clone());
         }
-        let service = format!(
-            "{} {}",
-            name.unwrap_or_default(),
-            host.or(url).unwrap_or_default()
-        );
+        let address = host.or(url).unwrap_or_default();
+        let service = format!("{} {address}", name.unwrap_or_default());
         for route in keys.list("routes", log) {
             self.route(route, &service, &plugins, api, log);
         }
         keys.ignore(&OF_SERVICE);
-        for entry in keys.unread() {
-            let what = format!("`{}` of the service {service}", entry.key);
-            let words = log.not_understood(&entry.key_span, what);
-            api.not_understood.push(words);
-        }
+        let of = format!(" of the service {service}");
+        api.not_understood.extend(keys.not_understood(&of, log));
     }
 
     /// Reads a route that names its service.
     pub(super) fn route_at_top(&mut self, node: &'n Node, api: &mut Api, log: &mut Log<'_>) {
         let service = node.get("service").and_then(name_in);
         let plugins = service.and_then(|name| self.of_service.get(name)).cloned();
-        self.route(
-            node,
-            service.unwrap_or_default(),
-            &plugins.unwrap_or_default(),
-            api,
-            log,
-        );
+        let (service, plugins) = (service.unwrap_or_default(), plugins.unwrap_or_default());
+        self.route(node, service, &plugins, api, log);
     }
 
     fn route(
@@ -137,44 +124,27 @@ impl<'n> Reader<'n> {
         let protocols = keys.texts("protocols", log);
         let is_http = |it: &String| it == "http" || it == "https";
         if !protocols.is_empty() && !protocols.iter().any(is_http) {
-            log.simplified(
-                &span,
-                format!("a route for {}: it gets no requests", protocols.join(", ")),
-            );
+            let what = format!("a route for {}: it gets no requests", protocols.join(", "));
+            log.simplified(&span, what);
             return;
         }
         api.has_tls |= !protocols.is_empty() && protocols.iter().all(|it| it == "https");
-        let mut own: Vec<Plugin<'n>> = Vec::new();
-        for plugin in keys.list("plugins", log) {
-            own.extend(Plugin::read(plugin, log));
-        }
-        let id = node.get("id").and_then(Node::text).map(str::to_owned);
+        let mut own = Plugin::read_all(keys.list("plugins", log), log);
+        let id = node.text_of("id").map(str::to_owned);
         let names: Vec<String> = name.iter().cloned().chain(id).collect();
         let bound = self.plugins.iter().filter(|it| it.is_of("route", &names));
         own.extend(bound.cloned());
         let conditions = Conditions::read(&mut keys, log);
         let strip_path = keys.flag("strip_path", log).unwrap_or(true);
         keys.ignore(&OF_ROUTE);
-        let mut not_understood: Vec<String> = Vec::new();
-        for entry in keys.unread() {
-            let what = format!(
-                "`{}` of the route {}",
-                entry.key,
-                name.clone().unwrap_or_default()
-            );
-            not_understood.push(log.not_understood(&entry.key_span, what));
-        }
+        let of = format!(" of the route {}", name.as_deref().unwrap_or_default());
+        let mut not_understood = keys.not_understood(&of, log);
         let acting = acting(&self.plugins, of_service, &own);
         let mut effects = Effects::of(&acting, &self.secrets, log);
         not_understood.append(&mut effects.not_understood);
         api.has_metrics |= effects.has_metrics;
-        for (number, path) in conditions.paths.iter().enumerate() {
-            let name = name.as_deref().unwrap_or("route");
-            let name = if number == 0 {
-                name.to_owned()
-            } else {
-                format!("{name}-{}", number + 1)
-            };
+        for (index, path) in conditions.paths.iter().enumerate() {
+            let name = numbered(name.as_deref().unwrap_or("route"), index);
             let Some(added) = self.routes.add(&name, &path.prefix, &span, log) else {
                 continue;
             };
@@ -198,8 +168,8 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// The plug-ins that act on a route: of several with the same name, only the one with the most
-/// specific binding.
+/// The plug-ins that act on a route. Of several with the same name, only the plug-in with the most
+/// specific binding acts.
 fn acting<'n>(
     all: &[Plugin<'n>],
     of_service: &[Plugin<'n>],
@@ -218,6 +188,15 @@ struct RoutePath {
     sample: String,
 }
 
+impl RoutePath {
+    fn plain(path: &str) -> Self {
+        Self {
+            prefix: path.to_owned(),
+            sample: path.to_owned(),
+        }
+    }
+}
+
 /// The conditions of a route.
 struct Conditions {
     paths: Vec<RoutePath>,
@@ -228,24 +207,11 @@ struct Conditions {
 impl Conditions {
     fn read(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Self {
         let span = keys.span.clone();
-        let mut paths = Vec::new();
-        let mut count = 0;
-        for node in keys.list("paths", log) {
-            count += 1;
-            let Some(text) = log.text_of(node, "a path") else {
-                continue;
-            };
-            match path(&text) {
-                Some(path) => paths.push(path),
-                None => log.simplified(
-                    &node.span,
-                    format!("the path {text}, for which no request can be made: it gets none"),
-                ),
-            }
-        }
-        if count == 0 {
-            let (prefix, sample) = ("/".to_owned(), "/".to_owned());
-            paths.push(RoutePath { prefix, sample });
+        let nodes = keys.list("paths", log);
+        let read = nodes.iter().filter_map(|node| path(node, log));
+        let mut paths: Vec<RoutePath> = read.collect();
+        if nodes.is_empty() {
+            paths.push(RoutePath::plain("/"));
         }
         let methods = keys.texts("methods", log);
         let method = match methods.iter().any(|it| it == "GET") {
@@ -266,9 +232,7 @@ impl Conditions {
                 Some(expression) => regex_sample::sample(expression),
                 None => Some(value),
             });
-            if let Some(sample) = sample {
-                headers.insert(entry.key.clone(), sample);
-            }
+            headers.extend(sample.map(|sample| (entry.key.clone(), sample)));
         }
         if !headers.is_empty() || !methods.is_empty() {
             let what =
@@ -284,23 +248,19 @@ impl Conditions {
 }
 
 /// A path as a prefix and a sample; none if it is an expression for which no sample is known.
-fn path(text: &str) -> Option<RoutePath> {
+fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
+    let text = log.text_of(node, "a path")?;
     // Before format 3.0, expressions are recognised by their characters.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-%".contains(c);
     let expression = match text.strip_prefix('~') {
         Some(expression) => expression,
-        None if text.chars().all(is_plain) => {
-            let (prefix, sample) = (text.to_owned(), text.to_owned());
-            return Some(RoutePath { prefix, sample });
-        }
-        None => text,
+        None if text.chars().all(is_plain) => return Some(RoutePath::plain(&text)),
+        None => &text,
     };
-    // If an expression describes a prefix that ends where a segment ends, no further segment is
-    // needed.
-    let sample = match expression.strip_suffix("(?:/|$)") {
-        Some(prefix) => regex_sample::sample(prefix)?,
-        None => regex_sample::sample(expression)?,
-    };
-    let prefix = regex_sample::literal_prefix(expression);
-    Some(RoutePath { prefix, sample })
+    // The end of a segment needs no further segment.
+    let segments = expression.strip_suffix("(?:/|$)").unwrap_or(expression);
+    Some(RoutePath {
+        sample: regex_sample::sample_of(segments, &text, &node.span, log)?,
+        prefix: regex_sample::literal_prefix(expression),
+    })
 }

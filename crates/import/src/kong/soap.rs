@@ -1,12 +1,13 @@
-//! The plug-ins for SOAP and XML as steps of the policy `soap`.
+//! Converts the plug-ins for SOAP and XML to steps of the policy `soap`.
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{HumanDuration, Node};
+use gatebench_config::HumanDuration;
 use gatebench_model::soap::{SoapAction, SoapChain, XPathTarget, XsltLibrary};
 
 use crate::keys::Keys;
 use crate::log::Log;
+use crate::name::path_of_url;
 
 /// The namespace of the schema that the policy uses by default.
 const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
@@ -17,7 +18,7 @@ const NAMESPACES: [(&str, &str); 2] = [
     ("soap12", "http://www.w3.org/2003/05/soap-envelope"),
 ];
 
-/// The name of the upstream to which expressions route.
+/// The upstream to which expressions route requests.
 const OTHER_UPSTREAM: &str = "soap2";
 
 /// The steps of one direction.
@@ -50,27 +51,19 @@ pub(super) fn chain(keys: &mut Keys<'_>, log: &mut Log<'_>) -> SoapChain {
     chain.xslt_remove_empty_name_space = removes.unwrap_or(true);
     let ignores = keys.flag("ignoreProcessIfServiceHttpError", log);
     chain.ignore_process_if_service_http_error = ignores.unwrap_or(false);
-    chain.xslt_params = texts(keys.node("xsltParams"), log);
+    chain.xslt_params = keys.named_texts("xsltParams", log);
     for key in [
         "xsdApiSchemaInclude",
         "xsdSoapSchemaInclude",
         "xsdSoap12SchemaInclude",
     ] {
-        chain.includes.extend(texts(keys.node(key), log));
+        chain.includes.extend(keys.named_texts(key, log));
     }
     chain.route_xpath_targets = targets(keys, log);
     chain.route_xpath_register_ns = namespaces(keys, &chain.route_xpath_targets, log);
     // Neither gateway fetches definitions while it is measured.
     keys.ignore(&["ExternalEntityLoader_Async", "ExternalEntityLoader_Timeout"]);
     chain
-}
-
-fn texts(node: Option<&Node>, log: &mut Log<'_>) -> BTreeMap<String, String> {
-    let entries = node.map(Node::entries).unwrap_or_default().iter();
-    let text = |entry: &gatebench_config::Entry| {
-        Some((entry.key.clone(), log.text_of(&entry.value, &entry.key)?))
-    };
-    entries.filter_map(text).collect()
 }
 
 fn targets(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Vec<XPathTarget> {
@@ -81,11 +74,11 @@ fn targets(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Vec<XPathTarget> {
         let xpath = target.required("XPath", log);
         let condition = target.required("XPathCondition", log);
         if let (Some(url), Some(xpath), Some(condition)) = (url, xpath, condition) {
-            let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+            let path = Some(path_of_url(&url)).filter(|path| !path.is_empty());
             targets.push(XPathTarget {
                 xpath,
                 condition,
-                path: rest.find('/').map_or("/", |at| &rest[at..]).to_owned(),
+                path: path.unwrap_or("/").to_owned(),
                 upstream: Some(OTHER_UPSTREAM.into()),
             });
         }
@@ -103,12 +96,10 @@ fn namespaces(
     let own = own.iter().filter_map(|text| text.split_once(','));
     let known = NAMESPACES.into_iter().chain(own);
     let is_used = |prefix: &str| {
-        targets
-            .iter()
-            .any(|it| it.xpath.contains(&format!("{prefix}:")))
+        let prefix = format!("{prefix}:");
+        targets.iter().any(|it| it.xpath.contains(&prefix))
     };
-    known
-        .filter(|(prefix, _)| is_used(prefix))
-        .map(|(prefix, uri)| (prefix.to_owned(), uri.to_owned()))
+    let used = known.filter(|(prefix, _)| is_used(prefix));
+    used.map(|(prefix, uri)| (prefix.to_owned(), uri.to_owned()))
         .collect()
 }

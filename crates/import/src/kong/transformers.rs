@@ -1,4 +1,4 @@
-//! Kong's transformers as edits of headers and of JSON.
+//! Converts Kong's transformers to edits of headers and of JSON.
 
 use gatebench_model::Policy;
 use gatebench_model::policy::{HeaderEdits, JsonEdits};
@@ -32,12 +32,12 @@ pub(super) fn policies(
             let kind = types.get(number).map_or("string", String::as_str);
             edit_json(&mut json, operation, text, kind)?;
         }
-        // There is no policy for the parts that concern queries and paths.
+        // No policy edits queries and paths.
         if lists.unread().next().is_some() {
             return None;
         }
     }
-    // `replace` acts only if the value exists, and `add` only if it does not: together they set.
+    // `replace` needs a header that exists, and `add` one that does not. Together they set it.
     let is_set = |text: &String| {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         headers.set.get(name).is_some_and(|set| set == value)

@@ -1,4 +1,4 @@
-//! The documents of a YAML stream, with their places in the whole text.
+//! The documents of a YAML stream, with their positions in the whole text.
 
 use gatebench_config::{Node, read_tree};
 
@@ -15,7 +15,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
             !line.is_empty() && !line.starts_with(['#', '%']) && line != "---" && line != "..."
         });
         if has_content {
-            // Blank lines in front give each value its line number in the whole text.
+            // The blank text before it gives each value its position in the whole text.
             let mut padded = blank(&text[..start]);
             padded.push_str(document);
             nodes.push(read_tree(file, &padded).map_err(Box::new)?);
@@ -25,7 +25,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     Ok(nodes)
 }
 
-/// The end of each document, which is where the next marker begins.
+/// The end of each document, which is the beginning of the next marker.
 fn ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_their_places_in_the_stream() {
+    fn values_have_their_positions_in_the_stream() {
         let text = "# none\n---\nkind: a\n---\n\n--- # c\nkind: b\n";
         let nodes = read("x.yaml", text).unwrap();
         let kinds: Vec<&str> = nodes

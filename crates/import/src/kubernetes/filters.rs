@@ -1,4 +1,4 @@
-//! Filters of a rule as policies.
+//! Converts the filters of a rule to policies.
 
 use std::collections::BTreeMap;
 
@@ -29,18 +29,15 @@ impl Effects {
     fn add(&mut self, node: &Node, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the filter", log);
         let kind = keys.required("type", log).unwrap_or_default();
+        let mut edits = |key: &str| Some(header_edits(keys.keys(key, log)?, log));
         let understood = match kind.as_str() {
             "RequestHeaderModifier" => {
-                let edits = keys
-                    .keys("requestHeaderModifier", log)
-                    .map(|it| header_edits(it, log));
+                let edits = edits("requestHeaderModifier");
                 self.policies.extend(edits.map(Policy::RequestHeaders));
                 true
             }
             "ResponseHeaderModifier" => {
-                let edits = keys
-                    .keys("responseHeaderModifier", log)
-                    .map(|it| header_edits(it, log));
+                let edits = edits("responseHeaderModifier");
                 self.policies.extend(edits.map(Policy::ResponseHeaders));
                 true
             }
@@ -48,9 +45,8 @@ impl Effects {
             _ => false,
         };
         if !understood {
-            let what = format!("the filter {kind}");
-            self.not_understood
-                .push(log.not_understood(&node.head(), what));
+            let words = log.not_understood(&node.head(), format!("the filter {kind}"));
+            self.not_understood.push(words);
         }
     }
 
@@ -59,9 +55,7 @@ impl Effects {
         let Some(rewrite) = node.get("urlRewrite") else {
             return false;
         };
-        let prefix = rewrite
-            .get("path")
-            .and_then(|it| it.get("replacePrefixMatch"));
+        let prefix = rewrite.at(&["path", "replacePrefixMatch"]);
         let removes = prefix.and_then(Node::text) == Some("/");
         self.strips_path |= removes;
         removes && rewrite.get("hostname").is_none()
@@ -69,17 +63,11 @@ impl Effects {
 }
 
 fn header_edits(mut keys: Keys<'_>, log: &mut Log<'_>) -> HeaderEdits {
-    let mut pairs = |key: &str| {
-        let mut all = BTreeMap::new();
-        for node in keys.list(key, log) {
-            let mut pair = Keys::of(node, "the header", log);
-            if let (Some(name), Some(value)) =
-                (pair.required("name", log), pair.required("value", log))
-            {
-                all.insert(name, value);
-            }
-        }
-        all
+    let mut pairs = |key: &str| -> BTreeMap<String, String> {
+        let headers = keys.list(key, log).iter();
+        headers
+            .filter_map(|node| Keys::of(node, "the header", log).name_and_value(log))
+            .collect()
     };
     let (set, add) = (pairs("set"), pairs("add"));
     HeaderEdits {

@@ -10,14 +10,15 @@ use gatebench_config::{Data, Node};
 use crate::api::{Api, Routes};
 use crate::defaults;
 use crate::error::ImportError;
-use crate::folder::Folder;
+use crate::folder::{Folder, SUITE_FILE};
 use crate::keys::Keys;
 use crate::log::Log;
+use crate::name::numbered;
 use crate::options::Options;
-use crate::regex_sample;
+use crate::regex_sample::{self, sample_of};
 use filters::Effects;
 
-/// The gateways of the suite: those that support all policies of the Gateway API's core.
+/// The gateways of the suite, which support all policies of the Gateway API's core.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
 /// Kinds of resources that do not concern requests.
@@ -49,8 +50,9 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let comments = [format!("Imported from {}.", options.file)];
     let title = format!("{} of the Gateway API", options.name);
     let scenarios = api.write(&title, &comments, options, &mut folder)?;
-    let gateways = GATEWAYS.map(|name| name.to_owned().into()).into();
-    folder.add_suite(&[], &defaults::suite(options, &title, gateways, scenarios))?;
+    let gateways = defaults::gateways(&GATEWAYS);
+    let suite = defaults::suite(options, &title, gateways, scenarios, "tour");
+    folder.add(SUITE_FILE, &[], &suite)?;
     Ok(folder)
 }
 
@@ -96,21 +98,16 @@ impl Reader {
         }
     }
 
-    /// Clients use TLS if all listeners do.
+    /// Clients use TLS if all listeners use it.
     fn gateway(&mut self, node: &Node) {
-        let listeners = node
-            .get("spec")
-            .map(|spec| spec.list("listeners"))
-            .unwrap_or_default();
-        let is_tls = |it: &Node| it.get("protocol").and_then(Node::text) == Some("HTTPS");
+        let listeners = node.at(&["spec", "listeners"]).map(Node::items);
+        let listeners = listeners.unwrap_or_default();
+        let is_tls = |it: &Node| it.text_of("protocol") == Some("HTTPS");
         self.api.has_tls |= !listeners.is_empty() && listeners.iter().all(is_tls);
     }
 
     fn route(&mut self, node: &Node, log: &mut Log<'_>) {
-        let name = node
-            .get("metadata")
-            .and_then(|it| it.get("name"))
-            .and_then(Node::text);
+        let name = node.at(&["metadata", "name"]).and_then(Node::text);
         let name = name.unwrap_or("route");
         let Some(spec) = node.get("spec") else {
             let message = "the HTTPRoute has no `spec`";
@@ -121,10 +118,9 @@ impl Reader {
         let hosts = keys.texts("hostnames", log);
         let rules = keys.list("rules", log);
         for (number, rule) in rules.iter().enumerate() {
-            let name = if rules.len() == 1 {
-                name.to_owned()
-            } else {
-                format!("{name}-{}", number + 1)
+            let name = match rules.len() {
+                1 => name.to_owned(),
+                _ => format!("{name}-{}", number + 1),
             };
             self.rule(&name, rule, hosts.first(), log);
         }
@@ -136,29 +132,16 @@ impl Reader {
         let effects = Effects::of(keys.list("filters", log), log);
         let service = backend(keys.list("backendRefs", log));
         keys.ignore(&["timeouts", "name"]);
-        let mut not_understood = effects.not_understood.clone();
-        for entry in keys.unread() {
-            let what = format!("`{}` of the rule {name}", entry.key);
-            not_understood.push(log.not_understood(&entry.key_span, what));
+        let mut not_understood = effects.not_understood;
+        not_understood.extend(keys.not_understood(&format!(" of the rule {name}"), log));
+        let read = matches.iter().filter_map(|it| Condition::read(it, log));
+        let mut conditions: Vec<Condition> = read.collect();
+        if matches.is_empty() {
+            conditions.push(Condition::any(node));
         }
-        let all = Condition::any(node);
-        let conditions: Vec<Condition> = match matches {
-            [] => vec![all],
-            matches => matches
-                .iter()
-                .filter_map(|it| Condition::read(it, log))
-                .collect(),
-        };
-        for (number, condition) in conditions.into_iter().enumerate() {
-            let name = if number == 0 {
-                name.to_owned()
-            } else {
-                format!("{name}-{}", number + 1)
-            };
-            let Some(added) = self
-                .routes
-                .add(&name, &condition.prefix, &condition.span, log)
-            else {
+        for (index, condition) in conditions.into_iter().enumerate() {
+            let (name, prefix) = (numbered(name, index), &condition.prefix);
+            let Some(added) = self.routes.add(&name, prefix, &condition.span, log) else {
                 continue;
             };
             added.sample = condition.sample;
@@ -176,14 +159,11 @@ impl Reader {
 }
 
 fn backend(references: &[Node]) -> String {
-    let name = references
-        .first()
-        .and_then(|it| it.get("name"))
-        .and_then(Node::text);
+    let name = references.first().and_then(|it| it.text_of("name"));
     name.unwrap_or_default().to_owned()
 }
 
-/// A condition of a rule.
+/// A condition of a rule, and a request that meets it.
 struct Condition {
     span: std::ops::Range<usize>,
     prefix: String,
@@ -204,32 +184,22 @@ impl Condition {
         }
     }
 
-    /// Reads a condition; none if no matching request can be made.
+    /// Reads a condition; none if no request is known that meets it.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);
         if let Some(mut path) = keys.keys("path", log) {
             let value = path.text("value", log).unwrap_or_else(|| "/".into());
-            let kind = path
-                .text("type", log)
-                .unwrap_or_else(|| "PathPrefix".into());
-            match kind.as_str() {
-                "PathPrefix" | "Exact" => {
+            match path.text("type", log).as_deref() {
+                None | Some("PathPrefix" | "Exact") => {
                     condition.prefix.clone_from(&value);
                     condition.sample = value;
                 }
-                "RegularExpression" => {
+                Some("RegularExpression") => {
                     condition.prefix = regex_sample::literal_prefix(&value);
-                    let sample = regex_sample::sample(&value);
-                    if sample.is_none() {
-                        let what = format!(
-                            "the path {value}, for which no request can be made: it gets none"
-                        );
-                        log.simplified(&path.span, what);
-                    }
-                    condition.sample = sample?;
+                    condition.sample = sample_of(&value, &value, &path.span, log)?;
                 }
-                other => {
+                Some(other) => {
                     let message = format!("the path type {other} is not known");
                     let help = "write PathPrefix, Exact or RegularExpression";
                     log.problem(&path.span, message, help);
@@ -248,12 +218,8 @@ impl Condition {
         let mut query = Vec::new();
         for parameter in keys.list("queryParams", log) {
             let mut parameter = Keys::of(parameter, "the parameter", log);
-            if let (Some(name), Some(value)) = (
-                parameter.required("name", log),
-                parameter.required("value", log),
-            ) {
-                query.push(format!("{name}={value}"));
-            }
+            let pair = parameter.name_and_value(log);
+            query.extend(pair.map(|(name, value)| format!("{name}={value}")));
         }
         if !query.is_empty() {
             condition.sample += &format!("?{}", query.join("&"));
@@ -269,16 +235,12 @@ impl Condition {
 
     fn header(&mut self, node: &Node, log: &mut Log<'_>) {
         let mut keys = Keys::of(node, "the header", log);
-        let (name, value) = (keys.required("name", log), keys.required("value", log));
+        let pair = keys.name_and_value(log);
         let is_expression = keys.text("type", log).as_deref() == Some("RegularExpression");
-        let (Some(name), Some(value)) = (name, value) else {
-            return;
-        };
-        let sample = if is_expression {
-            regex_sample::sample(&value)
-        } else {
-            Some(value)
-        };
-        self.headers.extend(sample.map(|value| (name, value)));
+        let sample = pair.and_then(|(name, value)| match is_expression {
+            true => Some((name, regex_sample::sample(&value)?)),
+            false => Some((name, value)),
+        });
+        self.headers.extend(sample);
     }
 }

@@ -1,27 +1,28 @@
 //! OpenAPI: a request for each operation of a document, and the policy that checks requests against
-//! it.
+//! the document.
 
 mod operation;
 mod resolve;
 mod sample;
 mod security;
 
-use gatebench_config::{Node, Problem, read_tree};
+use gatebench_config::{Node, read_tree};
 use gatebench_model::policy::OpenapiPolicy;
-use gatebench_model::{Check, ParityCase, Policy, Request, Scenario, UpstreamKind, When};
+use gatebench_model::{Check, ParityCase, Policy, Request, Scenario, UpstreamKind};
 use serde_json::Value;
 
 use crate::api::{Api, ApiRoute, route_path};
 use crate::defaults;
 use crate::error::ImportError;
-use crate::folder::Folder;
+use crate::folder::{Folder, SUITE_FILE};
 use crate::keys::Keys;
 use crate::log::Log;
+use crate::name::path_of_url;
 use crate::options::Options;
 use operation::Operation;
 use resolve::Document;
 
-/// The gateways of the suite: those that support the policy.
+/// The gateways of the suite, which support the policy.
 const GATEWAYS: [&str; 1] = ["reference"];
 
 /// The methods that a document may describe.
@@ -32,13 +33,15 @@ const METHODS: [&str; 8] = [
 /// The name of the copy of the document in the folder.
 const COPY: &str = "openapi.yaml";
 
-/// The number of operations that get parity cases.
+/// The maximum number of operations with parity cases.
 const PROVEN_MAX: usize = 50;
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
     let mut log = Log::new(&options.file, text);
     let root = read_tree(&options.file, text).map_err(Box::new)?;
-    let document = Document::new(root.to_json());
+    let document = Document {
+        root: root.to_json(),
+    };
     let base = read_head(&root, &document, &mut log);
     let operations = operations(&root, &document, &base, &mut log);
     let (mut policies, consumers, not_understood) = security::read(&document, &root, &mut log);
@@ -49,12 +52,9 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     }));
     let notes = log.finish()?;
     if operations.is_empty() {
+        let message = "it has no operation that can be sent";
         let remedy = "name a document with at least one operation under `paths`";
-        return Err(ImportError::nothing(
-            &options.file,
-            "it has no operation that can be sent",
-            remedy,
-        ));
+        return Err(ImportError::nothing(&options.file, message, remedy));
     }
     let mut route = ApiRoute::new("api".into(), route_path(&base));
     // Paths in the document do not include the prefix of `servers`.
@@ -71,20 +71,18 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
         ..Folder::default()
     };
     folder.add_text(COPY, text, false);
-    let title = root
-        .get("info")
-        .and_then(|it| it.get("title"))
-        .and_then(Node::text);
-    let title = title.unwrap_or(&options.name).to_owned();
-    let scenario = scenario(&api, &operations, &title, options);
+    let title = root.at(&["info", "title"]).and_then(Node::text);
+    let title = title.unwrap_or(&options.name);
+    let scenario = scenario(&api, &operations, title, options);
+    let file = &options.file;
     let comments = [format!(
-        "Imported from {}: a request for each operation.",
-        options.file
+        "Imported from {file}: a request for each operation."
     )];
     folder.add_scenario("scenario.yaml", &comments, &scenario)?;
-    let gateways = GATEWAYS.map(|name| name.to_owned().into()).into();
     let scenarios = vec!["./scenario.yaml".to_owned()];
-    folder.add_suite(&[], &defaults::suite(options, &title, gateways, scenarios))?;
+    let gateways = defaults::gateways(&GATEWAYS);
+    let suite = defaults::suite(options, title, gateways, scenarios, "tour");
+    folder.add(SUITE_FILE, &[], &suite)?;
     Ok(folder)
 }
 
@@ -98,27 +96,18 @@ fn read_head(root: &Node, document: &Document, log: &mut Log<'_>) -> String {
         && !version.starts_with("3.")
     {
         let message = format!("OpenAPI {version} is not read");
-        log.problem(
-            &root.head(),
-            message,
-            "use a document of OpenAPI 3.0 or 3.1",
-        );
+        let help = "use a document of OpenAPI 3.0 or 3.1";
+        log.problem(&root.head(), message, help);
     }
-    let url = document
-        .root
-        .pointer("/servers/0/url")
-        .and_then(Value::as_str)
-        .unwrap_or("/");
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    let url = document.root.pointer("/servers/0/url");
+    let path = path_of_url(url.and_then(Value::as_str).unwrap_or_default());
     path.trim_end_matches('/').to_owned()
 }
 
 fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -> Vec<Operation> {
     let mut operations = Vec::new();
     let Some(paths) = root.get("paths") else {
-        let problem: Problem = root.problem("the document has no `paths`", "add them");
-        log.problem(&problem.span, problem.message, problem.help);
+        log.problem(&root.span, "the document has no `paths`", "add them");
         return operations;
     };
     for path in paths.entries() {
@@ -147,21 +136,15 @@ fn operations(root: &Node, document: &Document, base: &str, log: &mut Log<'_>) -
 
 fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options) -> Scenario {
     let mut scenario = api.scenario(&options.name, title, &api.routes, UpstreamKind::Any);
-    // The credentials in the sample of the route are used for all operations.
-    let sample = scenario
-        .requests
-        .first()
-        .cloned()
-        .unwrap_or_else(|| Request::new("GET", "/"));
-    let (_, query) = sample.path.split_once('?').unwrap_or((&sample.path, ""));
+    // All operations use the credentials of the request for the route.
+    let sample = scenario.requests.first().cloned();
+    let sample = sample.unwrap_or_else(|| Request::new("GET", "/"));
+    let (_, query) = sample.path.split_once('?').unwrap_or_default();
     let with_credentials = |operation: &Operation| {
         let mut request = operation.request.clone();
-        for (name, value) in &sample.headers {
-            request
-                .headers
-                .entry(name.clone())
-                .or_insert_with(|| value.clone());
-        }
+        let mut headers = sample.headers.clone();
+        headers.append(&mut request.headers);
+        request.headers = headers;
         if !query.is_empty() {
             let separator = if request.path.contains('?') { '&' } else { '?' };
             request.path += &format!("{separator}{query}");
@@ -192,26 +175,18 @@ fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase 
         request.checks = vec![Check::Status(status)];
     }
     request.name = None;
-    ParityCase {
-        name,
-        request,
-        reaches_upstream: refused.is_none(),
-        upstream_body_bytes: None,
-        when: When::Both,
-    }
+    ParityCase::new(name, request, refused.is_none())
 }
 
 /// A path of the document with a method that the document does not describe.
 fn unknown_method(operations: &[Operation], requests: &[Request]) -> Option<ParityCase> {
     let first = operations.first()?;
-    let known: Vec<&str> = operations
-        .iter()
-        .filter(|it| it.path == first.path)
-        .map(|it| it.request.method.as_str())
-        .collect();
-    let method = ["PATCH", "PUT", "DELETE"]
-        .into_iter()
-        .find(|it| !known.contains(it))?;
+    let is_known = |method: &str| {
+        let mut same = operations.iter().filter(|it| it.path == first.path);
+        same.any(|it| it.request.method == method)
+    };
+    let mut methods = ["PATCH", "PUT", "DELETE"].into_iter();
+    let method = methods.find(|method| !is_known(method))?;
     let mut request = requests.first()?.clone();
     request.method = method.into();
     request.body = None;

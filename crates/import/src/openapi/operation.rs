@@ -20,7 +20,7 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// Reads an operation. Otherwise returns the reason why no request can be made for it.
+    /// Reads an operation, or returns the reason why there is no request for it.
     pub(super) fn read(
         document: &Document,
         base: &str,
@@ -31,7 +31,10 @@ impl Operation {
         let operation = document.resolved(item.get(method).unwrap_or(&Value::Null));
         let method = method.to_uppercase();
         let name = format!("{method} {path}");
-        let mut target = Target::new(path);
+        let mut target = Target {
+            path: path.to_owned(),
+            ..Target::default()
+        };
         let shared = item.get("parameters").and_then(Value::as_array);
         let own = operation.get("parameters").and_then(Value::as_array);
         for parameter in shared.into_iter().chain(own).flatten() {
@@ -47,9 +50,8 @@ impl Operation {
         }
         let status = status(operation);
         if status != STATUS {
-            request
-                .headers
-                .insert("X-Response-Status".into(), status.to_string());
+            let header = ("X-Response-Status".into(), status.to_string());
+            request.headers.extend([header]);
         }
         request.checks = vec![Check::Status(status)];
         Ok(Self {
@@ -61,17 +63,13 @@ impl Operation {
     }
 }
 
-/// The first success that the document names.
+/// The lowest successful status that the document names.
 fn status(operation: &Value) -> u16 {
     let responses = operation.get("responses").and_then(Value::as_object);
-    let codes = responses
-        .into_iter()
-        .flatten()
-        .filter_map(|(code, _)| code.parse().ok());
-    codes
-        .filter(|code| (200..300).contains(code))
-        .min()
-        .unwrap_or(STATUS)
+    let codes = responses.into_iter().flatten();
+    let codes = codes.filter_map(|(code, _)| code.parse().ok());
+    let successes = codes.filter(|code| (200..300).contains(code));
+    successes.min().unwrap_or(STATUS)
 }
 
 /// Adds a JSON or form body. Returns a body that is not allowed.
@@ -84,9 +82,7 @@ fn add_body(
     let content = content.ok_or("its body has no content")?;
     let is_json = |kind: &str| kind.starts_with("application/json") || kind.contains("+json");
     let found = content.iter().find(|(kind, _)| is_json(kind));
-    let form = content
-        .iter()
-        .find(|(kind, _)| *kind == "application/x-www-form-urlencoded");
+    let form = content.get_key_value("application/x-www-form-urlencoded");
     let Some((kind, media)) = found.or(form) else {
         return Err("its body is neither JSON nor a form");
     };
@@ -102,7 +98,10 @@ fn add_body(
     let sample = sample.ok_or("no value of its body can be made")?;
     let text = match found.is_some() {
         true => sample.to_string(),
-        false => form_of(&sample),
+        false => {
+            let members = sample.as_object().into_iter().flatten();
+            query(members.map(|(name, value)| (name.as_str(), plain(value))))
+        }
     };
     request.headers.insert("Content-Type".into(), kind.clone());
     request.body = Some(Body::new(template::escape(&text)));
@@ -110,15 +109,14 @@ fn add_body(
     Ok(is_object.then(|| "[]".to_owned()))
 }
 
-fn form_of(sample: &Value) -> String {
-    let members = sample.as_object().into_iter().flatten();
-    let pairs: Vec<String> = members
-        .map(|(name, value)| format!("{}={}", encoded(name), encoded(&plain(value))))
-        .collect();
-    pairs.join("&")
+/// Names and values in the form of a query.
+fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
+    let pair = |(name, value): (&str, String)| format!("{}={}", encoded(name), encoded(&value));
+    pairs.map(pair).collect::<Vec<_>>().join("&")
 }
 
-/// Path, query and headers of a request.
+/// The path, the query and the headers of a request.
+#[derive(Default)]
 struct Target {
     path: String,
     query: Vec<(String, String)>,
@@ -126,24 +124,11 @@ struct Target {
 }
 
 impl Target {
-    fn new(path: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            query: Vec::new(),
-            headers: Vec::new(),
-        }
-    }
-
     /// Adds a parameter if it is required. A parameter of the operation replaces one of the path.
     fn add(&mut self, document: &Document, parameter: &Value) -> Result<(), &'static str> {
-        let name = parameter
-            .get("name")
-            .and_then(Value::as_str)
-            .ok_or("a parameter has no name")?;
-        let place = parameter
-            .get("in")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let word = |key: &str| parameter.get(key).and_then(Value::as_str);
+        let name = word("name").ok_or("a parameter has no name")?;
+        let place = word("in").unwrap_or_default();
         let is_required = parameter.get("required").and_then(Value::as_bool) == Some(true);
         if place != "path" && !is_required {
             return Ok(());
@@ -161,9 +146,10 @@ impl Target {
                 self.query.push((name.to_owned(), value));
             }
             "header" => self.headers.push((name.to_owned(), value)),
-            "cookie" => self
-                .headers
-                .push(("Cookie".into(), format!("{name}={value}"))),
+            "cookie" => {
+                let cookie = ("Cookie".into(), format!("{name}={value}"));
+                self.headers.push(cookie);
+            }
             _ => return Err("a parameter has no known place"),
         }
         Ok(())
@@ -173,17 +159,11 @@ impl Target {
         if self.path.contains('{') {
             return Err("a parameter of its path is not described");
         }
-        let pairs: Vec<String> = self
-            .query
-            .iter()
-            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
-            .collect();
-        let query = if pairs.is_empty() {
-            String::new()
-        } else {
-            format!("?{}", pairs.join("&"))
-        };
-        Ok(format!("{}{query}", self.path))
+        let pairs = self.query.iter();
+        match query(pairs.map(|(name, value)| (name.as_str(), value.clone()))) {
+            query if query.is_empty() => Ok(self.path.clone()),
+            query => Ok(format!("{}?{query}", self.path)),
+        }
     }
 }
 

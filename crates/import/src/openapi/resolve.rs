@@ -1,8 +1,8 @@
-//! A document in which references can be followed.
+//! A document whose references can be resolved.
 
 use serde_json::Value;
 
-/// The largest number of references that are followed in a row.
+/// The maximum length of a chain of references.
 const HOPS_MAX: usize = 16;
 
 pub(super) struct Document {
@@ -10,17 +10,12 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn new(root: Value) -> Self {
-        Self { root }
-    }
-
     /// The value at these keys; null if there is none.
     pub(super) fn at(&self, keys: &[&str]) -> Value {
-        let mut value = &self.root;
-        for key in keys {
-            value = value.get(key).unwrap_or(&Value::Null);
-        }
-        self.resolved(value).clone()
+        let value = keys
+            .iter()
+            .try_fold(&self.root, |value, key| value.get(key));
+        self.resolved(value.unwrap_or(&Value::Null)).clone()
     }
 
     /// The value, or the value to which it refers.
@@ -30,13 +25,9 @@ impl Document {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
                 return value;
             };
-            let place = reference
-                .strip_prefix('#')
-                .and_then(|it| self.root.pointer(it));
-            let Some(found) = place else {
-                return &Value::Null;
-            };
-            value = found;
+            let pointer = reference.strip_prefix('#');
+            let found = pointer.and_then(|it| self.root.pointer(it));
+            value = found.unwrap_or(&Value::Null);
         }
         &Value::Null
     }

@@ -1,4 +1,4 @@
-//! Generates a value that a schema allows.
+//! Generates values that match a schema.
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use crate::regex_sample;
 /// The largest nesting depth of a generated value.
 const DEPTH_MAX: usize = 8;
 
-/// The largest minimum length of a string, and minimum number of items, that is satisfied.
+/// The maximum length of a string, and the maximum number of items.
 const LENGTH_MAX: u64 = 10_000;
 
-/// A value that a schema allows; none if it cannot be generated.
+/// A value that matches a schema; none if it cannot be generated.
 pub(super) fn of(document: &Document, schema: &Value) -> Option<Value> {
     value(document, schema, 0)
 }
@@ -22,9 +22,8 @@ fn value(document: &Document, schema: &Value, depth: usize) -> Option<Value> {
         return None;
     }
     let examples = schema.get("examples").and_then(|it| it.get(0));
-    let given = ["const", "example", "default"]
-        .into_iter()
-        .find_map(|key| schema.get(key));
+    let mut keys = ["const", "example", "default"].into_iter();
+    let given = keys.find_map(|key| schema.get(key));
     if let Some(given) = given.or(examples).or_else(|| schema.pointer("/enum/0")) {
         return Some(given.clone());
     }
@@ -68,12 +67,8 @@ fn kind(schema: &Value) -> &str {
 /// An object with the required members.
 fn object(document: &Document, schema: &Value, depth: usize) -> Option<Map<String, Value>> {
     let mut members = Map::new();
-    for name in schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten() {
         let name = name.as_str()?;
         let property = schema.get("properties").and_then(|it| it.get(name));
         let property = value(document, property.unwrap_or(&Value::Null), depth + 1)?;
@@ -106,16 +101,10 @@ fn number(schema: &Value) -> Value {
         Some(other) => other.as_f64().map(|it| it + 1.0),
         None => None,
     };
-    let most = schema
-        .get("maximum")
-        .and_then(Value::as_f64)
-        .unwrap_or(f64::MAX);
-    let mut number = above.or(least).unwrap_or(1.0).min(most);
-    if let Some(step) = schema
-        .get("multipleOf")
-        .and_then(Value::as_f64)
-        .filter(|it| *it > 0.0)
-    {
+    let most = schema.get("maximum").and_then(Value::as_f64);
+    let mut number = above.or(least).unwrap_or(1.0).min(most.unwrap_or(f64::MAX));
+    let step = schema.get("multipleOf").and_then(Value::as_f64);
+    if let Some(step) = step.filter(|it| *it > 0.0) {
         number = (number / step).ceil() * step;
     }
     match number.fract() == 0.0 && number.abs() < 1e15 {
@@ -145,11 +134,8 @@ fn text(schema: &Value) -> Option<String> {
         return Some(known.into());
     }
     let least = count(schema, "minLength").max(1);
-    let most = schema
-        .get("maxLength")
-        .and_then(Value::as_u64)
-        .unwrap_or(LENGTH_MAX);
-    let length = least.max(usize::try_from(most.min(4)).unwrap_or(1));
+    let most = schema.get("maxLength").and_then(Value::as_u64);
+    let length = least.max(most.map_or(4, |most| most.min(4) as usize));
     Some("x".repeat(length))
 }
 
@@ -159,10 +145,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_has_what_the_schema_demands() {
-        let document = Document::new(json!({
+    fn a_sample_matches_its_schema() {
+        let root = json!({
             "components": { "schemas": { "Id": { "type": "integer", "minimum": 5 } } }
-        }));
+        });
+        let document = Document { root };
         let sample = |schema: Value| of(&document, &schema);
         for (schema, expected) in [
             (json!({ "$ref": "#/components/schemas/Id" }), json!(5)),
@@ -188,12 +175,10 @@ mod tests {
         ] {
             assert_eq!(sample(schema.clone()), Some(expected), "{schema}");
         }
-        let endless = json!({ "components": { "schemas": { "A": {
+        let root = json!({ "components": { "schemas": { "A": {
             "type": "array", "items": { "$ref": "#/components/schemas/A" } } } } });
-        let document = Document::new(endless);
-        assert_eq!(
-            of(&document, &json!({ "$ref": "#/components/schemas/A" })),
-            None
-        );
+        let endless = Document { root };
+        let schema = json!({ "$ref": "#/components/schemas/A" });
+        assert_eq!(of(&endless, &schema), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Converts security schemes to policies, with consumers that pass them.
+//! Converts security schemes to policies, and creates a consumer that passes them.
 
 use gatebench_config::Node;
 use gatebench_model::policy::{ApiKeyPolicy, ApiKeyQueryPolicy, BasicAuthPolicy};
@@ -11,8 +11,8 @@ use crate::log::Log;
 /// The consumer of an imported document. A document contains no credentials.
 const CONSUMER: &str = "someone";
 
-/// The policies for the security that applies to the whole document, the consumers that pass them,
-/// and the schemes without a policy.
+/// The policies for the security of the whole document, the consumers that pass these policies, and
+/// the schemes without a policy.
 pub(super) fn read(
     document: &Document,
     root: &Node,
@@ -20,11 +20,9 @@ pub(super) fn read(
 ) -> (Vec<Policy>, Vec<Consumer>, Vec<String>) {
     let mut policies = Vec::new();
     let mut not_understood = Vec::new();
-    // A request passes if it satisfies the first alternative.
-    let required = document
-        .root
-        .pointer("/security/0")
-        .and_then(Value::as_object);
+    // The items of `security` are alternatives, and a request passes if it satisfies the first one.
+    let required = document.root.pointer("/security/0");
+    let required = required.and_then(Value::as_object);
     for (name, _) in required.into_iter().flatten() {
         let scheme = document.at(&["components", "securitySchemes", name]);
         let word = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -40,11 +38,10 @@ pub(super) fn read(
                 realm: "api".into(),
             })),
             _ => {
-                let span = root
-                    .entry("security")
-                    .map_or(root.head(), |it| it.key_span.clone());
-                not_understood
-                    .push(log.not_understood(&span, format!("the security scheme {name}")));
+                let entry = root.entry("security");
+                let span = entry.map_or(root.head(), |it| it.key_span.clone());
+                let what = format!("the security scheme {name}");
+                not_understood.push(log.not_understood(&span, what));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The rate over time: requests in slots of equal length, which grows with the time covered.
+//! The rate over time, as the number of requests in slots of equal length. The length of a slot
+//! grows with the covered time.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +11,29 @@ const SLOTS_MAX: usize = 200_000;
 /// The initial length of a slot in milliseconds.
 const WIDTH_MS: i64 = 1_000;
 
+/// Counts by key.
+#[derive(Debug, Default)]
+struct Counts {
+    all: BTreeMap<i64, u64>,
+    /// The last key and its count, which is not in `all` yet.
+    last: (i64, u64),
+}
+
+impl Counts {
+    fn settle(&mut self) {
+        if self.last.1 > 0 {
+            *self.all.entry(self.last.0).or_default() += self.last.1;
+        }
+        self.last.1 = 0;
+    }
+}
+
 /// The number of requests by time.
 #[derive(Debug)]
 pub(super) struct Curve {
     width_ms: i64,
-    slots: BTreeMap<i64, u64>,
-    hours: BTreeMap<i64, u64>,
-    /// The slot of the last request, which is not in `slots` yet.
-    last: (i64, u64),
-    last_hour: (i64, u64),
+    slots: Counts,
+    hours: Counts,
     total: u64,
     /// True if a time had a fraction of a second.
     pub(super) has_fractions: bool,
@@ -28,10 +43,8 @@ impl Default for Curve {
     fn default() -> Self {
         Self {
             width_ms: WIDTH_MS,
-            slots: BTreeMap::new(),
-            hours: BTreeMap::new(),
-            last: (0, 0),
-            last_hour: (0, 0),
+            slots: Counts::default(),
+            hours: Counts::default(),
             total: 0,
             has_fractions: false,
         }
@@ -42,43 +55,37 @@ impl Curve {
     pub(super) fn add(&mut self, at_ms: i64) {
         self.total += 1;
         self.has_fractions |= at_ms % 1_000 != 0;
-        if at_ms.div_euclid(self.width_ms) != self.last.0 {
+        if at_ms.div_euclid(self.width_ms) != self.slots.last.0 {
             self.settle();
             // The slots may have become longer.
-            self.last = (at_ms.div_euclid(self.width_ms), 0);
+            self.slots.last = (at_ms.div_euclid(self.width_ms), 0);
         }
-        self.last.1 += 1;
+        self.slots.last.1 += 1;
     }
 
     pub(super) fn count_hour(&mut self, at_ms: i64) {
         let hour = at_ms - at_ms.rem_euclid(HOUR_MS);
-        if hour != self.last_hour.0 {
+        if hour != self.hours.last.0 {
             self.settle_hour();
-            self.last_hour = (hour, 0);
+            self.hours.last = (hour, 0);
         }
-        self.last_hour.1 += 1;
+        self.hours.last.1 += 1;
     }
 
     fn settle_hour(&mut self) {
-        if self.last_hour.1 > 0 && self.hours.len() < SLOTS_MAX {
-            *self.hours.entry(self.last_hour.0).or_default() += self.last_hour.1;
+        if self.hours.all.len() < SLOTS_MAX {
+            self.hours.settle();
         }
-        self.last_hour.1 = 0;
     }
 
     /// Adds the last slot to the others, and doubles the length of slots if there are too many.
     fn settle(&mut self) {
-        if self.last.1 > 0 {
-            *self.slots.entry(self.last.0).or_default() += self.last.1;
-        }
-        self.last.1 = 0;
-        if self.slots.len() > SLOTS_MAX {
+        self.slots.settle();
+        if self.slots.all.len() > SLOTS_MAX {
             self.width_ms *= 2;
-            let mut wider = BTreeMap::new();
-            for (slot, count) in &self.slots {
-                *wider.entry(slot.div_euclid(2)).or_default() += *count;
+            for (slot, count) in std::mem::take(&mut self.slots.all) {
+                *self.slots.all.entry(slot.div_euclid(2)).or_default() += count;
             }
-            self.slots = wider;
         }
     }
 
@@ -89,23 +96,25 @@ impl Curve {
     /// The number of requests by the beginning of each hour of the whole log.
     pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
         self.settle_hour();
-        &self.hours
+        &self.hours.all
     }
 
-    /// The beginning and the length of the time covered, in milliseconds.
+    /// The beginning and the length of the covered time, in milliseconds.
     pub(super) fn span(&mut self) -> Option<(i64, i64)> {
         self.settle();
-        let (first, last) = (self.slots.keys().next()?, self.slots.keys().next_back()?);
+        let mut slots = self.slots.all.keys();
+        let first = slots.next()?;
+        let last = slots.next_back().unwrap_or(first);
         Some((first * self.width_ms, (last - first + 1) * self.width_ms))
     }
 
-    /// The number of requests in equal parts of a time span. A slot that overlaps two parts counts
-    /// in both, in proportion.
+    /// The number of requests in equal parts of a time span. A slot that overlaps several parts is
+    /// divided over them in proportion.
     pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
         self.settle();
         let mut counts = vec![0.0; parts];
         let part_ms = length_ms as f64 / parts as f64;
-        for (slot, count) in &self.slots {
+        for (slot, count) in &self.slots.all {
             let begin = (slot * self.width_ms - start_ms) as f64 / part_ms;
             let end = ((slot + 1) * self.width_ms - start_ms) as f64 / part_ms;
             let density = *count as f64 / (end - begin);
@@ -147,7 +156,7 @@ mod tests {
         let mut curve = Curve::default();
         (0..500_000).for_each(|second| curve.add(second * 1_000));
         let (_, length) = curve.span().unwrap_or_default();
-        assert!(curve.slots.len() <= SLOTS_MAX + 1);
+        assert!(curve.slots.all.len() <= SLOTS_MAX + 1);
         assert_eq!(curve.total(), 500_000);
         assert!((length - 500_000_000).abs() <= curve.width_ms);
     }

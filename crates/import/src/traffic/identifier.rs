@@ -1,4 +1,4 @@
-//! Path segments that are identifiers: each kind is replaced with made-up values.
+//! Recognises path segments that are identifiers, which are replaced with made-up values.
 
 /// The kinds of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,32 +15,25 @@ pub(super) enum Kind {
     Token,
     /// An email address.
     Mail,
-    /// One of many strings at the same place.
+    /// One of many strings in the same position.
     Text,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Number,
-        Self::Uuid,
-        Self::Hash,
-        Self::Date,
-        Self::Token,
-        Self::Mail,
-        Self::Text,
+    /// All kinds, each with the name of the source of its values.
+    pub(super) const ALL: [(Self, &str); 7] = [
+        (Self::Number, "number"),
+        (Self::Uuid, "uuid"),
+        (Self::Hash, "hash"),
+        (Self::Date, "date"),
+        (Self::Token, "token"),
+        (Self::Mail, "mail"),
+        (Self::Text, "text"),
     ];
 
     /// The name of the source of its values.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Number => "number",
-            Self::Uuid => "uuid",
-            Self::Hash => "hash",
-            Self::Date => "date",
-            Self::Token => "token",
-            Self::Mail => "mail",
-            Self::Text => "text",
-        }
+        Self::ALL[self as usize].1
     }
 }
 
@@ -79,11 +72,8 @@ pub(super) fn kind_of(segment: &str) -> Option<Kind> {
 /// Reports whether it consists of groups of these lengths joined by hyphens.
 fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool {
     let mut groups = bytes.split(|byte| *byte == b'-');
-    let fits = |length: &usize| {
-        groups
-            .next()
-            .is_some_and(|group| group.len() == *length && group.iter().all(allowed))
-    };
+    let is_group = |group: &[u8], length| group.len() == length && group.iter().all(allowed);
+    let fits = |length: &usize| groups.next().is_some_and(|it| is_group(it, *length));
     lengths.iter().all(fits) && groups.next().is_none()
 }
 
@@ -96,8 +86,8 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether it is a long text without digits that changes between upper and lower case more
-/// often than words do.
+/// Reports whether it is a long text without digits in which upper and lower case alternate more
+/// often than in words.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

@@ -1,10 +1,11 @@
-//! The mix: the requests of a scenario, in proportion to those of a log.
+//! The mix: the requests of a scenario in the proportions of a log.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatebench_model::data::{List, Pick, Rows};
+use gatebench_model::data::Rows;
 use gatebench_model::{
-    Body, Check, Order, ParityCase, Request, Route, Scenario, Source, UpstreamKind, When, template,
+    Body, Check, Order, ParityCase, Request, Route, Scenario, Source, UpstreamKind, template,
 };
 
 use super::METHODS;
@@ -15,22 +16,22 @@ use crate::api::route_path;
 use crate::defaults;
 use crate::name::Names;
 
-/// The largest number of requests in a scenario: reports have a row for each.
+/// The maximum number of requests in a scenario. Reports have a row for each.
 const REQUESTS_MAX: usize = 100;
 
-/// The largest share of a log that a scenario may omit because it consists of rare requests.
+/// The maximum share of rare requests that a scenario may omit.
 const RARE_MAX: f64 = 0.005;
 
-/// The number of response sizes of a request, all equally frequent.
+/// The number of equally frequent response sizes of a request.
 const SIZES: u32 = 20;
 
-/// The size of the largest response and the largest request in bytes.
+/// The maximum size of a response and of a request in bytes.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// The smallest weight that a scenario may have.
 const WEIGHT_MIN: f64 = 0.001;
 
-/// The number of routes that get a parity case.
+/// The maximum number of routes with a parity case.
 const PROVEN_MAX: usize = 50;
 
 /// The mix of recorded requests.
@@ -43,19 +44,18 @@ pub(super) struct Mix {
     lengths: Vec<(Kind, usize)>,
 }
 
-/// The agreement of the shares of a scenario's requests with those of the log.
+/// How well the shares of a scenario's requests agree with those of the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     /// The share of the log that the scenario omits, 0 to 1.
     pub left_out: f64,
-    /// The largest difference between the share of a request in the scenario and that in the log,
-    /// 0 to 1.
+    /// The largest difference of a request's share from that in the log, 0 to 1.
     pub difference_max: f64,
 }
 
 impl Mix {
-    /// Reduces a record to the requests of a scenario. If that would omit too much, paths are
-    /// generalised.
+    /// Reduces a record to the requests of a scenario. If that would omit too many requests, paths
+    /// are generalised.
     pub(super) fn of(mut tree: Tree) -> Self {
         for names_max in [usize::MAX, 50, 25, 12, 6, 3, 1, 0] {
             if names_max < usize::MAX {
@@ -63,16 +63,11 @@ impl Mix {
             }
             let mut entries = tree.entries();
             let total: u64 = entries.iter().map(|it| it.tally.count).sum();
-            entries.sort_by(|a, b| {
-                b.tally
-                    .count
-                    .cmp(&a.tally.count)
-                    .then_with(|| name_of(a).cmp(&name_of(b)))
-            });
+            entries.sort_by_cached_key(|it| (Reverse(it.tally.count), name_of(it)));
             entries.truncate(REQUESTS_MAX);
             let kept: u64 = entries.iter().map(|it| it.tally.count).sum();
             if (total - kept) as f64 <= RARE_MAX * total as f64 || names_max == 0 {
-                let lengths = Kind::ALL.map(|kind| (kind, tree.length_of(kind)));
+                let lengths = Kind::ALL.map(|(kind, _)| (kind, tree.length_of(kind)));
                 return Self {
                     entries,
                     total,
@@ -113,12 +108,9 @@ impl Mix {
         for (number, entry) in self.entries.iter().enumerate() {
             requests.push(self.request(entry, number + 1, &mut data));
         }
-        let used: BTreeSet<Kind> = self
-            .entries
-            .iter()
-            .flat_map(|it| kinds(&it.segments))
-            .collect();
-        let lengths = self.lengths.iter().filter(|(kind, _)| used.contains(kind));
+        let segments = || self.entries.iter().flat_map(|it| &it.segments);
+        let is_used = |kind: Kind| segments().any(|it| *it == Segment::Identifier(kind));
+        let lengths = self.lengths.iter().filter(|(kind, _)| is_used(*kind));
         data.extend(values::sources(lengths.copied()));
         let routes = self.routes();
         Scenario {
@@ -140,45 +132,33 @@ impl Mix {
         let tally = &entry.tally;
         let mut request = Request::new(METHODS[tally.method], path_of(&entry.segments));
         request.name = Some(name_of(entry));
-        // In percent, because a weight has an upper limit.
+        // A weight has an upper limit, so it is a percentage.
         let percent = 100.0 * tally.count as f64 / self.total as f64;
         request.weight = (percent * 1e4).round().max(1e4 * WEIGHT_MIN) / 1e4;
-        let status = if (200..=599).contains(&tally.status) {
-            tally.status
-        } else {
-            200
+        let status = match tally.status {
+            status @ 200..=599 => status,
+            _ => 200,
         };
         request.checks = vec![Check::Status(status)];
+        let mut header = |name: &str, value| request.headers.insert(name.to_owned(), value);
         if status != 200 {
-            request
-                .headers
-                .insert("X-Response-Status".into(), status.to_string());
+            header("X-Response-Status", status.to_string());
         }
         let sizes = tally.responses.quantiles(SIZES);
         let bytes = |size: &u64| (*size).min(BYTES_MAX).to_string();
         match &sizes[..] {
             [] => {}
-            [size] => drop(
-                request
-                    .headers
-                    .insert("X-Response-Bytes".into(), bytes(size)),
-            ),
+            [size] => drop(header("X-Response-Bytes", bytes(size))),
             sizes => {
                 let source = format!("size{number}");
-                let header = format!("{{{{ {source} }}}}");
-                request.headers.insert("X-Response-Bytes".into(), header);
+                header("X-Response-Bytes", format!("{{{{ {source} }}}}"));
                 let mut rows = Rows::new(0);
                 sizes.iter().for_each(|size| rows.push(&bytes(size)));
-                data.insert(source, uniform(rows));
+                data.insert(source, values::uniform(rows));
             }
         }
-        let mean = tally
-            .requests
-            .quantiles(1)
-            .first()
-            .copied()
-            .unwrap_or(0)
-            .min(BYTES_MAX);
+        let means = tally.requests.quantiles(1);
+        let mean = means.first().map_or(0, |mean| *mean.min(&BYTES_MAX));
         if mean > 0 && !matches!(METHODS[tally.method], "GET" | "HEAD") {
             request.body = usize::try_from(mean).ok().map(Body::filler);
         }
@@ -188,47 +168,21 @@ impl Mix {
     /// Creates a route for each prefix of names with which paths begin.
     fn routes(&self) -> Vec<Route> {
         let mut names = Names::default();
-        let prefixes: BTreeSet<String> = self
-            .entries
-            .iter()
-            .map(|it| prefix_of(&it.segments))
-            .collect();
-        let route = |path: &String| Route {
-            name: names.unique(if path == "/" { "root" } else { path }),
-            path: path.clone(),
-            strip_path: false,
-            policies: Vec::new(),
+        let prefixes = self.entries.iter().map(|it| prefix_of(&it.segments));
+        let prefixes: BTreeSet<String> = prefixes.collect();
+        let route = |path: String| {
+            let name = names.unique(if path == "/" { "root" } else { &path });
+            Route::new(name, path)
         };
-        prefixes.iter().map(route).collect()
+        prefixes.into_iter().map(route).collect()
     }
-}
-
-fn uniform(values: Rows) -> Source {
-    Source::List(List {
-        columns: Vec::new(),
-        values,
-        pick: Pick::Uniform,
-        exponent: None,
-    })
 }
 
 fn proof(route: &Route) -> ParityCase {
     let mut request = Request::new("GET", template::escape(&route.path));
     request.checks = vec![Check::Status(200)];
-    ParityCase {
-        name: format!("the route {} leads to the upstream", route.name),
-        request,
-        reaches_upstream: true,
-        upstream_body_bytes: None,
-        when: When::Both,
-    }
-}
-
-fn kinds(segments: &[Segment]) -> impl Iterator<Item = Kind> {
-    segments.iter().filter_map(|segment| match segment {
-        Segment::Identifier(kind) => Some(*kind),
-        Segment::Name(_) | Segment::Query(_) => None,
-    })
+    let name = format!("the route {} leads to the upstream", route.name);
+    ParityCase::new(name, request, true)
 }
 
 /// A path with a template for each identifier.
@@ -241,7 +195,7 @@ fn path_of(segments: &[Segment]) -> String {
     segments.iter().map(part).collect()
 }
 
-/// The name in figures: `GET /users/{number}`, and the status if it is not a success.
+/// The name in figures: `GET /users/{number}`, and the status unless it is 200.
 fn name_of(entry: &Entry) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{name}"),

@@ -1,7 +1,8 @@
-//! Recorded traffic of any origin: the mix of requests, the curve of the rate, and the think times
-//! of clients.
+//! Recorded traffic from any source: the mix of requests, the curve of the rate, and the think
+//! times of clients.
 //!
-//! A record contains no address, no query value and no body, and replaces identifiers in paths.
+//! A record contains no address and no body, replaces identifiers in paths, and contains values of
+//! queries only if the user requests them.
 
 mod curve;
 mod identifier;
@@ -15,7 +16,6 @@ mod values;
 pub(crate) use replay::write;
 
 use curve::Curve;
-use mix::Mix;
 use think::Think;
 use tree::Tree;
 
@@ -33,23 +33,23 @@ pub(crate) struct Hit<'h> {
     pub(crate) status: u16,
     pub(crate) response_bytes: Option<u64>,
     pub(crate) request_bytes: Option<u64>,
-    /// A string that identifies the client; it is not stored.
+    /// A string that identifies the client. It is not stored.
     pub(crate) client: &'h [u8],
 }
 
 /// The methods that are replayed.
 pub(crate) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
-/// The record of traffic so far, with a bounded size.
+/// The record of the traffic so far, with a bounded size.
 pub(crate) struct Recorder {
     tree: Tree,
     curve: Curve,
     think: Think,
     keeps_queries: bool,
-    /// The hour to which the record is restricted.
+    /// The only hour that is recorded.
     hour: Option<Hour>,
     /// The number of requests that cannot be replayed, such as CONNECT.
-    pub(crate) skipped: u64,
+    skipped: u64,
 }
 
 impl Recorder {
@@ -84,16 +84,6 @@ impl Recorder {
     pub(crate) fn requests(&self) -> u64 {
         self.curve.total()
     }
-
-    /// The record, reduced to requests that a scenario can contain.
-    pub(crate) fn finish(self) -> Traffic {
-        Traffic {
-            mix: Mix::of(self.tree),
-            curve: self.curve,
-            think: self.think,
-            skipped: self.skipped,
-        }
-    }
 }
 
 /// The path and the query of a target; none if the target has no path.
@@ -104,12 +94,4 @@ fn absolute_path(target: &str) -> Option<&str> {
     let (scheme, rest) = target.split_once("://")?;
     let is_http = scheme == "http" || scheme == "https";
     is_http.then(|| rest.find('/').map_or("/", |at| &rest[at..]))
-}
-
-/// Recorded traffic, reduced to what a scenario and a load can contain.
-pub(crate) struct Traffic {
-    mix: Mix,
-    curve: Curve,
-    think: Think,
-    skipped: u64,
 }

@@ -1,28 +1,27 @@
-//! The replay of recorded traffic: its load profiles, and the folder that contains everything.
+//! The replay of recorded traffic: the load profiles, and the folder with all files.
 
 use std::time::Duration;
 
 use gatebench_model::load::{
     Change, Closed, DrawnThink, ExponentialThink, Open, RateStage, Spread, Think,
 };
-use gatebench_model::{HumanDuration, LoadProfile, Phase, Shape, Suite};
+use gatebench_model::{HumanDuration, LoadProfile, Phase, Shape};
 
-use super::Traffic;
-use super::mix::Shares;
+use super::Recorder;
+use super::mix::{Mix, Shares};
 use crate::defaults;
 use crate::error::ImportError;
-use crate::folder::Folder;
-use crate::options::Options;
-use crate::options::Replay;
+use crate::folder::{Folder, SUITE_FILE};
+use crate::options::{Options, Replay};
 use crate::time::{self, HOUR_MS};
 
-/// The largest number of stages of a replayed curve.
+/// The maximum number of stages of a replayed curve.
 const STAGES_MAX: usize = 60;
 
 /// The length of a replay, unless the user chooses another or the log is shorter.
 const OVER: Duration = Duration::from_secs(60);
 
-/// The largest permitted difference between the mix and the log.
+/// The maximum difference between the mix and the log without a warning.
 const DIFFERENCE_MAX: f64 = 0.01;
 
 /// The shortest stage.
@@ -35,13 +34,13 @@ const RATE_MIN: f64 = 0.001;
 const CONNECTIONS_PER_RATE: f64 = 0.1;
 const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 
-/// The number of hours that are listed.
+/// The maximum number of listed hours.
 const HOURS_MAX: usize = 48;
 
-/// The largest number of connections of the closed load.
+/// The maximum number of connections of the closed load.
 const USERS_MAX: f64 = 10_000.0;
 
-/// The replay as text, and the time that it covers.
+/// The time that a replay covers, and its description.
 struct Covered {
     start_ms: i64,
     length_ms: i64,
@@ -50,23 +49,18 @@ struct Covered {
     arrivals: &'static str,
 }
 
-fn covered(traffic: &mut Traffic, replay: &Replay) -> Option<Covered> {
+fn covered(traffic: &mut Recorder, replay: &Replay) -> Option<Covered> {
     let (mut start_ms, mut length_ms) = traffic.curve.span()?;
     if let Some(hour) = replay.hour {
         (start_ms, length_ms) = (hour.start_ms, HOUR_MS);
     }
     let length = Duration::from_millis(length_ms.unsigned_abs());
-    let over = replay
-        .over
-        .map_or(length.min(OVER), |over| over.0)
-        .max(Duration::from_secs(1));
+    let over = replay.over.map_or(length.min(OVER), |over| over.0);
+    let over = over.max(Duration::from_secs(1));
     let from = time::in_words(start_ms);
     let until = time::in_words(start_ms + length_ms);
-    let words = format!(
-        "{from} to {until} at {}x in {}",
-        replay.times,
-        HumanDuration(over)
-    );
+    let (times, duration) = (replay.times, HumanDuration(over));
+    let words = format!("{from} to {until} at {times}x in {duration}");
     let arrivals = match traffic.curve.has_fractions {
         true => "arrivals within a stage are Poisson",
         false => "arrivals within a second are Poisson, because the log has whole seconds only",
@@ -82,39 +76,32 @@ fn covered(traffic: &mut Traffic, replay: &Replay) -> Option<Covered> {
 
 /// Writes the scenario, the load profiles and the suite of recorded traffic.
 pub(crate) fn write(
-    mut traffic: Traffic,
+    mut traffic: Recorder,
     options: &Options,
     mut folder: Folder,
 ) -> Result<Folder, ImportError> {
     let nothing = || {
+        let message = "it has no request that can be replayed";
         let remedy = "check that the log has requests, and that --hour is one of its hours";
-        ImportError::nothing(
-            &options.file,
-            "it has no request that can be replayed",
-            remedy,
-        )
+        ImportError::nothing(&options.file, message, remedy)
     };
     let covered = covered(&mut traffic, &options.replay).ok_or_else(nothing)?;
-    if traffic.mix.is_empty() {
+    let mix = Mix::of(std::mem::take(&mut traffic.tree));
+    if mix.is_empty() {
         return Err(nothing());
     }
-    let hours: Vec<(String, u64)> = traffic
-        .curve
-        .hours()
-        .iter()
-        .map(|(start_ms, count)| (time::hour_in_words(*start_ms), *count))
-        .collect();
+    let hours = traffic.curve.hours().iter();
+    let hours = hours.map(|(start_ms, count)| (time::hour_in_words(*start_ms), *count));
+    let hours: Vec<(String, u64)> = hours.collect();
     let file = &options.file;
     let title = format!("Traffic of {file}, {}; {}", covered.words, covered.arrivals);
-    let scenario = traffic
-        .mix
-        .scenario(&options.name, &format!("Traffic of {file}"));
-    let shares = traffic.mix.shares(&scenario);
+    let scenario = mix.scenario(&options.name, &format!("Traffic of {file}"));
+    let shares = mix.shares(&scenario);
     folder.facts.extend(facts(&traffic, &shares, &covered));
-    let busiest = hours.iter().max_by_key(|(_, count)| *count);
-    let busiest =
-        busiest.map(|(hour, count)| format!("busiest hour: {hour}, with {count} requests"));
-    folder.facts.extend(busiest);
+    if let Some((hour, count)) = hours.iter().max_by_key(|(_, count)| *count) {
+        let fact = format!("busiest hour: {hour}, with {count} requests");
+        folder.facts.push(fact);
+    }
     let comment = format!(
         "Imported from {file}: the weight of a request is its share in the log in percent. \
          Identifiers, values of queries and bodies are made up; sizes of responses are those of \
@@ -123,33 +110,23 @@ pub(crate) fn write(
     folder.add_scenario("scenario.yaml", &[comment], &scenario)?;
     let rates = open(&mut traffic, &covered, options.replay.times);
     let rates = profile("rate", &title, rates, covered.over);
-    folder.add_load("load.yaml", &[], &rates)?;
+    folder.add("load.yaml", &[], &rates)?;
     if let Some(users) = users(&traffic, &covered, options.replay.times) {
         let title = format!("Users of {file}, who on average think as long as those of the log");
         let users = profile("users", &title, users, covered.over);
-        folder.add_load("users.yaml", &[], &users)?;
+        folder.add("users.yaml", &[], &users)?;
     }
-    let gateways = ["reference", "nginx", "haproxy"]
-        .map(|it| it.to_owned().into())
-        .into();
-    let suite = Suite {
-        load: "./load.yaml".into(),
-        ..defaults::suite(options, &title, gateways, vec!["./scenario.yaml".into()])
-    };
-    let comments = hours_comment(&hours);
-    folder.add_suite(&comments, &suite)?;
-    Ok(folder)
-}
-
-/// The number of requests of each hour; in a long log, only of the first ones.
-fn hours_comment(hours: &[(String, u64)]) -> Vec<String> {
+    let gateways = defaults::gateways(&["reference", "nginx", "haproxy"]);
+    let scenarios = vec!["./scenario.yaml".into()];
+    let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
     let mut lines = vec!["Requests of each hour of the log; `--hour` selects one:".to_owned()];
     let shown = hours.iter().take(HOURS_MAX);
     lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
-    lines
+    folder.add(SUITE_FILE, &lines, &suite)?;
+    Ok(folder)
 }
 
-fn facts(traffic: &Traffic, shares: &Shares, covered: &Covered) -> Vec<String> {
+fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> {
     let mut facts = vec![
         format!("{} requests, {}", traffic.curve.total(), covered.words),
         covered.arrivals.to_owned(),
@@ -166,9 +143,9 @@ fn facts(traffic: &Traffic, shares: &Shares, covered: &Covered) -> Vec<String> {
         );
     }
     if traffic.skipped > 0 {
+        let count = traffic.skipped;
         facts.push(format!(
-            "requests without a path, such as CONNECT, that are left out: {}",
-            traffic.skipped
+            "requests without a path, such as CONNECT, that are left out: {count}"
         ));
     }
     facts
@@ -186,13 +163,12 @@ fn profile(name: &str, title: &str, shape: Shape, over: Duration) -> LoadProfile
 }
 
 /// The curve as stages of an open load, each with the mean rate of its part of the log.
-fn open(traffic: &mut Traffic, covered: &Covered, times: f64) -> Shape {
+fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     let most = (covered.over.as_secs_f64() / STAGE_MIN.as_secs_f64()) as usize;
     let seconds = usize::try_from(covered.length_ms / 1_000).unwrap_or(1);
     let count = STAGES_MAX.min(most).min(seconds).max(1);
-    let parts = traffic
-        .curve
-        .parts(covered.start_ms, covered.length_ms, count);
+    let (start_ms, length_ms) = (covered.start_ms, covered.length_ms);
+    let parts = traffic.curve.parts(start_ms, length_ms, count);
     let part_seconds = covered.length_ms as f64 / 1_000.0 / count as f64;
     let rate = |requests: &f64| {
         let rate = requests / part_seconds * times;
@@ -214,16 +190,16 @@ fn open(traffic: &mut Traffic, covered: &Covered, times: f64) -> Shape {
     Shape::Open(open)
 }
 
-/// The average number of concurrent users in the log, with the same think times (Little's law);
+/// The average number of concurrent users in the log (Little's law), with the same mean think time;
 /// none if no client returned.
-fn users(traffic: &Traffic, covered: &Covered, times: f64) -> Option<Shape> {
+fn users(traffic: &Recorder, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;
     let users = (rate * mean_ms as f64 / 1_000.0).clamp(1.0, USERS_MAX);
-    let mut closed = Closed::new(users.round() as u32);
     let mean = HumanDuration::from_millis(mean_ms);
-    closed.think = Some(Think::Drawn(DrawnThink::Exponential(ExponentialThink {
-        mean,
-    })));
-    Some(Shape::Closed(closed))
+    let think = DrawnThink::Exponential(ExponentialThink { mean });
+    Some(Shape::Closed(Closed {
+        think: Some(Think::Drawn(think)),
+        ..Closed::new(users.round() as u32)
+    }))
 }

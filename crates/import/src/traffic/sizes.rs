@@ -1,6 +1,6 @@
-//! The distribution of sizes, in buckets whose means are exact.
+//! The distribution of sizes, in buckets with exact means.
 
-/// The number of buckets per doubling, as a power of two.
+/// The base-2 logarithm of the number of buckets per doubling.
 const BITS: u32 = 2;
 
 /// Sizes by bucket, in ascending order.
@@ -35,10 +35,7 @@ impl Sizes {
     }
 
     fn add_bucket(&mut self, new: Bucket) {
-        match self
-            .0
-            .binary_search_by_key(&new.index, |bucket| bucket.index)
-        {
+        match self.0.binary_search_by_key(&new.index, |it| it.index) {
             Ok(at) => {
                 self.0[at].count += new.count;
                 self.0[at].sum = self.0[at].sum.saturating_add(new.sum);
@@ -47,19 +44,16 @@ impl Sizes {
         }
     }
 
-    /// `parts` sizes in ascending order, each the mean of an equal number of recorded sizes;
-    /// duplicates are removed. Empty if nothing was recorded.
+    /// `parts` sizes in ascending order, each the mean of an equal number of recorded sizes. A
+    /// single size if all are equal; empty if nothing was recorded.
     pub(super) fn quantiles(&self, parts: u32) -> Vec<u64> {
         let total: u64 = self.0.iter().map(|bucket| bucket.count).sum();
         if total == 0 {
             return Vec::new();
         }
-        let mut left: Vec<(f64, f64)> = self
-            .0
-            .iter()
-            .map(|it| (it.count as f64, it.sum as f64 / it.count as f64))
-            .collect();
-        left.reverse();
+        let buckets = self.0.iter().rev();
+        let buckets = buckets.map(|it| (it.count as f64, it.sum as f64 / it.count as f64));
+        let mut left: Vec<(f64, f64)> = buckets.collect();
         let share = total as f64 / f64::from(parts);
         let mut means = Vec::new();
         for _ in 0..parts {
@@ -77,15 +71,15 @@ impl Sizes {
             }
             // The last part may be missing because of rounding.
             let rest = means.last().copied().unwrap_or(0);
-            let mean = if count_taken > 1e-6 {
-                (sum / count_taken).round() as u64
-            } else {
-                rest
+            let mean = match count_taken > 1e-6 {
+                true => (sum / count_taken).round() as u64,
+                false => rest,
             };
             means.push(mean.max(rest));
         }
-        let is_constant = means.iter().all(|mean| *mean == means[0]);
-        means.truncate(if is_constant { 1 } else { means.len() });
+        if means.iter().all(|mean| *mean == means[0]) {
+            means.truncate(1);
+        }
         means
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// A longer pause ends a visit.
+/// The longest pause within a visit.
 const PAUSE_MS_MAX: i64 = 120_000;
 
-/// The largest number of clients whose last request is kept.
+/// The maximum number of clients whose last request is kept.
 const CLIENTS_MAX: usize = 200_000;
 
-/// The pauses of all clients. Only a hash of a client is kept, with a key of this process.
+/// The pauses of all clients. Of a client, only a hash with a key of this process is kept.
 #[derive(Debug, Default)]
 pub(super) struct Think {
     hasher: RandomState,
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_within_a_visit_count() {
+    fn only_pauses_within_a_visit_are_counted() {
         let mut think = Think::default();
         assert_eq!(think.mean_ms(), None);
         for (client, at) in [

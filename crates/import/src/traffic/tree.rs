@@ -1,4 +1,4 @@
-//! Paths as a tree of segments. If there are too many values at one place, they are merged.
+//! Paths as a tree of segments. If a node has too many names, they are merged into one.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use super::Hit;
 use super::identifier::{Kind, kind_of};
 use super::sizes::Sizes;
 
-/// The number of names at one place beyond which they are treated as identifiers.
+/// The maximum number of names in one position. Beyond it, they are treated as identifiers.
 pub(super) const NAMES_MAX: usize = 100;
 
-/// The number of segments of a path that are kept separately; the rest is one segment.
+/// The maximum number of segments of a path. The rest of the path is part of the last segment.
 const DEPTH_MAX: usize = 16;
 
-/// The number of nodes in a tree beyond which new names are treated as identifiers.
+/// The maximum number of nodes in a tree. Beyond it, new names are treated as identifiers.
 const NODES_MAX: usize = 20_000;
 
 const ROOT: usize = 0;
@@ -22,11 +22,11 @@ const ROOT: usize = 0;
 pub(super) enum Segment {
     Name(Box<str>),
     Identifier(Kind),
-    /// The query, which comes last, as the names of its parameters.
+    /// The query, which is the last segment.
     Query(Box<str>),
 }
 
-/// The number of times that a method got a status, and the sizes.
+/// The number of requests with a method and a status, and their sizes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) method: usize,
@@ -94,25 +94,24 @@ impl Tree {
         });
         let tally = &mut tallies[place];
         tally.count += 1;
-        hit.response_bytes
-            .into_iter()
-            .for_each(|it| tally.responses.add(it));
-        hit.request_bytes
-            .into_iter()
-            .for_each(|it| tally.requests.add(it));
+        if let Some(size) = hit.response_bytes {
+            tally.responses.add(size);
+        }
+        if let Some(size) = hit.request_bytes {
+            tally.requests.add(size);
+        }
     }
 
     fn child(&mut self, at: usize, segment: &str) -> usize {
         if let Some(kind) = kind_of(segment) {
             return self.identifier_child(at, kind, segment);
         }
-        if let Some(known) = self.nodes[at].names.get(segment) {
+        let node = &self.nodes[at];
+        if let Some(known) = node.names.get(segment) {
             return *known;
         }
-        let node = &self.nodes[at];
-        let is_odd = !segment
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'"');
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'"';
+        let is_odd = !segment.bytes().all(is_plain);
         if node.is_collapsed || is_odd || self.nodes.len() >= NODES_MAX {
             return self.identifier_child(at, Kind::Text, segment);
         }
@@ -166,18 +165,15 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// Merges all names at a place into one identifier.
+    /// Merges all names of a node into one identifier.
     fn collapse(&mut self, at: usize) {
         let names = std::mem::take(&mut self.nodes[at].names);
         self.nodes[at].is_collapsed = true;
-        // In the order of the names, because the result must not depend on a hash.
+        // The names are sorted, because the result must not depend on a hash.
         let mut names: Vec<_> = names.into_iter().collect();
         names.sort_unstable();
         for (name, child) in names {
-            let (chars, count) = &mut self.lengths[Kind::Text as usize];
-            *chars += name.len() as u64;
-            *count += 1;
-            let into = self.identifier_node(at, Kind::Text);
+            let into = self.identifier_child(at, Kind::Text, &name);
             self.merge(into, child);
         }
     }
@@ -204,12 +200,11 @@ impl Tree {
                 None => drop(self.nodes[into].queries.insert(query, child)),
             }
         }
-        for kind in Kind::ALL {
-            if let Some(child) = node.identifiers[kind as usize] {
-                match self.nodes[into].identifiers[kind as usize] {
-                    Some(known) => self.merge(known, child),
-                    None => self.nodes[into].identifiers[kind as usize] = Some(child),
-                }
+        for (kind, child) in node.identifiers.into_iter().enumerate() {
+            match (self.nodes[into].identifiers[kind], child) {
+                (Some(known), Some(child)) => self.merge(known, child),
+                (None, child) => self.nodes[into].identifiers[kind] = child,
+                (Some(_), None) => {}
             }
         }
         let target = &mut self.nodes[into];
@@ -233,10 +228,10 @@ impl Tree {
         }
     }
 
-    /// Merges the names at every place with more names than this, starting at the leaves, and drops
-    /// queries if there are several at a place.
+    /// Merges the names of every node with more names than this, starting at the leaves, and
+    /// removes the queries of every node with more queries than this.
     pub(super) fn coarsen(&mut self, names_max: usize) {
-        // A node into which others were merged may then have too many names itself.
+        // A merge may give another node too many names.
         while self.coarsen_once(names_max) {}
     }
 
@@ -250,10 +245,9 @@ impl Tree {
             if self.nodes[at].queries.len() > names_max {
                 let queries = std::mem::take(&mut self.nodes[at].queries);
                 for child in queries.into_values() {
-                    let tallies = std::mem::take(&mut self.nodes[child].tallies);
-                    tallies
-                        .into_iter()
-                        .for_each(|tally| self.add_tally(at, tally));
+                    for tally in std::mem::take(&mut self.nodes[child].tallies) {
+                        self.add_tally(at, tally);
+                    }
                 }
                 is_changed = true;
             }
@@ -282,7 +276,7 @@ impl Tree {
             for (query, child) in &node.queries {
                 open.push((*child, with(Segment::Query(query.clone()))));
             }
-            for kind in Kind::ALL {
+            for (kind, _) in Kind::ALL {
                 if let Some(child) = node.identifiers[kind as usize] {
                     open.push((child, with(Segment::Identifier(kind))));
                 }
@@ -298,18 +292,16 @@ impl Tree {
     }
 }
 
-/// The names of the parameters, each with a made-up value. Names that look like values are omitted.
+/// The parameters with made-up values. Parameters whose names look like values are omitted.
 fn names_of(query: &str) -> String {
     let is_plain = |name: &str| {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-[]".contains(&byte);
         !name.is_empty() && name.len() <= 40 && name.bytes().all(allowed) && kind_of(name).is_none()
     };
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let names: Vec<String> = pairs
-        .filter(|(name, _)| is_plain(name))
-        .map(|(name, _)| format!("{name}=x"))
-        .collect();
-    names.join("&")
+    let names = pairs.map(|(name, _)| name).filter(|name| is_plain(name));
+    let pairs: Vec<String> = names.map(|name| format!("{name}=x")).collect();
+    pairs.join("&")
 }
 
 #[cfg(test)]
@@ -330,16 +322,12 @@ mod tests {
 
     fn tree(targets: impl IntoIterator<Item = String>) -> Tree {
         let mut tree = Tree::default();
+        let hit = Hit {
+            status: 200,
+            ..Hit::default()
+        };
         for target in targets {
-            tree.add(
-                0,
-                &target,
-                false,
-                &Hit {
-                    status: 200,
-                    ..Hit::default()
-                },
-            );
+            tree.add(0, &target, false, &hit);
         }
         tree
     }
@@ -356,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_at_a_place_become_one() {
+    fn many_names_in_one_position_become_one() {
         let many = (0..300).map(|it| {
             let name: String = format!("{it}")
                 .bytes()

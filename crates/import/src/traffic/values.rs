@@ -1,7 +1,6 @@
 //! Made-up values that replace identifiers, of the same kinds and lengths.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use gatebench_model::Source;
 use gatebench_model::data::{List, Pick, Rows, Uniform};
@@ -14,7 +13,7 @@ const VALUES: u64 = 200;
 /// The length of the longest value.
 const CHARS_MAX: usize = 200;
 
-/// The sources for these kinds by name, with values of these mean lengths.
+/// The sources of values of these kinds and mean lengths, by name.
 pub(super) fn sources(kinds: impl IntoIterator<Item = (Kind, usize)>) -> BTreeMap<String, Source> {
     let source = |(kind, length): (Kind, usize)| (kind.name().to_owned(), source(kind, length));
     kinds.into_iter().map(source).collect()
@@ -33,9 +32,14 @@ fn source(kind: Kind, length: usize) -> Source {
     for number in 0..VALUES {
         rows.push(&value(kind, length, number));
     }
+    uniform(rows)
+}
+
+/// A source of values that are equally likely.
+pub(super) fn uniform(values: Rows) -> Source {
     Source::List(List {
         columns: Vec::new(),
-        values: rows,
+        values,
         pick: Pick::Uniform,
         exponent: None,
     })
@@ -63,7 +67,7 @@ fn value(kind: Kind, length: usize, number: u64) -> String {
     }
 }
 
-/// Digits without a pattern that depend only on the number (SplitMix64).
+/// Pseudorandom digits that depend only on the seed (SplitMix64).
 struct Digits(u64);
 
 impl Digits {
@@ -76,13 +80,9 @@ impl Digits {
     }
 
     fn text(&mut self, alphabet: &[u8], length: usize) -> String {
-        let mut text = String::with_capacity(length);
-        for _ in 0..length {
-            let digit = self.next() % alphabet.len() as u64;
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{}", char::from(alphabet[digit as usize]));
-        }
-        text
+        let count = alphabet.len() as u64;
+        let digit = |_| char::from(alphabet[(self.next() % count) as usize]);
+        (0..length).map(digit).collect()
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use crate::traffic::identifier::kind_of;
 
     #[test]
-    fn values_are_of_their_kind() {
+    fn values_are_recognized_as_their_kind() {
         for kind in [Kind::Uuid, Kind::Date, Kind::Hash, Kind::Mail] {
             for number in 0..VALUES {
                 let value = value(kind, 32, number);

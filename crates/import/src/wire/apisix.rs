@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::{Data, Node, read_tree};
+use gatebench_config::{Node, read_tree};
 
 use super::edits::Edits;
-use super::tree::each_mapping;
-use super::{Language, OwnConfig, TARGET_HOST, TARGET_PORT, scenario};
+use super::tree::mappings;
+use super::{Language, OwnConfig, PLAIN, TARGET_HOST, TARGET_PORT, UPSTREAM, scenario};
 use crate::error::ImportError;
 use crate::log::Log;
-
-const UPSTREAM: &str = "the upstream here is gatebench's";
-const PLAIN: &str = "the upstream here speaks HTTP without TLS";
 
 /// The line that marks a file as complete for APISIX.
 const END: &str = "#END";
@@ -22,7 +19,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     let api = crate::apisix::read(text, file, &mut log)?;
     log.finish()?;
     let mut edits = Edits::new(file, text);
-    each_mapping(&root, &mut |node| {
+    for node in mappings(&root) {
         if let Some(nodes) = node.get("nodes") {
             edits.replace(&nodes.span, same_weights(nodes), UPSTREAM);
             let scheme = node.get("scheme").filter(|it| it.text() == Some("https"));
@@ -30,15 +27,14 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
                 edits.replace(&scheme.span, "http", PLAIN);
             }
         }
-    });
+    }
     let has_end = text.lines().any(|line| line.trim_end() == END);
     let (text, changes) = edits.finish();
     Ok(OwnConfig {
         language: Language::Apisix,
-        text: if has_end {
-            text
-        } else {
-            format!("{text}\n{END}\n")
+        text: match has_end {
+            true => text,
+            false => format!("{text}\n{END}\n"),
         },
         changes,
         environment: BTreeMap::new(),
@@ -47,22 +43,15 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Returns the same number of nodes with the same weights, each with the address of the upstream.
+/// Returns the nodes with their weights, all with the address of the upstream.
 fn same_weights(nodes: &Node) -> String {
-    let weights: Vec<i64> = match &nodes.data {
-        Data::Map(entries) => entries
-            .iter()
-            .filter_map(|it| it.value.number())
-            .map(|it| it as i64)
-            .collect(),
-        _ => {
-            let weight = |it: &Node| it.get("weight").and_then(Node::number).unwrap_or(1.0) as i64;
-            nodes.items().iter().map(weight).collect()
-        }
-    };
-    let node = |weight: &i64| {
+    let of_entries = nodes.entries().iter().filter_map(|it| it.value.number());
+    let weight = |it: &Node| it.get("weight").and_then(Node::number).unwrap_or(1.0);
+    let weights = of_entries.chain(nodes.items().iter().map(weight));
+    let node = |weight: f64| {
+        let weight = weight as i64;
         format!("{{\"host\": \"{TARGET_HOST}\", \"port\": {TARGET_PORT}, \"weight\": {weight}}}")
     };
-    let all: Vec<String> = weights.iter().map(node).collect();
+    let all: Vec<String> = weights.map(node).collect();
     format!("[{}]", all.join(", "))
 }

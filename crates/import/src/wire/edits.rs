@@ -1,4 +1,4 @@
-//! Replacements in a document, and the lines that they change.
+//! Replacements in a document, and the changed lines.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::tree::NewEntry;
 /// A changed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The name of the file, which may be an included one.
+    /// The name of the file, which may be an included file.
     pub file: String,
     /// The line number, from 1.
     pub line: usize,
@@ -36,7 +36,7 @@ struct Edit {
     span: Range<usize>,
     /// A template.
     new: String,
-    /// Text around it that is not part of the template.
+    /// Text before and after the replacement that is not part of the template.
     around: (String, String),
     why: &'static str,
     /// True if the replacement is the text of another file, whose own changes are listed.
@@ -95,27 +95,21 @@ impl<'t> Edits<'t> {
     }
 
     fn push(&mut self, span: &Range<usize>, new: String, why: &'static str, is_include: bool) {
-        // A multi-line scalar ends where the next token begins; its final newline stays.
+        // A multi-line scalar extends to the next token. Its final newline is kept.
         let kept = self.text[span.clone()].trim_end().len();
-        let span = &(span.start..span.start + kept);
+        let span = span.start..span.start + kept;
         // Changes inside a removed part are dropped.
-        let is_within = |edit: &Edit| edit.span.start <= span.start && span.end <= edit.span.end;
-        if self
-            .all
-            .iter()
-            .any(|edit| is_within(edit) && !edit.span.is_empty())
-        {
+        let contains = |edit: &Edit| edit.span.start <= span.start && span.end <= edit.span.end;
+        let mut others = self.all.iter().filter(|edit| !edit.span.is_empty());
+        if others.any(contains) {
             return;
         }
-        self.all.retain(|edit| {
-            edit.span.is_empty() || !(span.start <= edit.span.start && edit.span.end <= span.end)
-        });
-        let span = span.clone();
-        let around = (String::new(), String::new());
+        self.all
+            .retain(|edit| edit.span.is_empty() || !is_within(edit, span.start, span.end));
         self.all.push(Edit {
             span,
             new,
-            around,
+            around: Default::default(),
             why,
             is_include,
         });
@@ -123,44 +117,29 @@ impl<'t> Edits<'t> {
 
     /// The text as a template, and the changed lines.
     pub(super) fn finish(mut self) -> (String, Vec<Change>) {
-        self.all
-            .sort_by_key(|edit| (edit.span.start, edit.span.end));
-        let mut out = String::new();
-        let mut at = 0;
-        for edit in &self.all {
-            if edit.span.start < at {
-                continue;
-            }
-            out.push_str(&literal(&self.text[at..edit.span.start]));
-            out.push_str(&edit.whole(&edit.new));
-            at = edit.span.end;
-        }
-        out.push_str(&literal(&self.text[at..]));
+        self.sort();
+        let out = self.edited(0, self.text.len(), literal, |_, edit| edit.whole(&edit.new));
         let mut changes = self.changes();
         changes.append(&mut self.further);
         (out, changes)
     }
 
+    fn sort(&mut self) {
+        self.all
+            .sort_by_key(|edit| (edit.span.start, edit.span.end));
+    }
+
     /// The text, which is YAML or JSON, as a JSON template, and the changed lines. Every
     /// replacement must be a template of a JSON value.
     pub(super) fn finish_as_json(mut self) -> (String, Vec<Change>) {
-        self.all
-            .sort_by_key(|edit| (edit.span.start, edit.span.end));
+        self.sort();
         let mark = |number: usize| format!("{MARK}{number}.");
-        let mut marked = String::new();
-        let mut at = 0;
-        for (number, edit) in self.all.iter().enumerate() {
-            if edit.span.start < at {
-                continue;
-            }
-            marked.push_str(&self.text[at..edit.span.start]);
-            if !edit.new.is_empty() {
-                marked.push_str(&edit.whole(&mark(number)));
-            }
-            at = edit.span.end;
-        }
-        marked.push_str(&self.text[at..]);
-        // The text has been parsed before, and markers are plain words.
+        let marked = |number, edit: &Edit| match edit.new.is_empty() {
+            true => String::new(),
+            false => edit.whole(&mark(number)),
+        };
+        let marked = self.edited(0, self.text.len(), str::to_owned, marked);
+        // The text was parsed before, and markers are plain words.
         let value = gatebench_config::yaml_value(&marked).unwrap_or_default();
         let mut out = literal(&format!("{value:#}"));
         for (number, edit) in self.all.iter().enumerate() {
@@ -173,21 +152,21 @@ impl<'t> Edits<'t> {
         let mut changes: Vec<Change> = Vec::new();
         let mut done = 0;
         for edit in &self.all {
-            let start = self.text[..edit.span.start]
-                .rfind('\n')
-                .map_or(0, |at| at + 1);
+            let before = &self.text[..edit.span.start];
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
             if edit.span.start < done {
                 continue;
             }
             let rest = &self.text[edit.span.end..];
             let end = edit.span.end + rest.find('\n').unwrap_or(rest.len());
             done = end;
-            let is_new = edit.span.is_empty() && self.within(start, end).count() == 1;
+            let within = self.all.iter().filter(|it| is_within(it, start, end));
+            let is_new = edit.span.is_empty() && within.count() == 1;
             let before = if is_new { "" } else { &self.text[start..end] };
             let after = match edit.is_include {
                 _ if is_new => edit.whole(&edit.new),
                 true => "(its text)".to_owned(),
-                false => self.edited(start, end),
+                false => self.edited(start, end, str::to_owned, |_, edit| edit.whole(&edit.new)),
             };
             let shown = |text: &str| mask::without_secrets(first_line(text));
             changes.push(Change {
@@ -201,28 +180,30 @@ impl<'t> Edits<'t> {
         changes
     }
 
-    /// The edits in these bytes.
-    fn within(&self, start: usize, end: usize) -> impl Iterator<Item = &Edit> {
-        self.all
-            .iter()
-            .filter(move |it| it.span.start >= start && it.span.end <= end)
-    }
-
-    /// These bytes with all edits in them.
-    fn edited(&self, start: usize, end: usize) -> String {
+    /// These bytes with all edits in them. `kept` converts the text between edits, and `new`
+    /// returns the text of an edit.
+    fn edited(
+        &self,
+        start: usize,
+        end: usize,
+        kept: fn(&str) -> String,
+        new: impl Fn(usize, &Edit) -> String,
+    ) -> String {
         let mut out = String::new();
         let mut at = start;
-        for edit in self.within(start, end) {
-            if edit.span.start < at {
-                continue;
+        for (number, edit) in self.all.iter().enumerate() {
+            if is_within(edit, start, end) && edit.span.start >= at {
+                out.push_str(&kept(&self.text[at..edit.span.start]));
+                out.push_str(&new(number, edit));
+                at = edit.span.end;
             }
-            out.push_str(&self.text[at..edit.span.start]);
-            out.push_str(&edit.whole(&edit.new));
-            at = edit.span.end;
         }
-        out.push_str(&self.text[at..end]);
-        out
+        out + &kept(&self.text[at..end])
     }
+}
+
+fn is_within(edit: &Edit, start: usize, end: usize) -> bool {
+    start <= edit.span.start && edit.span.end <= end
 }
 
 /// The first non-blank line, without surrounding white space.
@@ -265,23 +246,16 @@ mod tests {
         let (template, changes) = edits.finish();
         let expected = "a {{ one }};\n  b 2 {{ '{' }}# c #};\ne password 3;\n\n";
         assert_eq!(template, expected);
+        let changes = changes.iter();
         let shown: Vec<_> = changes
-            .iter()
             .map(|it| (it.line, &*it.before, &*it.after))
             .collect();
         let expected = [
             (1, "a 1;", "a {{ one }};"),
-            (3, "c password 3;", "e password ***;"),
+            (3, "c password ***;", "e password ***;"),
             (4, "d", ""),
         ];
-        assert_eq!(
-            shown,
-            [
-                expected[0],
-                (3, "c password ***;", expected[1].2),
-                expected[2]
-            ]
-        );
+        assert_eq!(shown, expected);
     }
 
     #[test]

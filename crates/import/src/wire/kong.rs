@@ -6,14 +6,13 @@ use gatebench_config::{Data, Node, read_tree};
 use serde_json::json;
 
 use super::edits::{Edits, literal};
-use super::tree::{each_mapping, new_entry, removable};
-use super::{Language, OwnConfig, TARGET, TARGET_HOST, TARGET_PORT, scenario};
+use super::tree::{mappings, new_entry, removable};
+use super::{Language, OwnConfig, PLAIN, TARGET, TARGET_HOST, TARGET_PORT, UPSTREAM, scenario};
 use crate::error::ImportError;
 use crate::log::Log;
+use crate::name::path_of_url;
 
-const UPSTREAM: &str = "the upstream here is gatebench's";
 const ONE_TARGET: &str = "the upstream here has one address, which Kong accepts only once";
-const PLAIN: &str = "the upstream here speaks HTTP without TLS";
 const DECK: &str = "only deck reads it";
 const LOCAL: &str = "a limit counts in memory, not in the user's Redis";
 const OUTSIDE: &str = "plug-ins reach nothing but the upstream here";
@@ -38,19 +37,13 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     let api = crate::kong::read(text, file, &mut log)?;
     log.finish()?;
     let mut edits = Edits::new(file, text);
-    for entry in root
-        .entries()
-        .iter()
-        .filter(|it| OF_DECK.contains(&it.key.as_str()))
-    {
-        edits.remove(&removable(text, &root, entry), DECK);
-    }
+    remove(&OF_DECK, text, &root, DECK, &mut edits);
     let upstreams: BTreeSet<&str> = root
         .list("upstreams")
         .iter()
         .filter_map(|it| it.get("name").and_then(Node::text))
         .collect();
-    each_mapping(&root, &mut |node| reference_by_name(node, &mut edits));
+    mappings(&root).for_each(|node| reference_by_name(node, &mut edits));
     for service in root.list("services") {
         service_addresses(text, service, &upstreams, &mut edits);
     }
@@ -62,14 +55,13 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
         }
     }
     let mut plugins: BTreeSet<String> = BTreeSet::new();
-    each_mapping(&root, &mut |node| {
-        if let (Some(name), Some(config)) =
-            (node.get("name").and_then(Node::text), node.get("config"))
-        {
+    for node in mappings(&root) {
+        let name = node.get("name").and_then(Node::text);
+        if let (Some(name), Some(config)) = (name, node.get("config")) {
             plugins.insert(name.to_owned());
-            each_mapping(config, &mut |config| plugin_addresses(config, &mut edits));
+            mappings(config).for_each(|config| plugin_addresses(config, &mut edits));
         }
-    });
+    }
     // Kong recognises a JSON file by its name.
     let (text, changes) = edits.finish_as_json();
     Ok(OwnConfig {
@@ -103,6 +95,15 @@ fn environment(plugins: &BTreeSet<String>) -> BTreeMap<String, String> {
     BTreeMap::from([("KONG_PLUGINS".to_owned(), all.join(","))])
 }
 
+/// Removes these keys from a mapping.
+fn remove(keys: &[&str], text: &str, mapping: &Node, why: &'static str, edits: &mut Edits<'_>) {
+    for entry in mapping.entries() {
+        if keys.contains(&entry.key.as_str()) {
+            edits.remove(&removable(text, mapping, entry), why);
+        }
+    }
+}
+
 fn service_addresses(
     text: &str,
     service: &Node,
@@ -110,38 +111,23 @@ fn service_addresses(
     edits: &mut Edits<'_>,
 ) {
     if let Some(url) = service.get("url") {
-        let words = url.text().unwrap_or_default();
-        let rest = words.split_once("://").map_or(words, |(_, rest)| rest);
-        let path = literal(rest.find('/').map_or("", |at| &rest[at..]));
+        let path = literal(path_of_url(url.text().unwrap_or_default()));
         edits.replace(&url.span, format!("\"http://{TARGET}{path}\""), UPSTREAM);
     }
     let secure = ["https", "tls", "grpcs"];
-    if let Some(protocol) = service
-        .get("protocol")
-        .filter(|it| secure.contains(&it.text().unwrap_or_default()))
-    {
+    let is_secure = |it: &&Node| it.text().is_some_and(|it| secure.contains(&it));
+    if let Some(protocol) = service.get("protocol").filter(is_secure) {
         edits.replace(&protocol.span, "\"http\"", PLAIN);
     }
-    for entry in service
-        .entries()
-        .iter()
-        .filter(|it| OF_TLS.contains(&it.key.as_str()))
-    {
-        edits.remove(&removable(text, service, entry), PLAIN);
-    }
-    let Some(host) = service.get("host") else {
+    remove(&OF_TLS, text, service, PLAIN, edits);
+    let is_upstream = |it: &Node| it.text().is_some_and(|it| upstreams.contains(it));
+    let Some(host) = service.get("host").filter(|it| !is_upstream(it)) else {
         return;
     };
-    let is_upstream = host.text().is_some_and(|host| upstreams.contains(host));
-    if is_upstream {
-        return;
-    }
     edits.replace(&host.span, format!("\"{TARGET_HOST}\""), UPSTREAM);
     match service.get("port") {
         Some(port) => edits.replace(&port.span, TARGET_PORT, UPSTREAM),
-        None => {
-            edits.insert_entry(new_entry(text, service, "port"), TARGET_PORT, UPSTREAM);
-        }
+        None => edits.insert_entry(new_entry(text, service, "port"), TARGET_PORT, UPSTREAM),
     }
 }
 
@@ -149,15 +135,15 @@ fn service_addresses(
 /// user's servers.
 fn plugin_addresses(config: &Node, edits: &mut Edits<'_>) {
     for entry in config.entries() {
-        let is_route = entry.key == "URL";
+        let (target, why) = match entry.key == "URL" {
+            true => (OTHER_TARGET, UPSTREAM),
+            false => (TARGET, OUTSIDE),
+        };
         for value in std::iter::once(&entry.value).chain(entry.value.items()) {
             let Some(url) = value.text().filter(|it| is_address(&entry.key, it)) else {
                 continue;
             };
-            let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-            let path = literal(rest.find('/').map_or("", |at| &rest[at..]));
-            let target = if is_route { OTHER_TARGET } else { TARGET };
-            let why = if is_route { UPSTREAM } else { OUTSIDE };
+            let path = literal(path_of_url(url));
             edits.replace(&value.span, format!("\"http://{target}{path}\""), why);
         }
         let is_shared =

@@ -1,5 +1,6 @@
-//! Adapts the configuration of a user's gateway so that it runs here: listening ports, addresses of
-//! upstreams, and the paths of files and sockets become those of a trial. Nothing else changes.
+//! Adapts the configuration of a user's gateway so that it runs in a trial: listening ports,
+//! addresses of upstreams, and the paths of files and sockets become those of the trial. Nothing
+//! else changes.
 //!
 //! The result is a template of a gateway folder.
 
@@ -15,6 +16,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 
 use gatebench_config::{Data, tree as yaml_tree};
 use gatebench_model::Scenario;
@@ -27,14 +29,32 @@ pub use edits::Change;
 pub(crate) const LISTENER: &str = "{{ listeners[0] | endpoint }}";
 /// The address of the upstream.
 pub(crate) const TARGET: &str = "{{ upstreams[0].targets[0] | endpoint }}";
-/// Its host alone.
+/// The host of the upstream.
 pub(crate) const TARGET_HOST: &str = "{{ upstreams[0].targets[0].address }}";
-/// Its port alone.
+/// The port of the upstream.
 pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 
-/// Reads the files that a configuration includes: all that match a pattern such as `conf.d/*.conf`,
-/// each with its path. The pattern is relative to the configuration unless it is absolute.
+/// Reads the files that a configuration includes: all files that match a pattern such as
+/// `conf.d/*.conf`, each with its path. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
+
+/// The reasons for changes that several languages have in common.
+const PORT: &str = "each trial has its own port";
+const OTHER_PORT: &str =
+    "only one port is measured; the others are sockets in the folder of the trial";
+const CERTIFICATE: &str = "each trial has its own certificate";
+const UPSTREAM: &str = "the upstream here is gatebench's";
+const PLAIN: &str = "the upstream here speaks HTTP without TLS";
+const MOVED: &str = "files are written to the folder of the trial";
+const OWN_PROCESS: &str = "gatebench starts and places the process";
+
+/// A word of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    /// The text without quotes and escapes.
+    text: String,
+    span: Range<usize>,
+}
 
 /// The language of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +72,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a document; none if it is not known.
+    /// The language of a text; none if it is not known.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
@@ -64,56 +84,48 @@ impl Language {
                 () => None,
             };
         }
-        let words = |line: &str| line.split_whitespace().next().map(str::to_owned);
         let sections = ["global", "defaults", "frontend", "backend", "listen"];
-        let is_section = |line: &&str| {
+        let is_section = |line: &str| {
             let is_first = !line.starts_with(char::is_whitespace) && !line.contains(['{', ';']);
-            is_first && words(line).is_some_and(|word| sections.contains(&word.as_str()))
+            let word = line.split_whitespace().next().unwrap_or_default();
+            is_first && sections.contains(&word)
         };
-        if text.lines().any(|line| is_section(&line)) {
+        if text.lines().any(is_section) {
             return Some(Self::Haproxy);
         }
-        let is_block = |line: &&str| {
-            let word = line
-                .trim_start()
-                .split([' ', '{'])
-                .next()
-                .unwrap_or_default();
-            matches!(word, "http" | "events" | "server") && line.contains('{')
+        let is_block = |line: &str| {
+            let word = line.trim_start().split([' ', '{']).next();
+            matches!(word, Some("http" | "events" | "server")) && line.contains('{')
         };
-        text.lines()
-            .any(|line| is_block(&line))
-            .then_some(Self::Nginx)
+        text.lines().any(is_block).then_some(Self::Nginx)
     }
 
     /// The gateway that reads it, by the name of its folder.
     pub fn gateway(self) -> &'static str {
-        match self {
-            Self::Nginx => "nginx",
-            Self::Haproxy => "haproxy",
-            Self::Envoy => "envoy",
-            Self::Kong => "kong",
-            Self::Apisix => "apisix",
-        }
+        self.names().0
     }
 
     /// The rendered file that it replaces, by its name in the working folder.
     pub fn replaces(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Nginx => "nginx.conf",
-            Self::Haproxy => "haproxy.cfg",
-            Self::Envoy => "envoy.json",
-            Self::Kong => "kong.json",
-            Self::Apisix => "apisix.yaml",
+            Self::Nginx => ("nginx", "nginx.conf"),
+            Self::Haproxy => ("haproxy", "haproxy.cfg"),
+            Self::Envoy => ("envoy", "envoy.json"),
+            Self::Kong => ("kong", "kong.json"),
+            Self::Apisix => ("apisix", "apisix.yaml"),
         }
     }
 }
 
-/// A user's configuration that has been adapted to run here.
+/// A user's configuration, adapted to run in a trial.
 #[derive(Clone, Debug)]
 pub struct OwnConfig {
     pub language: Language,
-    /// Its text as a template of a gateway folder.
+    /// The text as a template of a gateway folder.
     pub text: String,
     /// The lines that differ from the user's.
     pub changes: Vec<Change>,
@@ -121,7 +133,7 @@ pub struct OwnConfig {
     pub environment: BTreeMap<String, String>,
     /// True if clients must use TLS.
     pub has_tls: bool,
-    /// A scenario for it: a request for each of its routes.
+    /// A scenario with a request for each route.
     pub scenario: Option<Scenario>,
 }
 
@@ -131,11 +143,12 @@ fn is_template(text: &str) -> bool {
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
 }
 
-/// Adapts a configuration so that it runs here. None if its language is not known, or if it is a
-/// template, which is used unchanged.
+/// Adapts a configuration so that it runs in a trial. None if its language is not known, or if it
+/// is a template, which is used unchanged.
 ///
 /// # Errors
-/// All mistakes of the text, and parts that cannot run here, each with its line and its remedy.
+/// All mistakes of the text, and parts that cannot run in a trial, each with its line and its
+/// remedy.
 pub fn wire(
     file: &str,
     text: &str,

@@ -1,12 +1,11 @@
 //! The scenario for a configuration: a request for each route that leads to an upstream.
 
-use std::collections::BTreeMap;
-
 use gatebench_model::{Check, Scenario, UpstreamKind, When};
 
 use crate::api::{Api, Routes};
 use crate::log::Log;
 use crate::name::slug;
+use crate::regex_sample;
 
 /// The number of routes that get a request. The first ones are enough to measure a gateway.
 const ROUTES_MAX: usize = 50;
@@ -23,7 +22,7 @@ pub(super) struct Hint {
 }
 
 impl Hint {
-    /// A route for a prefix.
+    /// A route for all paths that begin with a prefix.
     pub(super) fn prefix(host: Option<String>, prefix: &str) -> Self {
         Self {
             host,
@@ -31,10 +30,19 @@ impl Hint {
             sample: prefix.to_owned(),
         }
     }
+
+    /// A route for a regular expression; none if no path is known that matches it.
+    pub(super) fn expression(host: Option<String>, expression: &str) -> Option<Self> {
+        Some(Self {
+            host,
+            prefix: regex_sample::literal_prefix(expression),
+            sample: regex_sample::sample(expression).filter(|it| it.starts_with('/'))?,
+        })
+    }
 }
 
-/// The scenario; none without a route. A request beyond a limit of the configuration gets the
-/// status `beyond`.
+/// The scenario for the routes; none without a route. A request beyond a limit of the configuration
+/// gets the status `beyond`.
 pub(super) fn of_hints(
     file: &str,
     hints: &[Hint],
@@ -44,20 +52,14 @@ pub(super) fn of_hints(
     let mut log = Log::new(file, "");
     let mut routes = Routes::default();
     for hint in hints.iter().take(ROUTES_MAX) {
-        let name = slug(&format!(
-            "{} {}",
-            hint.host.clone().unwrap_or_default(),
-            hint.prefix
-        ));
+        let host = hint.host.as_deref().unwrap_or_default();
+        let name = slug(&format!("{host} {}", hint.prefix));
         let Some(route) = routes.add(&name, &hint.prefix, &(0..0), &mut log) else {
             continue;
         };
         route.sample.clone_from(&hint.sample);
-        let host = hint
-            .host
-            .iter()
-            .map(|host| ("Host".to_owned(), host.clone()));
-        route.headers = host.collect::<BTreeMap<_, _>>();
+        let host = hint.host.iter();
+        route.headers = host.map(|it| ("Host".to_owned(), it.clone())).collect();
     }
     let api = Api {
         routes: routes.all,
@@ -69,11 +71,10 @@ pub(super) fn of_hints(
         for request in &mut scenario.requests {
             request.checks = vec![Check::StatusIn(vec![200, beyond])];
         }
-        // After the load, the limit has been used up.
-        scenario
-            .parity
-            .iter_mut()
-            .for_each(|case| case.when = When::Before);
+        // The load uses up the limit.
+        for case in &mut scenario.parity {
+            case.when = When::Before;
+        }
     }
     Some(scenario)
 }
@@ -83,6 +84,6 @@ pub(super) fn of_api(file: &str, api: &Api) -> Option<Scenario> {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let title = format!("The routes of {stem}");
-    (!api.routes.is_empty())
-        .then(|| api.scenario(&slug(name), &title, &api.routes, UpstreamKind::Any))
+    let has_routes = !api.routes.is_empty();
+    has_routes.then(|| api.scenario(&slug(name), &title, &api.routes, UpstreamKind::Any))
 }

@@ -4,26 +4,14 @@ use std::ops::Range;
 
 use gatebench_config::{Data, Entry, Node};
 
-/// Visits every mapping, outer ones first. The path consists of the keys that lead to it.
-pub(super) fn each_mapping<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
-    if matches!(node.data, Data::Map(_)) {
-        visit(node);
-    }
-    node.entries()
-        .iter()
-        .for_each(|entry| each_mapping(&entry.value, visit));
-    node.items()
-        .iter()
-        .for_each(|item| each_mapping(item, visit));
+/// All mappings in a node, outer ones first.
+pub(super) fn mappings(node: &Node) -> impl Iterator<Item = &Node> {
+    let all = node.all();
+    all.filter(|it| matches!(it.data, Data::Map(_)))
 }
 
-/// The node under nested keys.
-pub(super) fn at<'n>(node: &'n Node, keys: &[&str]) -> Option<&'n Node> {
-    keys.iter().try_fold(node, |node, key| node.get(key))
-}
-
-/// The bytes of an entry that must be removed so that the mapping stays valid: the whole line, or
-/// up to the next entry.
+/// The bytes to remove so that an entry disappears and the mapping stays valid: the entry and what
+/// separates it from another one.
 pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usize> {
     let entries = mapping.entries();
     let place = entries

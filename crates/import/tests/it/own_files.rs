@@ -71,7 +71,7 @@ fn templates_and_unknown_languages_are_left_as_they_are() {
 }
 
 #[test]
-fn what_cannot_run_here_is_refused_with_its_line() {
+fn parts_that_cannot_run_here_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "http {\n  server { listen 80\n}\n",

@@ -127,7 +127,7 @@ fn check(
 }
 
 #[test]
-fn kong_gives_the_scenarios_again() {
+fn scenarios_survive_a_round_trip_through_kong() {
     // The script that edits JSON is not one of Kong's plug-ins.
     let is_expected = |it: &Scenario| {
         let policies = it.policies();
@@ -140,7 +140,7 @@ fn kong_gives_the_scenarios_again() {
 }
 
 #[test]
-fn apisix_gives_the_scenarios_again() {
+fn scenarios_survive_a_round_trip_through_apisix() {
     let names = check("apisix", "apisix.yaml", TextKind::Apisix, |it| {
         it.metrics.is_none()
     });

@@ -1,15 +1,16 @@
-//! Chooses CPUs for gateway, load generator and upstream on one machine.
+//! Chooses the CPUs of gateway, load generator and upstream on one machine.
 
 use crate::topology::{Core, Topology};
 
-/// Cores of load generator or upstream for each core of the gateway. Both take less time for a
-/// request than a gateway, so two cores for each are never the limit, and more would idle.
+/// The number of cores of load generator and of upstream for each core of the gateway. Both take
+/// less time for a request than a gateway, so two cores for each are never the limit, and more
+/// would idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores that load generator and upstream need to share none.
+/// The number of cores with which load generator and upstream share none.
 const ENDS: usize = 2;
 
-/// The CPUs of each part. No list is empty.
+/// The CPUs of each component. No list is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) gateway: Vec<usize>,
@@ -19,11 +20,11 @@ pub(super) struct Layout {
 
 /// Divides at least two CPUs; the gateway gets `count` of them (at least one, but not all).
 ///
-/// If the machine has enough cores, the gateway shares no core. Each part then gets one thread of
-/// each of its cores, because two threads of a core take time from each other. All parts are on one
-/// NUMA node and on the fastest kind of core if one has room for all, and the gateway's cores are
-/// of one kind. The gateway gets the last cores, because most kernels put interrupts and
-/// housekeeping on the first.
+/// If the machine has enough cores, the gateway shares no core. Each component then gets one thread
+/// of each of its cores, because two threads of a core take time from each other. All components
+/// are on one NUMA node and on the fastest kind of core, if these have room for all, and the
+/// gateway's cores are of one kind. The gateway gets the last cores, because most kernels put
+/// interrupts and housekeeping on the first.
 pub(super) fn of(topology: &Topology, count: usize) -> Layout {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);
@@ -47,8 +48,8 @@ pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>,
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// The cores of one node and one kind, if one has enough: the fastest such kind, and the last such
-/// node. Otherwise, the cores of one kind on several nodes.
+/// The cores of the fastest kind and the last node that together have enough cores. Otherwise, the
+/// cores of one kind on several nodes.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
@@ -98,9 +99,9 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     (own.to_vec(), rest)
 }
 
-/// Load generator and upstream each get half of the cores, the fast ones first. With an odd number,
-/// the load generator gets one more, because it must not be the limit. They share a single core,
-/// using its threads if it has several.
+/// Load generator and upstream each get half of the cores, the fast ones first. If their number is
+/// odd, the load generator gets one more, because it must not be the limit. They share a single
+/// core, on separate threads if it has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

@@ -1,17 +1,23 @@
-//! The sentences that a reader needs about a placement.
+//! Describes a placement and its consequences in sentences.
 
 use super::{Placement, SHARED_CORE_REMEDY, cores, ranges};
 use crate::topology::Topology;
 
-/// The cores of each part, and what they share.
+/// The cores of each component, and what they share.
 pub(super) fn of(placed: &Placement, topology: &Topology) -> String {
-    let mut sentences = vec![shares(placed)];
-    sentences.extend(threads_of_gateway(placed));
-    sentences.extend(idle(placed, topology));
-    sentences.extend(not_ours(placed, topology));
-    sentences.extend(nodes(placed, topology));
-    sentences.extend(kinds(placed, topology));
-    sentences.join(" ")
+    let sentences = [
+        Some(shares(placed)),
+        threads_of_gateway(placed),
+        idle(placed, topology),
+        not_ours(placed, topology),
+        nodes(placed, topology),
+        kinds(placed, topology),
+    ];
+    sentences
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn shares(placed: &Placement) -> String {
@@ -21,8 +27,6 @@ fn shares(placed: &Placement) -> String {
         upstream,
         ..
     } = placed;
-    let ends_share = engine == upstream;
-    let ends_are_siblings = !ends_share && !placed.engine_is_alone();
     if placed.gateway_has_siblings() {
         return format!(
             "The gateway ({}) and engine ({}) or upstream ({}) are threads of one physical core, and no other layout \
@@ -32,7 +36,7 @@ fn shares(placed: &Placement) -> String {
             cpus(upstream)
         );
     }
-    if ends_are_siblings {
+    if engine != upstream && !placed.engine_is_alone() {
         return format!(
             "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one: \
              a gateway too fast for that is reported as limited; its CPU per request stays valid.",
@@ -41,7 +45,7 @@ fn shares(placed: &Placement) -> String {
             cpus(upstream)
         );
     }
-    if ends_share {
+    if engine == upstream {
         return format!(
             "The gateway has {} alone, load generator and upstream share {}: a gateway too fast for that is reported \
              as limited; its CPU per request stays valid.",
@@ -60,11 +64,11 @@ fn shares(placed: &Placement) -> String {
 
 /// Workers on two threads of one core are slower than workers on two cores.
 fn threads_of_gateway(placed: &Placement) -> Option<String> {
-    let mut shared = placed.siblings.iter().filter(|threads| {
+    let is_shared = |threads: &Vec<usize>| {
         let own = threads.iter().filter(|cpu| placed.gateway.contains(cpu));
         own.count() > 1
-    });
-    shared.next().map(|_| {
+    };
+    placed.siblings.iter().any(is_shared).then(|| {
         "Some of the gateway's CPUs are threads of one physical core: they do less work than separate \
          cores.".to_owned()
     })
@@ -76,10 +80,9 @@ fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
         .filter(|cpu| topology.numbers().contains(cpu))
         .collect();
     (!idle.is_empty()).then(|| {
-        let verb = if idle.len() == 1 {
-            "stays idle: it shares"
-        } else {
-            "stay idle: they share"
+        let verb = match idle.len() {
+            1 => "stays idle: it shares",
+            _ => "stay idle: they share",
         };
         let what = cpus(&idle);
         format!("{what} {verb} a physical core with what is measured.")
@@ -152,7 +155,7 @@ fn used<'a>(
     cpus.filter(move |cpu| lists.iter().any(|list| list.contains(&cpu.number)))
 }
 
-/// Lists CPUs: `CPU 3`, `CPUs 1-4`. If cores have several threads, a CPU is not a core.
+/// Lists CPUs: `CPU 3`, `CPUs 1-4`. A CPU is a thread of a core.
 fn cpus(numbers: &[usize]) -> String {
     let noun = if numbers.len() == 1 { "CPU" } else { "CPUs" };
     format!("{noun} {}", ranges(numbers))

@@ -59,7 +59,7 @@ fn larger_machines_do_not_share_and_leave_unneeded_cores_idle() {
 }
 
 #[test]
-fn beside_another_host_engine_and_upstream_have_this_machine() {
+fn with_a_remote_gateway_the_engine_and_the_upstream_have_this_machine() {
     let placement = |here: &[usize], count| {
         Placement::with_gateway_elsewhere(&Topology::flat(here), "far", &[0, 1, 2, 3], count)
     };
@@ -77,7 +77,7 @@ fn beside_another_host_engine_and_upstream_have_this_machine() {
 }
 
 #[test]
-fn what_the_machine_cannot_give_is_refused() {
+fn more_cores_than_the_machine_has_are_refused() {
     assert!(Placement::with_gateway_cores(&Topology::flat(&[0]), 1).is_ok());
     assert!(Placement::with_gateway_cores(&Topology::flat(&[0, 1, 2]), 2).is_ok());
     for (cpus, count) in [(&[0][..], 2), (&[0, 1], 0), (&[0, 1], 2), (&[], 1)] {
@@ -120,7 +120,7 @@ fn without_siblings_cores_are_shared_out_by_number() {
 }
 
 #[test]
-fn no_layout_puts_a_sibling_beside_the_gateway_while_another_exists() {
+fn no_layout_uses_a_sibling_of_a_gateway_core_while_another_core_is_free() {
     let mut shared = 0;
     for seed in 0..3_000_usize {
         // Up to six cores with one to three threads each, some of which must not be used.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use gatebench_config::{HumanDuration, parse};
 
 use super::*;
-use crate::{AbTest, SuiteGateway};
+use crate::AbTest;
 
 fn plan(seed: u64, blocks: u32, direct: bool) -> Plan {
     let scenario = |name: &str, policies: &str| {
@@ -19,20 +19,9 @@ fn plan(seed: u64, blocks: u32, direct: bool) -> Plan {
         "{mock: {status: 200, content_type: text/plain, body: x}}",
     );
     let suite = Suite {
-        suite: "s".into(),
-        title: "t".into(),
-        gateways: vec![SuiteGateway::Named("a".into())],
-        scenarios: vec![],
-        load: "l".into(),
         blocks,
-        retries: 0,
-        settle: None,
         direct,
-        null_gateway: false,
-        network_ceiling: false,
-        cpus: vec![],
-        as_published: None,
-        study: None,
+        ..Suite::new("s", "t", "l")
     };
     let load = "{profile: l, title: t, phases: [\
                 {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \
@@ -57,42 +46,27 @@ fn each_block_has_each_cell_once() {
     let plan = plan(7, 4, true);
     assert_eq!(plan.variants[0], Variant::Direct);
     for block in 1..=4 {
-        let trials: Vec<_> = plan
-            .trials
-            .iter()
-            .filter(|trial| trial.block == block)
-            .collect();
-        let cells: HashSet<_> = trials
-            .iter()
-            .map(|t| (t.scenario.as_str(), t.variant.as_str()))
-            .collect();
-        assert_eq!(
-            trials.len(),
-            5,
-            "2 scenarios, 2 gateways, and the direct variant of the plain one"
-        );
+        let trials = plan.trials.iter().filter(|it| it.block == block);
+        let cells: Vec<_> = trials.map(|it| (&*it.scenario, &*it.variant)).collect();
+        // Two scenarios, two gateways, and the direct variant of the plain scenario.
+        assert_eq!(cells.len(), 5);
+        let cells: HashSet<_> = cells.into_iter().collect();
         assert_eq!(cells.len(), 5);
         assert!(cells.contains(&("plain", "direct")) && !cells.contains(&("mocked", "direct")));
     }
-    assert!(
-        plan.trials
-            .iter()
-            .zip(1..)
-            .all(|(trial, number)| trial.number == number)
-    );
+    let numbers = plan.trials.iter().map(|trial| trial.number);
+    assert!(numbers.eq(1..=20));
 }
 
 #[test]
-fn the_order_is_the_seeds_alone_and_more_blocks_begin_the_same() {
+fn the_order_depends_only_on_the_seed_and_more_blocks_begin_the_same() {
     assert_eq!(plan(7, 4, true).trials, plan(7, 4, true).trials);
     assert_ne!(plan(7, 4, true).trials, plan(8, 4, true).trials);
     assert_eq!(plan(7, 9, true).trials[..20], plan(7, 4, true).trials[..]);
     let plan = plan(7, 2, true);
     let order = |block| {
-        plan.trials
-            .iter()
-            .filter(move |t| t.block == block)
-            .map(|t| (&t.scenario, &t.variant))
+        let trials = plan.trials.iter().filter(move |it| it.block == block);
+        trials.map(|it| (&it.scenario, &it.variant))
     };
     assert!(!order(1).eq(order(2)), "blocks differ from each other");
 }
@@ -104,11 +78,8 @@ fn the_null_gateway_is_measured_where_bytes_only_pass() {
     let trials = interleave(&plan.scenarios, &plan.variants, 7, 1);
     let of_null = trials.iter().filter(|trial| trial.variant == NULL);
     let scenarios: Vec<&str> = of_null.map(|trial| trial.scenario.as_str()).collect();
-    assert_eq!(
-        scenarios,
-        ["plain"],
-        "not where the gateway responds by itself"
-    );
+    // The gateway itself responds in the other scenario.
+    assert_eq!(scenarios, ["plain"]);
     let mut tls = plan.scenarios[0].clone();
     tls.transport.tls = true;
     assert!(tls.incomparable_with_null().is_some());
@@ -137,17 +108,13 @@ fn the_floor_of_an_earlier_suite_is_the_direct_variant() {
 }
 
 #[test]
-fn without_a_direct_variant_there_is_none() {
-    assert!(
-        plan(7, 3, false)
-            .trials
-            .iter()
-            .all(|trial| trial.variant != "direct")
-    );
+fn a_suite_without_the_direct_variant_has_no_direct_trials() {
+    let trials = plan(7, 3, false).trials;
+    assert!(trials.iter().all(|trial| trial.variant != "direct"));
 }
 
 #[test]
-fn turns_are_drawn_anew_for_each_phase_and_block() {
+fn turns_are_drawn_again_for_each_phase_and_block() {
     let mut plan = plan(7, 200, false);
     plan.load.phases[0].side_by_side = true;
     plan.load.phases.push(plan.load.phases[1].clone());
@@ -156,7 +123,7 @@ fn turns_are_drawn_anew_for_each_phase_and_block() {
         let own: Vec<&Trial> = trials.filter(|trial| trial.block == block).collect();
         plan.turns(&own[..2])
     };
-    assert_eq!(turns(3), turns(3), "the same whenever they are asked for");
+    assert_eq!(turns(3), turns(3), "the result depends only on the plan");
     let mut counts = std::collections::HashMap::new();
     for block in 1..=200 {
         let turns = turns(block);
@@ -173,7 +140,7 @@ fn turns_are_drawn_anew_for_each_phase_and_block() {
 }
 
 #[test]
-fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
+fn deciding_phases_come_first_and_the_others_in_separate_blocks() {
     let mut plan = plan(7, 5, false);
     plan.load.phases[0].side_by_side = true;
     plan.study = Study::Ab(AbTest {
@@ -207,14 +174,14 @@ fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
 }
 
 #[test]
-fn time_is_the_phases_and_the_overhead() {
+fn the_expected_duration_is_that_of_the_phases_and_the_overhead() {
     let plan = plan(7, 2, true);
     assert_eq!(plan.trial_seconds(), 8.5);
     assert_eq!(plan.expected_duration(), Duration::from_secs(85));
 }
 
 #[test]
-fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
+fn the_expected_duration_includes_the_wait_for_a_quiet_machine() {
     let mut plan = plan(7, 2, true);
     let loads = plan.trials.len() * plan.load.phases.len();
     let settle = Settle {

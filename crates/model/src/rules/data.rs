@@ -2,7 +2,7 @@
 
 use gatebench_config::{Data, Entry, Node, Problem};
 
-use super::unique;
+use super::{in_order, unique};
 use crate::repeat::INDEX;
 use crate::template::{is_column_name, is_source_name};
 
@@ -12,7 +12,10 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
         for kind in source.value.entries() {
             match kind.key.as_str() {
                 "list" => list(&kind.value, problems),
-                "uniform" => uniform(kind, problems),
+                "uniform" => {
+                    let message = "the greatest number is below the least";
+                    in_order(&kind.value, Node::number, message, problems);
+                }
                 "sequence" => sequence(&kind.value, problems),
                 _ => {}
             }
@@ -28,22 +31,17 @@ fn name(source: &Entry, problems: &mut Vec<Problem>) {
         let help = "write letters, digits, `_` and `-`, beginning with a letter";
         problems.push(source.problem(message, help));
     } else if name == INDEX {
-        let message = "`index` is the number of what is repeated";
+        let message = "`index` is the number of a repeated item";
         problems.push(source.problem(message, "give the source another name"));
     }
 }
 
 fn list(list: &Node, problems: &mut Vec<Problem>) {
     let columns = list.list("columns");
-    unique(
-        columns,
-        "columns",
-        "give each column a unique name",
-        problems,
-    );
+    let help = "give each column a unique name";
+    unique(columns, "columns", help, problems);
     for column in columns {
-        if column.text().is_some_and(|name| !is_column_name(name)) {
-            let name = column.text().unwrap_or_default();
+        if let Some(name) = column.text().filter(|name| !is_column_name(name)) {
             let message = format!("a template cannot name the column `{name}`");
             problems.push(column.problem(message, "use only letters, digits, `_`, `-` and `.`"));
         }
@@ -51,34 +49,26 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
     for row in list.list("values") {
         let is_row = matches!(row.data, Data::List(_));
         let count = row.items().len();
-        let (message, help) = match (columns.len(), is_row) {
-            (0, true) => (
-                "this is a row, but there are no columns".into(),
-                "name them under `columns:`, or write one value".into(),
-            ),
-            (1.., false) => (
-                "this is one value, but there are columns".into(),
-                "write a row, as in [a, b]".into(),
-            ),
-            (columns, true) if columns != count => (
-                format!("this row does not have one value for each column: {count}, not {columns}"),
-                format!("write {columns} values"),
-            ),
-            _ => continue,
+        let mut wrong = |message: &str, help: &str| {
+            problems.push(Problem::new(row.head(), message, help));
         };
-        let (message, help): (String, String) = (message, help);
-        problems.push(Problem::new(row.head(), message, help));
-    }
-}
-
-fn uniform(kind: &Entry, problems: &mut Vec<Problem>) {
-    let number = |key| kind.value.get(key).and_then(Node::number);
-    if let (Some(min), Some(max), Some(node)) =
-        (number("min"), number("max"), kind.value.get("max"))
-        && max < min
-    {
-        let message = "the greatest number is below the least";
-        problems.push(node.problem(message, "swap `min` and `max`"));
+        match (columns.len(), is_row) {
+            (0, true) => {
+                let help = "name them under `columns:`, or write one value";
+                wrong("this is a row, but there are no columns", help);
+            }
+            (1.., false) => {
+                let message = "this is one value, but there are columns";
+                wrong(message, "write a row, as in [a, b]");
+            }
+            (columns, true) if columns != count => {
+                let message = format!(
+                    "this row does not have one value for each column: {count}, not {columns}"
+                );
+                wrong(&message, &format!("write {columns} values"));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -86,16 +76,14 @@ fn sequence(sequence: &Node, problems: &mut Vec<Problem>) {
     if let Some(step) = sequence.get("step")
         && step.number() == Some(0.0)
     {
+        let message = "a sequence with a step of 0 is always the same number";
         let help = "write another step, or the number in place of the template";
-        problems.push(step.problem(
-            "a sequence with a step of 0 is always the same number",
-            help,
-        ));
+        problems.push(step.problem(message, help));
     }
 }
 
 fn exponent(settings: &Node, is_law: bool, problems: &mut Vec<Problem>) {
-    let pick = settings.get("pick").and_then(Node::text);
+    let pick = settings.text_of("pick");
     if let Some(exponent) = settings.entry("exponent")
         && !is_law
         && pick != Some("zipf")

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Component, Path};
 
-use gatebench_config::suggest::{listed, nearest};
+use gatebench_config::suggest::{did_you_mean, listed, nearest};
 use gatebench_config::{Data, Node, Problem};
 
 use super::not_zero;
@@ -33,21 +33,16 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     changed_files(root, problems);
     sockets(root, problems);
     templates(root, problems);
-    for (key, help) in [
-        ("ready", "give it a duration above 0, as in 10s"),
-        ("stop", "give it a duration above 0, as in 3s"),
-    ] {
+    for (key, example) in [("ready", "10s"), ("stop", "3s")] {
         if let Some(section) = root.get(key) {
-            not_zero(section, "timeout", help, problems);
+            not_zero(section, "timeout", example, problems);
         }
     }
 }
 
 fn contract(root: &Node, problems: &mut Vec<Problem>) {
-    let Some(node) = root.get("contract") else {
-        return;
-    };
-    if let Data::Integer(version) = node.data
+    if let Some(node) = root.get("contract")
+        && let Data::Integer(version) = node.data
         && version != i64::from(CONTRACT_VERSION)
     {
         let message =
@@ -60,13 +55,10 @@ fn contract(root: &Node, problems: &mut Vec<Problem>) {
 }
 
 fn version_pattern(root: &Node, problems: &mut Vec<Problem>) {
-    let Some(node) = root
-        .get("binary")
-        .and_then(|binary| binary.get("version_pattern"))
-    else {
+    let node = root.at(&["binary", "version_pattern"]);
+    let Some((node, pattern)) = node.and_then(|node| Some((node, node.text()?))) else {
         return;
     };
-    let Some(pattern) = node.text() else { return };
     let help = "put the version in a group, as in 'nginx/([0-9.]+)'";
     match regex_lite::Regex::new(pattern) {
         Ok(regex) if regex.captures_len() < 2 => {
@@ -80,7 +72,7 @@ fn version_pattern(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that files are in the trial's working folder, without duplicates.
+/// Checks that files stay in the trial's working folder and have unique names.
 fn files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files");
     for (index, file) in files.iter().enumerate() {
@@ -97,14 +89,13 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
 
 /// The name of the resulting file in the working folder.
 fn made(file: &Node) -> Option<&str> {
-    let template = || file.get("template")?.text()?.rsplit('/').next();
+    let template = || file.text_of("template")?.rsplit('/').next();
     file.get("to").map_or_else(template, Node::text)
 }
 
-/// Checks that pinned folders are in Maven's build, and that a digest pins at least one folder.
+/// Checks that pinned folders stay in Maven's build, and that a digest pins at least one folder.
 fn libraries(root: &Node, problems: &mut Vec<Problem>) {
-    let install = root.get("install");
-    let Some(maven) = install.and_then(|install| install.get("maven")) else {
+    let Some(maven) = root.at(&["install", "maven"]) else {
         return;
     };
     let folders = maven.list("libraries");
@@ -112,57 +103,48 @@ fn libraries(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(digest) = maven.get("libraries_sha256")
         && folders.is_empty()
     {
-        problems.push(digest.problem(
-            "`libraries_sha256` pins nothing where `libraries` names no folder",
-            "name the folders of the libraries, as in libraries: [target/lib]",
-        ));
+        let message = "`libraries_sha256` pins nothing where `libraries` names no folder";
+        let help = "name the folders of the libraries, as in libraries: [target/lib]";
+        problems.push(digest.problem(message, help));
     }
 }
 
 /// Checks that `each` names a policy.
 fn each(root: &Node, problems: &mut Vec<Problem>) {
-    for node in root
-        .list("files")
-        .iter()
-        .filter_map(|file| file.get("each"))
-    {
+    let files = root.list("files").iter();
+    for node in files.filter_map(|file| file.get("each")) {
         let Some(kind) = node.text().filter(|kind| !Policy::KINDS.contains(kind)) else {
             continue;
         };
         let message = format!("there is no policy `{kind}`");
-        let help = nearest(kind, Policy::KINDS).map_or_else(
-            || format!("the policies are {}", listed(Policy::KINDS, "and")),
-            |meant| format!("did you mean `{meant}`?"),
-        );
-        problems.push(node.problem(message, help));
+        let all = || format!("the policies are {}", listed(Policy::KINDS, "and"));
+        problems.push(node.problem(message, did_you_mean(kind, Policy::KINDS, all)));
     }
 }
 
-/// Checks that an action writes one of the files.
+/// Checks that actions write only files of the folder.
 fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files").iter();
     let names: Vec<&str> = files.filter_map(made).collect();
     let named = actions(root).flat_map(|action| {
-        let sent = action.get("send").and_then(|lines| lines.get("file"));
+        let sent = action.at(&["send", "file"]);
         action.list("watched").iter().chain(sent)
     });
     for node in named {
         let Some(name) = node.text().filter(|name| !names.contains(name)) else {
             continue;
         };
-        let help = nearest(name, names.iter().copied()).map_or_else(
-            || "name one of the `files` as it is called in the working folder".into(),
-            |meant| format!("did you mean `{meant}`?"),
-        );
+        let all = || "name one of the `files` as it is called in the working folder".into();
         let message = format!("none of the `files` becomes `{name}`");
+        let help = did_you_mean(name, names.iter().copied(), all);
         problems.push(node.problem(message, help));
     }
 }
 
-/// Checks that control sockets are in the trial's working folder.
+/// Checks that control sockets stay in the trial's working folder.
 fn sockets(root: &Node, problems: &mut Vec<Problem>) {
-    let sent = actions(root).filter_map(|action| action.get("send")?.get("to"));
-    let admin = root.get("admin").and_then(|admin| admin.get("socket"));
+    let sent = actions(root).filter_map(|action| action.at(&["send", "to"]));
+    let admin = root.at(&["admin", "socket"]);
     stay_in(sent.chain(admin), WORKING_FOLDER, "admin.sock", problems);
 }
 
@@ -224,12 +206,11 @@ fn features(root: &Node, problems: &mut Vec<Problem>) {
     for (index, entry) in entries.iter().enumerate() {
         words.must_have(&entry.key, &entry.key_span, problems);
         parts_of(&entry.key, &entry.value, problems);
-        let own_section = || match root.get("actions").and_then(|it| it.get(&entry.key)) {
-            Some(_) => true,
-            None => root.get(&entry.key).is_some(),
-        };
+        let section = || root.at(&["actions", &entry.key]).or(root.get(&entry.key));
         let is_section = SECTIONS.contains(&entry.key.as_str());
-        if entries[..index].iter().any(|it| it.key == entry.key) || is_section && own_section() {
+        if entries[..index].iter().any(|it| it.key == entry.key)
+            || is_section && section().is_some()
+        {
             let message = format!("`{}` is stated twice", entry.key);
             problems.push(entry.problem(message, "keep one of the statements"));
         } else if is_section && entry.key != ACCESS_LOG && is_claim(&entry.value) {
@@ -240,8 +221,8 @@ fn features(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that parts are missing only from policies that the gateway has, and only parts of that
-/// policy.
+/// Checks that `without` lists only parts of the policy, and that only claimed features have
+/// `without` and `needs`.
 fn parts_of(policy: &str, feature: &Node, problems: &mut Vec<Problem>) {
     let own = PARTS.iter().filter_map(|part| part.split_once('.'));
     let own: Vec<&str> = own.filter(|it| it.0 == policy).map(|it| it.1).collect();
@@ -269,12 +250,11 @@ fn parts_of(policy: &str, feature: &Node, problems: &mut Vec<Problem>) {
 }
 
 fn is_claim(feature: &Node) -> bool {
-    ["native", "script"]
-        .iter()
-        .any(|word| feature.text() == Some(word) || feature.get(word).is_some())
+    let mut words = ["native", "script"].iter();
+    words.any(|word| feature.text() == Some(word) || feature.get(word).is_some())
 }
 
-/// The permitted names in a list, and how messages call them.
+/// The permitted names, and the nouns for them in messages.
 struct Words<'a> {
     one: &'static str,
     all: &'static str,
@@ -297,29 +277,26 @@ impl Words<'_> {
     }
 }
 
-/// Commands and environment are templates; their syntax is checked before anything starts.
+/// Checks the syntax of commands and environments, which are templates, before anything starts.
 fn templates(root: &Node, problems: &mut Vec<Problem>) {
     let environment = minijinja::Environment::new();
     let commands = actions(root).filter_map(|action| action.get("command"));
+    let systems = root.at(&["install", "vendor", "systems"]);
+    let systems = systems.map_or(&[][..], Node::items).iter();
     let lists = ["check", "start"]
         .into_iter()
-        .filter_map(|key| root.get(key))
-        .chain(commands);
-    let of_program = root
-        .get("binary")
-        .map_or(&[][..], |it| it.mapping("environment"));
+        .filter_map(|key| root.get(key));
+    let lists = lists.chain(commands);
+    let lists = lists.chain(systems.filter_map(|system| system.get("commands")));
+    let of_program = root.at(&["binary", "environment"]);
+    let of_program = of_program.map_or(&[][..], Node::entries);
     let values = root.mapping("environment").iter().chain(of_program);
     let values = values.map(|entry| &entry.value);
-    let vendor = root.get("install").and_then(|it| it.get("vendor"));
-    let systems = vendor.map_or(&[][..], |it| it.list("systems"));
-    let lists = lists.chain(systems.iter().filter_map(|system| system.get("commands")));
     for node in lists.flat_map(Node::items).chain(values) {
         let Some(text) = node.text() else { continue };
         if let Err(error) = environment.template_from_str(text) {
-            let message = format!(
-                "this is not a template: {}",
-                error.detail().unwrap_or("its syntax is wrong")
-            );
+            let detail = error.detail().unwrap_or("its syntax is wrong");
+            let message = format!("this is not a template: {detail}");
             let help = "write `{{ name }}` for a value, as in {{ work }}/nginx.conf; the values are in `gatebench schema gateway-input`";
             problems.push(node.problem(message, help));
         }

@@ -4,7 +4,7 @@ use gatebench_config::{Node, Problem};
 
 use super::load;
 
-/// The requests of the load, in groups or not.
+/// The requests of the load, with or without groups.
 pub(super) fn requests(root: &Node) -> impl Iterator<Item = &Node> {
     let groups = root.list("groups").iter();
     let grouped = groups.flat_map(|group| group.list("requests"));
@@ -57,14 +57,10 @@ fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
         let help = "give the group a share of the phase's load or its own load";
         problems.push(share.problem("`share` and `load` exclude each other", help));
     }
-    let said = sharing
+    let (with, without): (Vec<&Node>, Vec<&Node>) = sharing
         .iter()
-        .filter(|group| group.get("share").is_some())
-        .count();
-    if said == 0 {
-        return;
-    }
-    for group in sharing.iter().filter(|group| group.get("share").is_none()) {
+        .partition(|group| group.get("share").is_some());
+    for group in without.iter().filter(|_| !with.is_empty()) {
         let message = "this group has no `share`, but others have one";
         let help = "add `share:`, or remove it from all groups, which makes them equal";
         problems.push(Problem::new(group.head(), message, help));

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use gatebench_config::{Entry, Node, Problem};
 
-/// The field of the host, which a request may set but no policy may change.
+/// The host field, which a request may set but no policy may change.
 const HOST: &str = "host";
 
-/// Fields that would change how a message is framed.
+/// Fields that determine how a message is framed.
 const RESERVED: [&str; 5] = [
     "content-length",
     "connection",
@@ -19,10 +19,8 @@ const RESERVED: [&str; 5] = [
 
 /// A token (RFC 9110 section 5.6.2).
 fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !text.is_empty() && text.chars().all(allowed)
 }
 
 /// Visible ASCII, with spaces and tabs only inside (RFC 9110 section 5.5 without the obsolete
@@ -31,7 +29,7 @@ fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
-/// Reports whether policies must not change a field.
+/// Reports whether no policy may change a field.
 fn is_fixed(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     folded == HOST || RESERVED.contains(&folded.as_str())
@@ -40,34 +38,24 @@ fn is_fixed(name: &str) -> bool {
 /// Checks the headers of a request.
 pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
     let mut seen = HashSet::new();
-    for Entry {
-        key,
-        key_span,
-        value,
-    } in request.mapping("headers")
-    {
+    for entry in request.mapping("headers") {
+        let Entry { key, value, .. } = entry;
         let folded = key.to_ascii_lowercase();
         if !is_token(key) {
             let message = format!("`{key}` is not a header name");
             let help = "write letters, digits and hyphens only, as in X-Api-Key";
-            problems.push(Problem::new(key_span.clone(), message, help));
+            problems.push(entry.problem(message, help));
         } else if RESERVED.contains(&folded.as_str()) {
             let message = format!("`{key}` cannot be given by hand");
-            problems.push(Problem::new(
-                key_span.clone(),
-                message,
-                "remove it: gatebench frames each request itself",
-            ));
+            let help = "remove it: gatebench frames each request itself";
+            problems.push(entry.problem(message, help));
         } else if folded == HOST && value.text().is_some_and(|text| text.contains("{{")) {
             let help = "write it out; use a request for each host";
             problems.push(value.problem("`Host` cannot be a template", help));
         } else if !seen.insert(folded) {
             let message = format!("the header `{key}` is given twice, in different case");
-            problems.push(Problem::new(
-                key_span.clone(),
-                message,
-                "keep one: header names are case-insensitive",
-            ));
+            let help = "keep one: header names are case-insensitive";
+            problems.push(entry.problem(message, help));
         }
         field_value(value, problems);
     }
@@ -94,7 +82,7 @@ pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<
     }
 }
 
-/// Checks a value of a header, or a string that becomes one.
+/// Checks the value of a header, or a string that becomes one.
 pub(super) fn field_value(node: &Node, problems: &mut Vec<Problem>) {
     let Some(text) = node.text() else { return };
     if !is_field_value(text) {

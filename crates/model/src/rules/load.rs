@@ -1,10 +1,11 @@
 //! Rules for load profiles.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use gatebench_config::{HumanDuration, Node, Problem};
 
-use super::{not_zero, span, unique};
+use super::{in_order, not_zero, span, unique};
 use crate::sweep::swept_name;
 
 /// Finds the mistakes of a load profile beyond its schema.
@@ -13,18 +14,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let names = phases.iter().filter_map(|phase| phase.get("name"));
     unique(names, "phases", "give each phase a unique name", problems);
     for phase in phases {
-        not_zero(
-            phase,
-            "measure",
-            "write a duration above 0, as in 10s",
-            problems,
-        );
-        not_zero(
-            phase,
-            "timeout",
-            "write a duration above 0, as in 10s",
-            problems,
-        );
+        not_zero(phase, "measure", "10s", problems);
+        not_zero(phase, "timeout", "10s", problems);
         shape(phase, problems);
         let measure = span(phase.get("measure"));
         stages_fit(phase, measure, problems);
@@ -38,8 +29,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     begins_with_the_gateway(root, problems);
 }
 
-/// Checks that the first phase of a cold load has no warm-up and no change, and that gateways are
-/// not loaded side by side in it.
+/// Checks that the first phase of a cold load has no warm-up and no change, and does not load
+/// gateways side by side.
 fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
     let is_cold = root.get("cold").and_then(Node::flag) == Some(true);
     let Some(first) = root.list("phases").first().filter(|_| is_cold) else {
@@ -62,8 +53,8 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     for stage in open.list("stages") {
-        let help = "give it a duration above 0, as in 10s; `how: step` reaches its rate at once";
-        not_zero(stage, "over", help, problems);
+        let example = "10s; `how: step` reaches its rate at once";
+        not_zero(stage, "over", example, problems);
     }
     let Some(ramp) = open.entry("ramp_to_per_second") else {
         return;
@@ -74,11 +65,9 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     }
     let rate = open.get("rate_per_second").and_then(Node::number);
     if rate.is_some() && ramp.value.number() == rate {
+        let message = "the ramp ends at the rate at which it begins";
         let help = "write another rate, or remove `ramp_to_per_second` for a constant one";
-        problems.push(
-            ramp.value
-                .problem("the ramp ends at the rate at which it begins", help),
-        );
+        problems.push(ramp.value.problem(message, help));
     }
 }
 
@@ -87,38 +76,24 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     if let Some(exponential) = think.get("exponential") {
-        let help = "write a duration above 0, as in 1s, or remove `think`";
-        not_zero(exponential, "mean", help, problems);
+        not_zero(exponential, "mean", "1s, or remove `think`", problems);
     }
-    let Some(uniform) = think.get("uniform") else {
-        return;
-    };
-    if let (Some(min), Some(max), Some(node)) = (
-        span(uniform.get("min")),
-        span(uniform.get("max")),
-        uniform.get("max"),
-    ) && max < min
-    {
+    if let Some(uniform) = think.get("uniform") {
+        let seconds = |node: &Node| span(Some(node)).map(HumanDuration::as_secs_f64);
         let message = "the longest think time is below the shortest";
-        problems.push(node.problem(message, "swap `min` and `max`"));
+        in_order(uniform, seconds, message, problems);
     }
 }
 
-/// Checks that the stages fit into the measurement, because they would otherwise be cut off
-/// silently.
+/// Checks that the stages fit into the measurement. Otherwise, they would be cut off silently.
 fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let settings = phase.get("closed").or_else(|| phase.get("open"));
     let Some((stages, measure)) = settings.and_then(|it| it.entry("stages")).zip(measure) else {
         return;
     };
-    let lengths = stages
-        .value
-        .items()
-        .iter()
-        .filter_map(|stage| span(stage.get("over")));
-    let total = lengths.fold(HumanDuration::default(), |sum, over| {
-        HumanDuration(sum.0.saturating_add(over.0))
-    });
+    let lengths = stages.value.items().iter();
+    let lengths = lengths.filter_map(|stage| Some(span(stage.get("over"))?.0));
+    let total = HumanDuration(lengths.fold(Duration::ZERO, Duration::saturating_add));
     if total > measure {
         let message = format!("the stages take {total}, but {measure} are measured");
         let help = format!("write `measure: {total}`, or shorten the stages");
@@ -126,11 +101,11 @@ fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<P
     }
 }
 
-/// Checks that a change is inside the measurement. A change in the first second could not be
-/// compared with the time before.
+/// Checks that a change is at least a second after the start of the measurement and before its end,
+/// so that the times before and after it can be compared.
 pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem>) {
     let measure = span(phase.get(length));
-    let at = phase.get("change").and_then(|change| change.get("at"));
+    let at = phase.at(&["change", "at"]);
     let Some(((node, at), measure)) = at.zip(span(at)).zip(measure) else {
         return;
     };
@@ -140,24 +115,22 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
         let help = "leave at least a second before it and after it, to compare";
         problems.push(node.problem(message, help));
     }
-    let every = phase.get("change").and_then(|change| change.get("every"));
+    let every = phase.at(&["change", "every"]);
     if let Some((node, every)) = every.zip(span(every))
         && every.as_secs_f64() < 1.0
     {
         let message = format!("the change comes again after {every}");
-        problems.push(node.problem(
-            message,
-            "leave at least a second between two changes, as in 3s",
-        ));
+        let help = "leave at least a second between two changes, as in 3s";
+        problems.push(node.problem(message, help));
     }
 }
 
-/// Checks a failure like a change, and that it ends after its start.
+/// Checks the times of a failure like those of a change, and that it lasts at least a second.
 fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<Problem>) {
     let Some(failure) = phase.get("failure") else {
         return;
     };
-    let is_slow = failure.get("how").and_then(Node::text) == Some("slow");
+    let is_slow = failure.text_of("how") == Some("slow");
     if is_slow != failure.get("by").is_some() {
         let message = "`by` belongs to `how: slow`, and to no other failure";
         let help = "write `how: slow` and `by: 200ms` together, or neither";
@@ -176,7 +149,8 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     }
 }
 
-/// Reports a phase with both a change and a failure, because lost requests would have two causes.
+/// Reports a phase with both a change and a failure, in which lost requests would have two possible
+/// causes.
 fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
     if let Some((_, failure)) = phase.get("change").zip(phase.entry("failure")) {
         let help = "move the failure to a separate phase after this one";
@@ -195,7 +169,7 @@ fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
     for stage in open.list("stages") {
         let next = stage.get("rate_per_second")?.number()?;
         let over = span(stage.get("over"))?.as_secs_f64().min(left);
-        let steps = stage.get("how").and_then(Node::text) == Some("step");
+        let steps = stage.text_of("how") == Some("step");
         area += over * if steps { next } else { (last + next) / 2.0 };
         left -= over;
         last = next;
@@ -208,18 +182,16 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
         return;
     };
     // A measurement of zero was already reported.
-    if let (Some(node), Some(arrivals)) = (
-        open.get("rate_per_second"),
-        arrivals(open, measure.as_secs_f64()),
-    ) && measure > HumanDuration::default()
-        && arrivals < 1.0
+    if let Some(node) = open.get("rate_per_second")
+        && arrivals(open, measure.as_secs_f64()).is_some_and(|arrivals| arrivals < 1.0)
+        && !measure.is_zero()
     {
         let message = "at this rate no request is sent while it is measured";
         problems.push(node.problem(message, "raise the rate, or measure for longer"));
     }
 }
 
-/// A sweep replaces one number, so there must be exactly one to replace.
+/// Checks that a phase has exactly one number that its sweep can replace.
 fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
     let Some(sweep) = phase.get("sweep") else {
         return;
@@ -249,19 +221,13 @@ fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that the phases of the plan have different names.
+/// Checks that the phases that result from sweeps have unique names.
 fn swept_names(phases: &[Node], problems: &mut Vec<Problem>) {
-    let mut seen: HashSet<String> = phases
-        .iter()
-        .filter(|phase| phase.get("sweep").is_none())
-        .filter_map(|phase| Some(phase.get("name")?.text()?.to_owned()))
-        .collect();
+    let plain = phases.iter().filter(|phase| phase.get("sweep").is_none());
+    let plain = plain.filter_map(|phase| phase.text_of("name"));
+    let mut seen: HashSet<String> = plain.map(str::to_owned).collect();
     for phase in phases {
-        let Some((name, sweep)) = phase
-            .get("name")
-            .and_then(Node::text)
-            .zip(phase.get("sweep"))
-        else {
+        let Some((name, sweep)) = phase.text_of("name").zip(phase.get("sweep")) else {
             continue;
         };
         for (numbers, letter) in [("connections", "c"), ("rate_per_second", "r")] {

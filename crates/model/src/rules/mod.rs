@@ -1,6 +1,6 @@
-//! Rules that a schema cannot express. They check the tree instead of the types, so that they also
-//! apply to a file that violates its schema. Such violations were already reported and are skipped
-//! here.
+//! Rules that a schema cannot express. They check the tree and not the types, so that they also
+//! apply to a file that violates its schema. They ignore such violations, which were already
+//! reported.
 
 mod admin;
 mod data;
@@ -41,10 +41,26 @@ fn span(node: Option<&Node>) -> Option<HumanDuration> {
     node?.text()?.parse().ok()
 }
 
-/// Reports a duration of zero.
-fn not_zero(parent: &Node, key: &str, help: &str, problems: &mut Vec<Problem>) {
+/// Reports a duration of zero. The remedy ends with `example`.
+fn not_zero(parent: &Node, key: &str, example: &str, problems: &mut Vec<Problem>) {
     let Some(node) = parent.get(key) else { return };
     if span(Some(node)).is_some_and(|span| span.is_zero()) {
+        let help = format!("write a duration above 0, as in {example}");
         problems.push(node.problem(format!("`{key}` is zero"), help));
+    }
+}
+
+/// Reports a maximum below its minimum.
+fn in_order(
+    of: &Node,
+    value: fn(&Node) -> Option<f64>,
+    message: &str,
+    problems: &mut Vec<Problem>,
+) {
+    if let (Some(min), Some(max)) = (of.get("min"), of.get("max"))
+        && let (Some(least), Some(most)) = (value(min), value(max))
+        && most < least
+    {
+        problems.push(max.problem(message, "swap `min` and `max`"));
     }
 }

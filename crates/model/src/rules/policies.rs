@@ -5,12 +5,12 @@ use std::ops::Range;
 use gatebench_config::suggest::listed;
 use gatebench_config::{Data, Entry, Node, Problem};
 
-use super::{http, soap};
+use super::{http, not_zero, soap};
 
 /// Policies that identify the consumer.
 const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
 
-/// The policies of a route, in their order.
+/// Checks the policies of a route, in their order.
 pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     let entries = || route.list("policies").iter().flat_map(Node::entries);
     let mut mocked = false;
@@ -72,15 +72,11 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks the names of a stylesheet's parameters. A prefix would be a namespace, so it is invalid.
+/// Checks the names of a stylesheet's parameters, which cannot have a namespace prefix.
 fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
     let is_start = |c: char| c == '_' || c.is_alphabetic();
-    let is_name = |name: &str| {
-        name.starts_with(is_start)
-            && name
-                .chars()
-                .all(|c| is_start(c) || c.is_ascii_digit() || "-.".contains(c))
-    };
+    let allowed = |c: char| is_start(c) || c.is_ascii_digit() || "-.".contains(c);
+    let is_name = |name: &str| name.starts_with(is_start) && name.chars().all(allowed);
     let params = settings.mapping("params");
     for entry in params.iter().filter(|entry| !is_name(&entry.key)) {
         let message = format!("`{}` is not the name of a parameter", entry.key);
@@ -103,16 +99,15 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
         problems.push(entry.problem("`jwt` has no key, so no token could ever be valid", help));
     }
     for key in settings.list("keys") {
-        if let Some(secret) = key.get("hs256").and_then(|key| key.get("secret"))
+        if let Some(secret) = key.at(&["hs256", "secret"])
             && secret.text().is_some_and(|text| text.len() < 32)
         {
             let message = "the secret has fewer than the 32 bytes that RFC 7518 requires for HS256";
             problems.push(secret.problem(message, "write a longer one"));
         }
-        if let Some(public_key) = key.get("rs256").and_then(|key| key.get("public_key"))
-            && public_key
-                .text()
-                .is_some_and(|text| !text.trim_start().starts_with("-----BEGIN PUBLIC KEY-----"))
+        let is_pem = |text: &str| text.trim_start().starts_with("-----BEGIN PUBLIC KEY-----");
+        if let Some(public_key) = key.at(&["rs256", "public_key"])
+            && public_key.text().is_some_and(|text| !is_pem(text))
         {
             let message = "this is not a public key in PEM";
             let help =
@@ -125,19 +120,14 @@ fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
 /// Checks a rate limit; `is_known` is true if an earlier policy identifies the consumer.
 fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
-    super::not_zero(
-        settings,
-        "window",
-        "give it a duration above 0, as in 1m",
-        problems,
-    );
-    let per = settings.get("per").and_then(Node::text).unwrap_or("route");
+    not_zero(settings, "window", "1m", problems);
+    let per = settings.text_of("per").unwrap_or("route");
     if let Some(header) = settings.get("header") {
         http::policy_header(header, problems);
     }
     match (per, settings.entry("header")) {
         ("header", None) => {
-            let message = "`per: header` does not say which header";
+            let message = "`per: header` does not name the header";
             problems.push(entry.problem(message, "add for example `header: X-Client`"));
         }
         ("route" | "consumer", Some(header)) => {
@@ -158,17 +148,11 @@ fn no_consumer_known(entry: &Entry, problems: &mut Vec<Problem>) {
 
 fn redis(settings: &Node, problems: &mut Vec<Problem>) {
     for key in ["interval", "timeout"] {
-        super::not_zero(
-            settings,
-            key,
-            "give it a duration above 0, as in 100ms",
-            problems,
-        );
+        not_zero(settings, key, "100ms", problems);
     }
+    let is_wrong = |text: &str| text.parse::<std::net::SocketAddr>().is_err();
     if let Some(redis) = settings.get("redis")
-        && redis
-            .text()
-            .is_some_and(|text| text.parse::<std::net::SocketAddr>().is_err())
+        && redis.text().is_some_and(is_wrong)
     {
         let message = "this is not an IP address with a port";
         problems.push(redis.problem(message, "write it as 127.0.0.1:6379"));
@@ -193,8 +177,8 @@ fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that no edit is inside a position that another edit changes, because all apply to the
-/// original document.
+/// Checks that no edit is at or inside a position that another edit changes, because all edits
+/// apply to the original document.
 fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     let mut places: Vec<(&str, &Range<usize>)> = Vec::new();
@@ -204,20 +188,17 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
         let edits = settings.mapping(key).iter();
         places.extend(edits.map(|edit| (edit.key.as_str(), &edit.key_span)));
     }
+    let is_inside = |outer: &str, inner: &str| {
+        let rest = inner.strip_prefix(outer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     for (at, (pointer, span)) in places.iter().enumerate() {
-        let is_inside = |outer: &str, inner: &str| {
-            inner
-                .strip_prefix(outer)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let mut before = places[..at].iter();
         if !pointer.starts_with('/') {
             let message = format!("`{pointer}` does not name a member or an item");
             let help = "write a JSON Pointer, as in /items/0/name";
             problems.push(Problem::new((*span).clone(), message, help));
-        } else if places[..at]
-            .iter()
-            .any(|(other, _)| is_inside(other, pointer) || is_inside(pointer, other))
-        {
+        } else if before.any(|(it, _)| is_inside(it, pointer) || is_inside(pointer, it)) {
             let message = format!("another edit concerns `{pointer}` or what is in it");
             let help = "keep one of them, or split them into two policies: the second sees the output of the first";
             problems.push(Problem::new((*span).clone(), message, help));
@@ -225,41 +206,31 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports the first policy that rejects every request because no consumer has the required
-/// credential.
+/// Reports policies that reject every request because no consumer has the required credential.
 pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
-    for (policy, credential, what, help) in [
-        (
-            "api_key",
-            "keys",
-            "a key",
-            "add under `consumers` a `name` and its `keys`",
-        ),
-        (
-            "basic_auth",
-            "password",
-            "a password",
-            "add under `consumers` a `name` and its `password`",
-        ),
+    for (policy, credential, what) in [
+        ("api_key", "keys", "a key"),
+        ("basic_auth", "password", "a password"),
     ] {
         let routes = root.list("routes").iter();
         let mut policies = routes.flat_map(|route| route.list("policies"));
         let Some(entry) = policies.find_map(|it| it.entry(policy)) else {
             continue;
         };
-        // Malformed credentials were already reported, and count here.
+        // Malformed credentials count here, because they were already reported.
         let has_one = |consumer: &Node| {
             let found = consumer.get(credential);
             found.is_some_and(|it| !matches!(&it.data, Data::List(items) if items.is_empty()))
         };
         if !root.list("consumers").iter().any(has_one) {
             let message = format!("`{policy}` rejects every request: no consumer has {what}");
+            let help = format!("add under `consumers` a `name` and its `{credential}`");
             problems.push(entry.problem(message, help));
         }
     }
 }
 
-/// Checks that all gateways accept a password.
+/// Checks that all gateways accept the passwords.
 pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
     let consumers = root.list("consumers").iter();
     for password in consumers.filter_map(|consumer| consumer.get("password")) {

@@ -9,17 +9,17 @@ const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",
         "step_ms",
-        "add the step of its times, as in `step_ms: 10`",
+        "the step of its times, as in `step_ms: 10`",
     ),
     (
         "buckets",
         "buckets_ms",
-        "add the bounds, as in `buckets_ms: [1, 2, 5]`",
+        "the bounds, as in `buckets_ms: [1, 2, 5]`",
     ),
     (
         "compression",
         "pairs",
-        "add rows, as in `pairs: [{row: plain, other: gzip}]`",
+        "rows, as in `pairs: [{row: plain, other: gzip}]`",
     ),
 ];
 
@@ -27,7 +27,7 @@ const SETTINGS: [(&str, &str, &str); 3] = [
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     groups(root, true, problems);
     for table in root.list("tables") {
-        let is_of = |word| table.get("row").and_then(Node::text) == Some(word);
+        let is_of = |word| table.text_of("row") == Some(word);
         groups(table, is_of("connections"), problems);
         if root.list("groups").is_empty() && table.list("groups").is_empty() {
             let help = "add `groups` to it, or to the document";
@@ -64,16 +64,13 @@ fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that rows of scenarios name a scenario, and a base that is another row.
+/// Checks that rows of scenarios name a scenario, and that bases are rows.
 fn rows(table: &Node, problems: &mut Vec<Problem>) {
     let rows = table.list("rows");
     if rows.is_empty() {
+        let message = "a table of scenarios without rows";
         let help = "add `rows`, as in `- {row: no policy, scenario: proxy-json}`";
-        problems.push(Problem::new(
-            table.head(),
-            "a table of scenarios without rows",
-            help,
-        ));
+        problems.push(Problem::new(table.head(), message, help));
     }
     for row in rows {
         if row.get("scenario").is_none() {
@@ -81,16 +78,27 @@ fn rows(table: &Node, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(row.head(), "a row without a scenario", help));
         }
     }
-    let is_row = |base: &&Node| {
-        let mut names = rows.iter().filter_map(|row| row.get("row")?.text());
-        base.text().is_none_or(|base| names.any(|it| it == base))
-    };
     let bases = [table].into_iter().chain(rows);
     for base in bases.filter_map(|it| it.get("base")) {
-        if !is_row(&base) {
-            let message = format!("no row is called `{}`", base.text().unwrap_or_default());
-            problems.push(base.problem(message, "name one of the table's `rows`"));
-        }
+        is_row(
+            base,
+            rows.iter(),
+            "name one of the table's `rows`",
+            problems,
+        );
+    }
+}
+
+/// Checks that a node is the name of one of the rows.
+fn is_row<'n>(
+    node: &Node,
+    rows: impl Iterator<Item = &'n Node>,
+    help: &str,
+    problems: &mut Vec<Problem>,
+) {
+    let mut names = rows.filter_map(|row| row.text_of("row"));
+    if let Some(name) = node.text().filter(|name| names.all(|it| it != *name)) {
+        problems.push(node.problem(format!("no row is called `{name}`"), help));
     }
 }
 
@@ -107,7 +115,7 @@ fn cpus(table: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that an effect has its settings, and no settings of other effects.
+/// Checks that an effect has its own settings and no settings of other effects.
 fn corrections(root: &Node, problems: &mut Vec<Problem>) {
     for correction in root.list("corrections") {
         bounds(correction, problems);
@@ -115,17 +123,16 @@ fn corrections(root: &Node, problems: &mut Vec<Problem>) {
         let Some(effect) = correction.get("effect") else {
             continue;
         };
-        for (owner, setting, help) in SETTINGS {
+        for (owner, setting, what) in SETTINGS {
             let is_owner = effect.text() == Some(owner);
             match correction.entry(setting) {
                 None if is_owner => {
                     let message = format!("the effect `{owner}` needs `{setting}`");
-                    problems.push(effect.problem(message, help));
+                    problems.push(effect.problem(message, format!("add {what}")));
                 }
                 Some(entry) if !is_owner => {
                     let message = format!("`{setting}` belongs to the effect `{owner}`");
-                    let span = entry.key_span.clone();
-                    problems.push(Problem::new(span, message, "remove it"));
+                    problems.push(entry.problem(message, "remove it"));
                 }
                 None | Some(_) => {}
             }
@@ -151,10 +158,6 @@ fn pairs(root: &Node, correction: &Node, problems: &mut Vec<Problem>) {
     let named = named.flat_map(|pair| [pair.get("row"), pair.get("other")]);
     for node in named.flatten() {
         let rows = root.list("tables").iter().flat_map(|it| it.list("rows"));
-        let mut names = rows.filter_map(|row| row.get("row")?.text());
-        if let Some(name) = node.text().filter(|name| names.all(|it| it != *name)) {
-            let message = format!("no row is called `{name}`");
-            problems.push(node.problem(message, "name a row of one of the tables"));
-        }
+        is_row(node, rows, "name a row of one of the tables", problems);
     }
 }

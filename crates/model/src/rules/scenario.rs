@@ -1,5 +1,6 @@
 //! Rules for scenarios.
 
+use gatebench_config::suggest::listed;
 use gatebench_config::{Data, Entry, Node, Problem};
 
 use super::template::Sources;
@@ -64,14 +65,11 @@ fn cases(root: &Node, part: &Node, sources: &Sources<'_>, problems: &mut Vec<Pro
     }
 }
 
-/// Returns only the routes and cases that apply after the change.
+/// Returns the routes and cases that apply after the change, and nothing else.
 fn changed(root: &Node, later: &Node) -> Node {
-    let name = |route: &Node| route.get("name").and_then(Node::text).map(str::to_owned);
-    let new: Vec<Option<String>> = later.list("routes").iter().map(name).collect();
-    let kept = root
-        .list("routes")
-        .iter()
-        .filter(|it| !new.contains(&name(it)));
+    let new: Vec<Option<&str>> = later.list("routes").iter().map(name).collect();
+    let kept = root.list("routes").iter();
+    let kept = kept.filter(|it| !new.contains(&name(it)));
     let routes: Vec<Node> = kept.chain(later.list("routes")).cloned().collect();
     let cases = root.list("parity").iter().chain(later.list("parity"));
     let mut all = later.clone();
@@ -81,6 +79,10 @@ fn changed(root: &Node, later: &Node) -> Node {
         }
     }
     all
+}
+
+fn name(route: &Node) -> Option<&str> {
+    route.text_of("name")
 }
 
 /// Checks that each list has a weight for each target.
@@ -117,7 +119,7 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
 
 /// Requires whole seconds between fetches, because metrics are shown per second.
 fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
-    let every = root.get("metrics").and_then(|it| it.get("scrape_every"));
+    let every = root.at(&["metrics", "scrape_every"]);
     if let Some((node, span)) = every.zip(span(every))
         && (span.as_nanos() == 0 || span.as_nanos() % 1_000_000_000 != 0)
     {
@@ -139,31 +141,26 @@ fn transport(root: &Node, problems: &mut Vec<Problem>) {
 }
 
 fn names(root: &Node, problems: &mut Vec<Problem>) {
-    for (list, key, what, help) in [
-        ("routes", "name", "routes", "give each route a unique name"),
-        (
-            "consumers",
-            "name",
-            "consumers",
-            "give each consumer a unique name",
-        ),
-        ("groups", "name", "groups", "give each group a unique name"),
-        (
-            "parity",
-            "name",
-            "parity cases",
-            "say in each name what only this case proves",
-        ),
-        (
-            "routes",
-            "path",
-            "paths of routes",
-            "give each route a unique path",
-        ),
-    ] {
+    let mut each = |list: &str, key: &str, what: &str, help: &str| {
         let texts = root.list(list).iter().filter_map(|item| item.get(key));
         unique(texts, what, help, problems);
+    };
+    for (list, item) in [
+        ("routes", "route"),
+        ("consumers", "consumer"),
+        ("groups", "group"),
+    ] {
+        each(
+            list,
+            "name",
+            list,
+            &format!("give each {item} a unique name"),
+        );
     }
+    let help = "say in each name what only this case proves";
+    each("parity", "name", "parity cases", help);
+    let help = "give each route a unique path";
+    each("routes", "path", "paths of routes", help);
 }
 
 fn routes(root: &Node, problems: &mut Vec<Problem>) {
@@ -182,10 +179,8 @@ fn prefix(path: &Node, problems: &mut Vec<Problem>) {
         let help = "write it out; `{{ index }}` is a number under `repeat:`";
         problems.push(path.problem("the path of a route cannot be a template", help));
     } else if text.contains('?') {
-        problems.push(path.problem(
-            "a route cannot have a query",
-            "end the prefix before the `?`",
-        ));
+        let help = "end the prefix before the `?`";
+        problems.push(path.problem("a route cannot have a query", help));
     } else if !bare.is_empty() && bare != text {
         let message = format!("gateways differ in whether the route `{text}` matches `{bare}`");
         let help = format!("write `{bare}`, which matches everything below it");
@@ -215,13 +210,14 @@ fn request(request: &Node, problems: &mut Vec<Problem>) {
     one_body(request, problems);
     direct_differs(request, problems);
     for check in request.list("checks") {
-        if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
+        if let Some(value) = check.at(&["header", "equals"]) {
             http::field_value(value, problems);
         }
     }
 }
 
-/// If a body was read from a file, its position is that of the path.
+/// Reports a request with both `body` and `body_file`. A body that was read from a file has the
+/// position of the path.
 fn one_body(request: &Node, problems: &mut Vec<Problem>) {
     if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
         && body.span != file.value.span
@@ -264,7 +260,7 @@ fn is_refused(case: &Node) -> bool {
 }
 
 /// Reports a path that continues a route's prefix within a segment, because gateways differ in
-/// whether `/jsonx` is under `/json`. Gateway folders must configure that it is not. A case may
+/// whether `/jsonx` is under `/json`. Gateway folders must ensure that it is not. A parity case may
 /// prove this, but no other request may depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let Some(node) = request.get("path") else {
@@ -272,7 +268,7 @@ fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     };
     let Some(path) = node.text() else { return };
     let mut prefixes = prefixes(root);
-    // The longest prefix always wins, so there is no ambiguity if a longer one contains the path.
+    // The longest prefix wins, so there is no ambiguity if a longer prefix contains the path.
     let holding = prefixes.clone().filter(|prefix| path_matches(prefix, path));
     let longest = holding.map(str::len).max().unwrap_or(0);
     let in_doubt = |prefix: &&str| splits(prefix, path) && prefix.len() > longest;
@@ -286,20 +282,19 @@ fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
 /// The paths of all routes.
 fn prefixes(root: &Node) -> impl Iterator<Item = &str> + Clone {
     let routes = root.list("routes").iter();
-    routes.filter_map(|route| route.get("path")?.text())
+    routes.filter_map(|route| route.text_of("path"))
 }
 
-/// The route of a request: the longest prefix wins. `Err` if a mistake in the routes or in the path
-/// leaves it open.
+/// The route of a request, which is the one with the longest prefix. Returns `Err` if a mistake in
+/// the routes or in the path makes it ambiguous.
 fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
-    let path = request.get("path").and_then(Node::text).ok_or(())?;
+    let path = request.text_of("path").ok_or(())?;
     let mut best: Option<(&str, &Node)> = None;
     for route in root.list("routes") {
-        let prefix = route
-            .get("path")
-            .and_then(Node::text)
-            .filter(|prefix| prefix.starts_with('/'))
-            .ok_or(())?;
+        let prefix = route.text_of("path").ok_or(())?;
+        if !prefix.starts_with('/') {
+            return Err(());
+        }
         if path_matches(prefix, path)
             && best.is_none_or(|(longest, _)| prefix.len() > longest.len())
         {
@@ -319,10 +314,8 @@ fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     if let Ok(None) = route_of(root, request)
         && let Some(path) = request.get("path")
     {
-        let help = format!(
-            "begin it with the path of a route: {}",
-            gatebench_config::suggest::listed(prefixes(root), "or")
-        );
+        let prefixes = listed(prefixes(root), "or");
+        let help = format!("begin it with the path of a route: {prefixes}");
         let message = format!("no route matches `{}`", path.text().unwrap_or_default());
         problems.push(path.problem(message, help));
     }
@@ -335,11 +328,9 @@ fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>)
         return;
     };
     reaches_a_route(root, request, problems);
+    let is_mock = |policy: &Node| policy.get("mock").is_some();
     if let Ok(Some(route)) = route_of(root, request)
-        && route
-            .list("policies")
-            .iter()
-            .any(|policy| policy.get("mock").is_some())
+        && route.list("policies").iter().any(is_mock)
     {
         let help = "write `reaches_upstream: false`, or remove `mock` from the route";
         let message = "this cannot reach the upstream: the route's `mock` responds to it";

@@ -13,7 +13,6 @@ const ONLY: [(&str, &str); 4] = [
 /// Other policies that change bodies.
 const EDITS: [&str; 3] = ["request_json", "response_json", "response_xslt"];
 
-/// Checks one policy.
 pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("request").is_none() && settings.get("response").is_none() {
@@ -28,12 +27,7 @@ pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
 }
 
 fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
-    super::not_zero(
-        chain,
-        "cache_ttl",
-        "give it a duration above 0, as in 1h",
-        problems,
-    );
+    super::not_zero(chain, "cache_ttl", "1h", problems);
     for (setting, only) in ONLY {
         if only != direction
             && let Some(entry) = chain.entry(setting)
@@ -59,26 +53,23 @@ pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
             problems.push(entry.problem(message, help));
         }
     }
-    let known: Vec<&str> = more.iter().map(|entry| entry.key.as_str()).collect();
+    let is_known = |name: &str| more.iter().any(|entry| entry.key == name);
     let later = root.get("later").map_or(&[][..], |it| it.list("routes"));
     let routes = root.list("routes").iter().chain(later);
-    let chains = routes
-        .flat_map(|route| route.list("policies"))
-        .filter_map(|policy| policy.get("soap")?.get("request"));
+    let policies = routes.flat_map(|route| route.list("policies"));
+    let chains = policies.filter_map(|policy| policy.at(&["soap", "request"]));
     for target in chains.flat_map(|chain| chain.list("route_xpath_targets")) {
-        let Some(named) = target.get("upstream") else {
-            continue;
-        };
-        let Some(name) = named.text().filter(|name| !known.contains(name)) else {
-            continue;
-        };
-        let message = format!("no upstream of the scenario is called `{name}`");
-        let help = format!("add `more_upstreams: {{{name}: KIND}}`, or remove `upstream`");
-        problems.push(named.problem(message, help));
+        if let Some(named) = target.get("upstream")
+            && let Some(name) = named.text().filter(|name| !is_known(name))
+        {
+            let message = format!("no upstream of the scenario is called `{name}`");
+            let help = format!("add `more_upstreams: {{{name}: KIND}}`, or remove `upstream`");
+            problems.push(named.problem(message, help));
+        }
     }
 }
 
-/// Checks the policies of a route together: only one policy may edit a body.
+/// Checks that only one policy of a route edits bodies.
 pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
     let mut soap = policies.iter().filter(|entry| entry.key == "soap");
     if soap.next().is_none() {
@@ -99,10 +90,10 @@ pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_config::parse_with_files;
-
     use std::io;
     use std::path::Path;
+
+    use gatebench_config::{Diagnostics, parse_with_files};
 
     use crate::{Policy, Scenario};
 
@@ -116,17 +107,15 @@ mod tests {
             Some("a.txt") => Ok(b"text".to_vec()),
             _ => Err(io::ErrorKind::NotFound.into()),
         };
-        parse_with_files("s.yaml", &text, &read_file).map_err(|mistakes| {
-            mistakes
-                .all()
-                .iter()
-                .map(|one| one.message.clone())
-                .collect()
-        })
+        let messages = |mistakes: Diagnostics| {
+            let all = mistakes.all().iter();
+            all.map(|one| one.message.clone()).collect()
+        };
+        parse_with_files("s.yaml", &text, &read_file).map_err(messages)
     }
 
     #[test]
-    fn definitions_are_text_or_files_beside_the_scenario() {
+    fn definitions_are_text_or_files_next_to_the_scenario() {
         let scenario = read(
             "      - soap:
           request:
@@ -177,16 +166,14 @@ mod tests {
             "`soap_action` means nothing in a response",
             "`route_xpath_targets` means nothing in a response",
         ] {
-            assert!(
-                found.iter().any(|one| one.contains(words)),
-                "{words}: {found:#?}"
-            );
+            let is_there = found.iter().any(|one| one.contains(words));
+            assert!(is_there, "{words}: {found:#?}");
         }
         assert_eq!(found.len(), 11, "{found:#?}");
     }
 
     #[test]
-    fn who_is_routed_to_must_be_there() {
+    fn the_upstream_of_a_target_must_exist() {
         let targets = "      - soap: {request: {route_xpath_targets: [{xpath: //a, condition: b, path: /x, upstream: o}]}}\n";
         let found = read(targets).unwrap_err();
         assert_eq!(found, ["no upstream of the scenario is called `o`"]);

@@ -25,22 +25,18 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
             let message = format!("`{}` occurs twice", step.word);
             problems.push(Problem::new(node.head(), message, help));
         }
-        // Only the first of the steps that belong before it is reported. Duplicate steps are not,
-        // because they were already reported.
+        // Of the steps that belong before this one, only the first is reported. Duplicates were
+        // already reported.
         let late = |other: &KnownStep| other.place < step.place && !has(before, other.word);
         if let Some((other, _)) = after.iter().find(|(other, _)| late(other)) {
-            problems.push(Problem::new(
-                node.head(),
-                format!("`{}` comes before `{}`", step.word, other.word),
-                format!("write `- {}` above it", other.word),
-            ));
+            let message = format!("`{}` comes before `{}`", step.word, other.word);
+            let help = format!("write `- {}` above it", other.word);
+            problems.push(Problem::new(node.head(), message, help));
         }
         if step.word == SAVE_ERROR_LOG && !has(&steps, START_GATEWAY) {
-            problems.push(Problem::new(
-                node.head(),
-                "there is no gateway whose error log could be saved",
-                "add `- start_gateway` after `start_upstream`, or remove this step",
-            ));
+            let message = "there is no gateway whose error log could be saved";
+            let help = "add `- start_gateway` after `start_upstream`, or remove this step";
+            problems.push(Problem::new(node.head(), message, help));
         }
     }
     for step in nodes {
@@ -54,11 +50,10 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns the step that an item names; none if the schema reports the name.
+/// Returns the step that an item names; none for an unknown name, which the schema reports.
 fn known(node: &Node) -> Option<&'static KnownStep> {
-    let word = node
-        .text()
-        .or_else(|| Some(node.entries().first()?.key.as_str()))?;
+    let key = || Some(node.entries().first()?.key.as_str());
+    let word = node.text().or_else(key)?;
     STEPS.iter().find(|step| step.word == word)
 }
 
@@ -75,25 +70,20 @@ fn missing(root: &Node, steps: &[(&KnownStep, &Node)], problems: &mut Vec<Proble
     let mut place = "as the first step".to_owned();
     for step in STEPS.iter().filter(|step| step.is_needed) {
         if !has(steps, step.word) {
-            problems.push(list.problem(
-                format!("the steps have no `{}`", step.word),
-                format!("add `- {}` {place}", step.word),
-            ));
+            let message = format!("the steps have no `{}`", step.word);
+            problems.push(list.problem(message, format!("add `- {}` {place}", step.word)));
         }
         place = format!("after `{}`", step.word);
     }
 }
 
 fn load(load: &Node, problems: &mut Vec<Problem>) {
-    let help = "give each run a duration above 0, as in 10s";
-    not_zero(load, "duration", help, problems);
+    not_zero(load, "duration", "10s", problems);
     change_fits(load, "duration", problems);
     if let (Some(path), Some(script)) = (load.entry("path"), load.entry("script"))
         && path.value.text().is_some()
     {
-        problems.push(script.problem(
-            "`path` and `script` exclude each other: a script chooses its own paths",
-            "keep one of them",
-        ));
+        let message = "`path` and `script` exclude each other: a script chooses its own paths";
+        problems.push(script.problem(message, "keep one of them"));
     }
 }

@@ -26,7 +26,7 @@ fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports loads that no length of a run uses, because they would silently never be sent.
+/// Reports loads that no length of a run uses, which would silently never be sent.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
@@ -45,7 +45,7 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that each load belongs to one size of the suite.
+/// Checks that each load belongs to a size of the suite, and each size has at most one load.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
     let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes are", once, problems);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gatebench_config::suggest::{listed, nearest};
+use gatebench_config::suggest::{did_you_mean, listed};
 use gatebench_config::{Node, Problem};
 
 use crate::data::Rows;
@@ -22,7 +22,7 @@ pub(super) struct Sources<'n> {
     known: BTreeMap<&'n str, Known<'n>>,
 }
 
-/// Where a template occurs, which determines the permitted values.
+/// The place of a template, which determines the permitted values.
 #[derive(Clone, Copy)]
 enum Place {
     Path,
@@ -42,14 +42,8 @@ impl Place {
 
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Path => (
-                "a path",
-                "percent-encode it in the data, or send it in the body",
-            ),
-            Self::Header => (
-                "a header",
-                "use visible ASCII characters, or send it in the body",
-            ),
+            Self::Path => ("a path", "percent-encode it in the data"),
+            Self::Header => ("a header", "use visible ASCII characters"),
             Self::Body => ("a body", ""),
         }
     }
@@ -134,12 +128,11 @@ impl<'n> Sources<'n> {
                     None => return,
                     Some((row, value)) => {
                         let (place, help) = place.words();
+                        let (row, source) = (row + 1, &it.source);
                         let message = format!(
-                            "{value:?} in row {} of `{}` cannot be used in {place}",
-                            row + 1,
-                            it.source
+                            "{value:?} in row {row} of `{source}` cannot be used in {place}"
                         );
-                        (message, help.into())
+                        (message, format!("{help}, or send it in the body"))
                     }
                 },
             },
@@ -149,22 +142,19 @@ impl<'n> Sources<'n> {
 
     fn no_source(&self, it: &Reference) -> String {
         let names = || self.known.keys().copied();
-        match nearest(&it.source, names()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if self.known.is_empty() => {
-                format!("add `data:` with a source of this name; {LITERAL}")
-            }
-            None => format!("the sources are {}; {LITERAL}", listed(names(), "and")),
-        }
+        did_you_mean(&it.source, names(), || match self.known.is_empty() {
+            true => format!("add `data:` with a source of this name; {LITERAL}"),
+            false => format!("the sources are {}; {LITERAL}", listed(names(), "and")),
+        })
     }
 
-    /// Reports values in a check, because a check is the same for every response.
+    /// Reports values of `data` in a check, because a check is the same for every response.
     fn check(&self, check: &Node, problems: &mut Vec<Problem>) {
         let texts = [
-            check.get("header").and_then(|it| it.get("equals")),
+            check.at(&["header", "equals"]),
             check.get("body_equals"),
             check.get("body_contains"),
-            check.get("json").and_then(|it| it.get("equals")),
+            check.at(&["json", "equals"]),
         ];
         for node in texts.into_iter().flatten() {
             let Some(Ok(template)) = template(node) else {
@@ -181,7 +171,8 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// The position of a part of a node's text, if the text is written literally.
+    /// The position of a part of a node's text, or of the node if its text is not written
+    /// literally.
     fn culprit(&self, node: &Node, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let part = node.text().and_then(|text| text.get(part.clone()));
@@ -208,21 +199,16 @@ fn column_of(known: &Known<'_>, it: &Reference) -> Result<usize, (String, String
     match &it.column {
         None if known.columns.len() <= 1 => Ok(0),
         None => {
-            let message = format!("`{}` has several columns", it.source);
-            let first = known.columns[0];
-            let help = format!(
-                "name one, as in `{{{{ {}.{first} }}}}`: {}",
-                it.source,
-                listed(columns(), "or")
-            );
-            Err((message, help))
+            let (source, first) = (&it.source, known.columns[0]);
+            let all = listed(columns(), "or");
+            let help = format!("name one, as in `{{{{ {source}.{first} }}}}`: {all}");
+            Err((format!("`{source}` has several columns"), help))
         }
         Some(column) => columns().position(|known| known == column).ok_or_else(|| {
-            let help = match nearest(column, columns()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None if known.columns.is_empty() => format!("write `{{{{ {} }}}}`", it.source),
-                None => format!("the columns are {}", listed(columns(), "and")),
-            };
+            let help = did_you_mean(column, columns(), || match known.columns.is_empty() {
+                true => format!("write `{{{{ {} }}}}`", it.source),
+                false => format!("the columns are {}", listed(columns(), "and")),
+            });
             (format!("`{}` has no column `{column}`", it.source), help)
         }),
     }

@@ -114,7 +114,7 @@ fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
 }
 
 #[test]
-fn every_schema_is_a_valid_schema_and_has_a_word() {
+fn every_schema_is_valid_and_has_a_name() {
     for kind in FileKind::ALL {
         assert_eq!(kind.as_str().parse(), Ok(kind));
         let schema = schema(kind);

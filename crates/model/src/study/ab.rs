@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Phase, Shape};
 
-/// Two compared variants, and a third that equals the second. Any difference between the second and
-/// the third is therefore noise of the machine.
+/// Two compared variants, and a third one that equals the second. Any difference between the second
+/// and the third is therefore noise of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AbTest {
-    /// Label of the judged variant.
+    /// Label of the variant under judgement.
     pub candidate: String,
     /// Label of the variant that it is compared with.
     pub baseline: String,
@@ -17,10 +17,10 @@ pub struct AbTest {
     pub again: String,
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// The largest number of blocks. A test ends earlier once it is decided; the error rate of the
-    /// verdict holds for this number of looks.
+    /// The maximum number of blocks. A test ends earlier if it is decided. The error rate of the
+    /// verdict holds for this number of interim analyses.
     pub blocks_max: u32,
-    /// The number of the last block that has only the deciding phases; later blocks have only the
+    /// True if blocks up to `blocks_max` have only the deciding phases, and later blocks only the
     /// others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decides_first: bool,
@@ -31,23 +31,21 @@ pub struct AbTest {
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
     /// CPU time of the gateway per request. It comes from a phase in which gateways are loaded side
-    /// by side if there is one, otherwise from a fixed rate if there is one, otherwise from
-    /// saturation.
+    /// by side, otherwise from a fixed rate, otherwise from saturation.
     #[default]
     Cpu,
     /// Responses per second of the closed load.
     Throughput,
-    /// The time that the gateway adds to a request at a fixed rate: median.
+    /// Median of the time that the gateway adds to a request at a fixed rate.
     AddedP50,
-    /// The time that the gateway adds to a request at a fixed rate: 99th percentile.
+    /// 99th percentile of the time that the gateway adds to a request at a fixed rate.
     AddedP99,
     /// Largest anonymous memory of the gateway.
     Memory,
 }
 
 impl DecisiveMetric {
-    /// Reports whether a phase measures this metric alone; never for memory, which all phases
-    /// measure.
+    /// Reports whether a phase is the source of this metric. Memory comes from all phases.
     pub fn is_taken_from(self, phase: &Phase) -> bool {
         match self {
             Self::Cpu => phase.side_by_side,

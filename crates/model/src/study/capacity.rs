@@ -9,20 +9,21 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Open, Spread};
 use crate::{LoadProfile, Objective, Phase, Shape};
 
-/// The longest step, as a multiple of the normal length, if its percentile needs more requests.
+/// The maximum length of a step whose percentile needs more requests, as a multiple of the normal
+/// length.
 pub const LONGEST_FACTOR: u32 = 4;
 
-/// The maximum number of steps of a repeat. A search without noise takes 16 to 25, and a disturbed
-/// step up to three.
+/// The maximum number of steps of a repeat. A search without noise takes 16 to 25 steps, and a
+/// disturbed step takes up to three.
 pub const STEPS_MAX: u32 = 200;
 
 /// The phase that measures the highest rate of a gateway.
 pub const SATURATION: &str = "saturation";
 
-/// The warm-up of a step is its length divided by this.
+/// The length of a step divided by the length of its warm-up.
 const WARM_UP_PART: u32 = 4;
 
-/// The measurement of saturation is the length of a step divided by this.
+/// The length of a step divided by the length of the saturation phase.
 const SATURATION_PART: u32 = 2;
 
 /// The expected number of steps of a repeat: about four in the search and twelve near the result,
@@ -34,12 +35,12 @@ const EXPECTED_STEPS: u32 = 20;
 pub struct Capacity {
     /// The objective that a rate must hold.
     pub objective: Objective,
-    /// The measured length of each step; up to [`LONGEST_FACTOR`] times as long if its percentile
-    /// needs it.
+    /// The measured length of each step. A step whose percentile needs more requests is up to
+    /// [`LONGEST_FACTOR`] times as long.
     pub step: HumanDuration,
     /// The maximum number of open connections.
     pub connections: u32,
-    /// The spread of arrivals; uniform for runs that do not record it.
+    /// The distribution of arrivals; uniform for runs that do not record it.
     #[serde(default)]
     pub arrivals: Spread,
     /// The highest rate that is tried, in requests per second [default: above the saturation of the
@@ -52,7 +53,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The load at the beginning of every trial, including those of the direct variant: saturation.
+    /// The load at the beginning of every trial, also of the direct variant: saturation.
     pub fn load(&self) -> LoadProfile {
         let closed = Shape::Closed(Closed::new(self.connections));
         let measure = HumanDuration(self.step.0 / SATURATION_PART);

@@ -1,4 +1,4 @@
-//! Isolation tests, which show whether failing requests harm others.
+//! Isolation tests, which show whether failing requests affect others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use thiserror::Error;
 
 use crate::Scenario;
 
-/// A scenario in which all groups but one fail, and the same scenario in which none fails.
+/// A scenario in which all groups but one fail, and the same scenario without failing groups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Isolation {
     /// Name of the scenario with failing groups.
     pub failing: String,
-    /// Name of the scenario in which every group sends the requests of the good one.
+    /// Name of the scenario in which every group sends the requests of the good group.
     pub healthy: String,
     /// Name of a copy of that scenario. Any difference between the two is noise of the machine.
     pub again: String,
@@ -40,8 +40,8 @@ pub enum NotIsolable {
 const GOOD: &str = "good";
 
 impl Isolation {
-    /// The three scenarios of a test, beginning with the given one. The good group is the one with
-    /// the given name, otherwise the one called `good`, otherwise the first.
+    /// The three scenarios of a test, beginning with the given one. The good group is the group
+    /// with the given name, otherwise the group called `good`, otherwise the first group.
     ///
     /// # Errors
     /// The scenario has only one group, or none with that name.
@@ -60,11 +60,7 @@ impl Isolation {
             Some(name) => named(name).ok_or_else(|| NotIsolable::NoSuchGroup {
                 scenario: failing.scenario.clone(),
                 group: name.to_owned(),
-                known: groups
-                    .iter()
-                    .map(|group| format!("'{}'", group.name))
-                    .collect::<Vec<_>>()
-                    .join(", "),
+                known: Vec::from_iter(groups.iter().map(|it| format!("'{}'", it.name))).join(", "),
             })?,
             None => named(GOOD).unwrap_or(&groups[0]),
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AbTest, Capacity, ColdStart, Flame, Isolation, Shares, Soak, Specified, Study};
 
-/// Generates one key for each study, from a list of keys with the settings and the study of each.
+/// Generates the JSON keys from a list with the settings and the study of each key.
 macro_rules! keys {
     ($it:ident => $($(#[$doc:meta])* $key:ident: $settings:ty = [$($study:tt)*],)*) => {
         /// One key for each study; a plan has at most one of them.
@@ -52,7 +52,7 @@ keys! { settings =>
     duel: AbTest = [Study::Ab(settings)],
     /// The search of the plan; each trial of a gateway is a repeat of it.
     capacity: Capacity = [Study::Capacity(settings)],
-    /// Shares of each gateway's own saturation at which the gateway is measured after its loads.
+    /// Shares of each gateway's saturation at which the gateway is measured after its loads.
     at: Shares = [Study::Measure(Some(settings))],
     /// The soak of the plan.
     soak: Soak = [Study::Soak(settings)],

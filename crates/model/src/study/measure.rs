@@ -1,4 +1,4 @@
-//! Loads at shares of each gateway's saturation, which may follow the loads of a plan.
+//! Loads at shares of each gateway's saturation, which follow the loads of a plan.
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ pub struct Shares {
     pub percents: Vec<u32>,
     /// The number of connections of the closed load, and the maximum of the open ones.
     pub connections: u32,
-    /// The spread of arrivals.
+    /// The distribution of arrivals.
     pub arrivals: Spread,
-    /// The same load before each measurement, whose figures are discarded.
+    /// The length of the same load before each measurement. Its figures are discarded.
     pub warm_up: HumanDuration,
     /// The measured length of each load.
     pub measure: HumanDuration,
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_shares_of_what_was_found() {
+    fn rates_are_shares_of_the_saturation() {
         let shares = Shares::new(vec![90, 50, 90], Length::Quick);
         assert_eq!(shares.percents, [50, 90]);
         assert_eq!(shares.expected(), Duration::from_millis(7_500));

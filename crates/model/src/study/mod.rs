@@ -1,6 +1,6 @@
 //! The studies that a run can have. Each has a module with its settings.
 //!
-//! Callers use the methods of [`Study`] instead of matching on its kind. `gatebench_studies` has a
+//! Callers use the methods of [`Study`] and do not match on its kind. `gatebench_studies` has a
 //! folder for each study, with everything that follows from the settings.
 
 pub mod ab;
@@ -27,8 +27,8 @@ use self::soak::Soak;
 use self::versions::Specified;
 use crate::{Length, Phase};
 
-/// The study of a run. In JSON it is a key of the plan; a plan that only measures its loads has
-/// none.
+/// The study of a run. In JSON, it is a key of the plan. A plan that only measures its loads has no
+/// such key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Keys", into = "Keys")]
 pub enum Study {
@@ -37,23 +37,23 @@ pub enum Study {
     Measure(Option<Shares>),
     /// An A/B test.
     Ab(AbTest),
-    /// A search for the rate that a gateway sustains with an objective; each trial of a gateway is
+    /// A search for the rate that a gateway sustains with an objective. Each trial of a gateway is
     /// a repeat.
     Capacity(Capacity),
-    /// A long load on one process.
+    /// A long load on a single process.
     Soak(Soak),
     /// A profile of CPU time.
     Profile(Flame),
     /// Isolation tests, one or more.
     Isolation(Vec<Isolation>),
-    /// A specification, run for one version of a gateway after the other.
+    /// A specification, run for several versions of a gateway in turn.
     Versions(Specified),
-    /// Cold starts, and the time from there to the steady state.
+    /// Cold starts, and the time until the steady state.
     ColdStart(ColdStart),
 }
 
-/// The start of gateways: the time to the first correct response, and the number of requests until
-/// the CPU time per request is close to its steady state. The loads begin at that response.
+/// Cold starts of gateways: the time to the first correct response, at which the loads begin, and
+/// the number of requests until the CPU time per request is close to its steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColdStart {
@@ -79,7 +79,7 @@ impl Study {
         matches!(self, Self::Measure(_))
     }
 
-    /// Returns the settings of an A/B test, if the run is one.
+    /// Returns the settings of the A/B test, if the run is one.
     pub fn ab(&self) -> Option<&AbTest> {
         match self {
             Self::Ab(ab_test) => Some(ab_test),
@@ -87,7 +87,7 @@ impl Study {
         }
     }
 
-    /// Returns the settings of a search for capacity, if the run is one.
+    /// Returns the settings of the search for capacity, if the run is one.
     pub fn capacity(&self) -> Option<&Capacity> {
         match self {
             Self::Capacity(capacity) => Some(capacity),
@@ -95,7 +95,7 @@ impl Study {
         }
     }
 
-    /// Returns how gateways are sampled during measurements, if they are.
+    /// Returns the settings of the profile, if the run is one.
     pub fn profile(&self) -> Option<Flame> {
         match self {
             Self::Profile(flame) => Some(*flame),
@@ -113,16 +113,15 @@ impl Study {
 
     /// Reports whether a block has this phase.
     pub(crate) fn has_phase(&self, block: u32, phase: &Phase) -> bool {
-        self.ab()
-            .is_none_or(|ab_test| ab_test.has_phase(block, phase))
+        self.ab().is_none_or(|it| it.has_phase(block, phase))
     }
 
-    /// Reports whether a block is one of those whose end the verdict of the study may depend on.
+    /// Reports whether the verdict of the study may depend on this block.
     pub(crate) fn decides_in(&self, block: u32) -> bool {
         self.ab().is_none_or(|ab_test| ab_test.decides_in(block))
     }
 
-    /// Returns the largest number of loads of a trial after those of the profile.
+    /// Returns the maximum number of loads of a trial after those of the profile.
     pub fn further_loads_max(&self) -> u32 {
         match self {
             Self::Measure(Some(shares)) => shares.loads(),
@@ -131,7 +130,7 @@ impl Study {
         }
     }
 
-    /// Returns the expected time of the loads after those of the profile in a trial.
+    /// Returns the expected duration of the loads of a trial after those of the profile.
     pub(crate) fn further_loads_take(&self) -> Duration {
         match self {
             Self::Measure(Some(shares)) => shares.expected(),
@@ -158,20 +157,20 @@ impl Study {
         self.versions()?.threads
     }
 
-    /// Reports whether a trial that is stopped early counts: a stopped soak or profile is valid,
-    /// but covers less time.
+    /// Reports whether a trial that is stopped early is valid. A stopped soak or profile only
+    /// covers less time.
     pub fn may_be_stopped(&self) -> bool {
         matches!(self, Self::Soak(_) | Self::Profile(_))
     }
 
-    /// Reports whether trials are segments of one long measurement: each second of a segment
+    /// Reports whether trials are segments of one long measurement. Each second of a segment
     /// counts, however the segment ended, and a resumed run has another segment.
     pub fn is_in_segments(&self) -> bool {
         matches!(self, Self::Soak(_))
     }
 
-    /// Reports whether the result needs several blocks. A soak has one process and its own
-    /// verdict; a search has its own interval.
+    /// Reports whether the result requires several blocks. A soak has one process and its own
+    /// verdict, and a search has its own interval.
     pub fn needs_blocks(&self) -> bool {
         !matches!(self, Self::Soak(_) | Self::Capacity(_))
     }
@@ -181,9 +180,9 @@ impl Study {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteStudy {
-    /// Also measures at these shares of each gateway's own saturation, in per cent, like `--at`.
+    /// Also measures at these shares of each gateway's saturation, in per cent, like `--at`.
     At(#[schemars(length(min = 1), inner(range(min = 1, max = 99)))] Vec<u32>),
-    /// Measures starts, with a load that is `cold`.
+    /// Measures cold starts. The load must be `cold`.
     ColdStart(ColdStart),
 }
 

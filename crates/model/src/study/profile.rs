@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How to find out where gateways spend their CPU time: their stacks are sampled during
-/// measurements.
+/// The sampling of stacks during measurements, to find where gateways spend CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flame {
     /// Samples per second of each core.
@@ -17,8 +16,8 @@ pub struct Flame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stacks {
-    /// By unwind tables, which most programs have; each sample includes a copy of the stack.
+    /// By unwind tables, which most programs have. Each sample includes a copy of the stack.
     Dwarf,
-    /// By frame pointers, if the program was built with them; this is cheaper.
+    /// By frame pointers, which is cheaper, if the program was built with them.
     FramePointers,
 }

@@ -17,7 +17,7 @@ const KEYS: [&str; 8] = [
     "cold_start",
 ];
 
-/// The plan of a manifest, as all versions write it, with these keys of a study.
+/// The plan of a manifest of any version, with these keys of a study.
 fn text(keys: &str) -> String {
     format!(
         r#"{{"suite": "s", "title": "t", "seed": 1, "blocks": 1, "scenarios": [],
@@ -29,8 +29,8 @@ fn text(keys: &str) -> String {
     )
 }
 
-/// Reads the plan of an earlier manifest that has these settings under this key. The plan must be
-/// written as it was read.
+/// Reads the plan of an earlier manifest that has these settings under this key, and asserts that
+/// the plan is written as it was read.
 #[track_caller]
 fn read(key: &str, settings: &str) -> Plan {
     let plan: Plan = serde_json::from_str(&text(&format!(r#", "{key}": {settings}"#))).unwrap();
@@ -56,7 +56,7 @@ fn an_earlier_manifest_without_a_key_only_measures() {
 }
 
 #[test]
-fn a_suites_shares_are_as_long_as_the_run() {
+fn the_length_of_a_run_determines_that_of_a_suites_shares() {
     let text = "{suite: s, title: t, gateways: [nginx], scenarios: [mock], load: l, blocks: 1, \
                 study: {at: [90, 50]}}";
     let suite: Suite = gatebench_config::parse("s.yaml", text).unwrap();
@@ -68,25 +68,16 @@ fn a_suites_shares_are_as_long_as_the_run() {
 }
 
 #[test]
-fn a_suite_of_starts_needs_no_settings() {
+fn a_suite_of_cold_starts_needs_no_settings() {
     let plan = read("cold_start", r#"{"within_percent": 5}"#);
     let suite: SuiteStudy = serde_json::from_str(r#"{"cold_start": {}}"#).unwrap();
     assert_eq!(plan.study, suite.of_length(Length::Full));
 }
 
 #[test]
-fn shares_of_saturation_are_read_from_an_earlier_manifest() {
-    let settings = r#"{"percents": [50, 90], "connections": 64, "arrivals": "poisson",
-        "warm_up": "1s", "measure": "3s"}"#;
-    let expected = Shares::new(vec![50, 90], Length::Full);
-    assert_eq!(read("at", settings).study, Study::Measure(Some(expected)));
-}
-
-#[test]
-fn a_comparison_is_read_from_an_earlier_manifest() {
-    let settings = r#"{"candidate": "mine", "baseline": "nginx", "again": "nginx-2",
-        "metric": "added_p99", "blocks_max": 40, "decides_first": true}"#;
-    let expected = AbTest {
+fn each_study_is_read_from_an_earlier_manifest() {
+    let shares = Shares::new(vec![50, 90], Length::Full);
+    let ab = AbTest {
         candidate: "mine".into(),
         baseline: "nginx".into(),
         again: "nginx-2".into(),
@@ -94,14 +85,7 @@ fn a_comparison_is_read_from_an_earlier_manifest() {
         blocks_max: 40,
         decides_first: true,
     };
-    assert_eq!(read("duel", settings).study, Study::Ab(expected));
-}
-
-#[test]
-fn a_search_is_read_from_an_earlier_manifest() {
-    let settings = r#"{"objective": "p99<10ms, errors<0.1%", "step": "4s", "connections": 64,
-        "arrivals": "uniform", "size_for_per_second": 60000.0}"#;
-    let expected = Capacity {
+    let capacity = Capacity {
         objective: "p99<10ms, errors<0.1%".parse().unwrap(),
         step: HumanDuration::from_millis(4_000),
         connections: 64,
@@ -109,41 +93,58 @@ fn a_search_is_read_from_an_earlier_manifest() {
         rate_max_per_second: None,
         size_for_per_second: Some(60_000.0),
     };
-    assert_eq!(read("capacity", settings).study, Study::Capacity(expected));
-}
-
-#[test]
-fn a_soak_is_read_from_an_earlier_manifest() {
-    let settings = r#"{"duration": "1h", "growth_bytes_per_hour": 4194304}"#;
-    let expected = Soak {
+    let soak = Soak {
         duration: HumanDuration::from_millis(3_600_000),
         growth_bytes_per_hour: 4 << 20,
     };
-    assert_eq!(read("soak", settings).study, Study::Soak(expected));
-}
-
-#[test]
-fn a_profile_is_read_from_an_earlier_manifest() {
-    let settings = r#"{"samples_per_second": 499, "stacks": "frame-pointers"}"#;
-    let expected = Flame {
+    let flame = Flame {
         samples_per_second: 499,
         stacks: Stacks::FramePointers,
     };
-    assert_eq!(read("flame", settings).study, Study::Profile(expected));
-}
-
-#[test]
-fn tests_of_isolation_are_read_from_an_earlier_manifest() {
-    let settings = r#"[{"failing": "f", "healthy": "f-healthy", "again": "f-healthy-again",
-        "group": "good"}]"#;
-    let expected = Isolation {
+    let isolation = Isolation {
         failing: "f".into(),
         healthy: "f-healthy".into(),
         again: "f-healthy-again".into(),
         group: "good".into(),
     };
-    let study = read("isolation", settings).study;
-    assert_eq!(study, Study::Isolation(vec![expected]));
+    for (key, settings, study) in [
+        (
+            "at",
+            r#"{"percents": [50, 90], "connections": 64, "arrivals": "poisson",
+                "warm_up": "1s", "measure": "3s"}"#,
+            Study::Measure(Some(shares)),
+        ),
+        (
+            "duel",
+            r#"{"candidate": "mine", "baseline": "nginx", "again": "nginx-2",
+                "metric": "added_p99", "blocks_max": 40, "decides_first": true}"#,
+            Study::Ab(ab),
+        ),
+        (
+            "capacity",
+            r#"{"objective": "p99<10ms, errors<0.1%", "step": "4s", "connections": 64,
+                "arrivals": "uniform", "size_for_per_second": 60000.0}"#,
+            Study::Capacity(capacity),
+        ),
+        (
+            "soak",
+            r#"{"duration": "1h", "growth_bytes_per_hour": 4194304}"#,
+            Study::Soak(soak),
+        ),
+        (
+            "flame",
+            r#"{"samples_per_second": 499, "stacks": "frame-pointers"}"#,
+            Study::Profile(flame),
+        ),
+        (
+            "isolation",
+            r#"[{"failing": "f", "healthy": "f-healthy", "again": "f-healthy-again",
+                "group": "good"}]"#,
+            Study::Isolation(vec![isolation]),
+        ),
+    ] {
+        assert_eq!(read(key, settings).study, study, "{key}");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! A specification, run for one version of a gateway after the other.
+//! A specification, run for several versions of a gateway in turn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Settle;
 
-/// The parts of a specification that a plan keeps in addition to its suite and its load.
+/// The parts of a specification that a plan has in addition to its suite and its load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Specified {
     pub name: String,

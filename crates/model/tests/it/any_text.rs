@@ -106,7 +106,7 @@ proptest! {
 }
 
 #[test]
-fn what_would_grow_without_end_is_refused() {
+fn texts_that_expand_without_limit_are_refused() {
     let deep = "[".repeat(10_000);
     let mut laughs = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
@@ -126,7 +126,7 @@ fn what_would_grow_without_end_is_refused() {
 }
 
 #[test]
-fn places_count_characters_and_survive_windows() {
+fn places_count_characters_and_accept_windows_line_ends() {
     let text = "\u{feff}suite: s\r\ntitle: grün 🦀\r\ngateways: [a]\r\nscenarios: [a]\r\nload: l # ü\r\nblocks: 0\r\n";
     let mistakes = parse::<Suite>("any.yaml", text).unwrap_err();
     let [mistake] = mistakes.all() else {

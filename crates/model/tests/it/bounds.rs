@@ -66,7 +66,7 @@ fn bounds_are_listed_with_commas_and_keep_their_order() {
 }
 
 #[test]
-fn mistakes_have_their_place_and_what_to_write() {
+fn mistakes_are_reported_with_their_place_and_remedy() {
     for (text, column, reason) in [
         ("", 1, "a bound is missing"),
         ("p99<10ms,", 10, "a bound is missing"),

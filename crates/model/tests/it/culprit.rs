@@ -3,7 +3,7 @@
 use gatebench_model::Culprit;
 
 #[test]
-fn a_culprit_is_named_as_a_person_would() {
+fn the_name_of_a_culprit_is_readable() {
     assert_eq!(
         Culprit::Gateway("nginx".into()).to_string(),
         "gateway nginx"

@@ -71,7 +71,7 @@ fn five_mistakes_give_five_errors_with_their_places() {
 }
 
 #[test]
-fn colour_is_a_choice() {
+fn colour_is_optional() {
     let found = diagnose("suite-x.yaml", "suite: A");
     assert!(found.render(true, 80).contains('\u{1b}'));
     assert!(!found.render(false, 80).contains('\u{1b}'));

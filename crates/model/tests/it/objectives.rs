@@ -4,7 +4,7 @@ use gatebench_model::Objective;
 use proptest::prelude::*;
 
 #[test]
-fn objectives_are_read_as_people_write_them() {
+fn objectives_are_read_in_their_usual_notation() {
     let written = |text: &str| text.parse::<Objective>().unwrap().to_string();
     assert_eq!(written("p99<10ms, errors<0.1%"), "p99<10ms, errors<0.1%");
     assert_eq!(
@@ -21,7 +21,7 @@ fn objectives_are_read_as_people_write_them() {
 }
 
 #[test]
-fn bounds_that_no_rate_is_searched_for_have_their_place_and_what_to_write() {
+fn bounds_without_a_search_are_reported_with_their_place_and_remedy() {
     for (text, column, reason) in [
         ("p99<10ms,  mean<1ms", 12, "'mean' is neither"),
         ("p99>1s", 1, "has no '<'"),

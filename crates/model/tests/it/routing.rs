@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gatebench_config::parse;
-use gatebench_model::{ParityCase, Policy, Request, Scenario, When};
+use gatebench_model::{ParityCase, Policy, Request, Scenario};
 
 const TEXT: &str = "
 scenario: s
@@ -29,7 +29,7 @@ fn the_longest_prefix_wins_and_the_query_does_not_count() {
 }
 
 #[test]
-fn the_policies_are_those_of_the_routes_and_their_words_those_of_the_schema() {
+fn policies_are_those_of_the_routes_and_their_kinds_those_of_the_schema() {
     let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
     assert_eq!(scenario.policies(), BTreeSet::from(["api_key", "mock"]));
     let schema = gatebench_model::schema(gatebench_model::FileKind::Scenario);
@@ -63,13 +63,8 @@ fn a_refusal_is_the_gateways_unless_a_parity_case_says_otherwise() {
         !scenario.gateway_responds_to(&elsewhere),
         "no policy refuses it"
     );
-    scenario.parity = vec![ParityCase {
-        name: "the upstream refuses".into(),
-        request: request.clone(),
-        reaches_upstream: true,
-        upstream_body_bytes: None,
-        when: When::Both,
-    }];
+    let name = "the upstream refuses";
+    scenario.parity = vec![ParityCase::new(name, request.clone(), true)];
     assert!(!scenario.gateway_responds_to(&request));
     scenario.parity[0].reaches_upstream = false;
     scenario.requests = vec![request];

@@ -71,7 +71,7 @@ fn suites() -> Vec<(String, Suite)> {
 }
 
 #[test]
-fn every_file_is_right_and_names_what_there_is() {
+fn every_file_is_valid_and_its_references_exist() {
     let scenarios = scenarios();
     let loads = all::<LoadProfile>("profile");
     let suites = suites();
@@ -127,7 +127,7 @@ fn every_file_is_right_and_names_what_there_is() {
 }
 
 #[test]
-fn published_documents_name_what_there_is() {
+fn the_references_of_published_documents_exist() {
     let scenarios = scenarios();
     let suites = suites();
     let documents = all::<Published>("published");
@@ -156,7 +156,7 @@ fn echo_posts_345_bytes() {
 }
 
 #[test]
-fn the_loads_that_change_say_what_they_are_for() {
+fn changing_loads_describe_their_purpose() {
     let loads = all::<LoadProfile>("profile");
     let phases = |name: &str| {
         let (_, load) = loads.iter().find(|(_, it)| it.profile == name).unwrap();
@@ -189,7 +189,7 @@ fn blocks(section: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_document_of_the_documentation_is_right() {
+fn the_document_of_the_documentation_is_valid() {
     let page = include_str!("../../../../docs/guide/PUBLISHED.md");
     let text = page.split("```yaml\n").nth(1).unwrap();
     let text = text.split("```").next().unwrap();
@@ -204,7 +204,7 @@ fn the_document_of_the_documentation_is_right() {
 }
 
 #[test]
-fn the_examples_of_the_documentation_are_right() {
+fn the_examples_of_the_documentation_are_valid() {
     let load = blocks("Load profiles").concat();
     let profile = parse::<LoadProfile>("docs", &load)
         .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));

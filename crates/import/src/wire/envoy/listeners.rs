@@ -5,12 +5,8 @@ use gatebench_config::Node;
 
 use super::routes;
 use crate::wire::edits::Edits;
-use crate::wire::tree::{at, each_mapping, removable};
-
-const PORT: &str = "each trial has its own port";
-const OTHER_PORT: &str =
-    "only one port is measured; the others are sockets in the folder of the trial";
-const CERTIFICATE: &str = "each trial has its own certificate";
+use crate::wire::tree::{mappings, removable};
+use crate::wire::{CERTIFICATE, OTHER_PORT, PORT};
 
 /// The listener that is measured.
 pub(super) struct Listeners {
@@ -19,30 +15,21 @@ pub(super) struct Listeners {
 }
 
 fn all(root: &Node) -> &[Node] {
-    at(root, &["static_resources", "listeners"])
-        .map(Node::items)
-        .unwrap_or_default()
+    let all = root.at(&["static_resources", "listeners"]);
+    all.map(Node::items).unwrap_or_default()
 }
 
 impl Listeners {
     /// Chooses the listener with the most routes to clusters.
     pub(super) fn of(root: &Node) -> Self {
-        let mut best = (0, 0);
-        for (index, listener) in all(root).iter().enumerate() {
-            let count = routes::hints(Some(listener)).len();
-            if count > best.1 {
-                best = (index, count);
-            }
-        }
-        let chains = all(root)
-            .get(best.0)
-            .map(|it| it.list("filter_chains"))
-            .unwrap_or_default();
+        let routes = |index: &usize| routes::hints(all(root).get(*index)).len();
+        // If several are equal, the first one is chosen.
+        let measured = (0..all(root).len()).rev().max_by_key(routes).unwrap_or(0);
+        let chains = all(root).get(measured).map(|it| it.list("filter_chains"));
+        let has_tls = |chain: &Node| chain.get("transport_socket").is_some();
         Self {
-            measured: best.0,
-            has_tls: chains
-                .iter()
-                .any(|chain| chain.get("transport_socket").is_some()),
+            measured,
+            has_tls: chains.unwrap_or_default().iter().any(has_tls),
         }
     }
 
@@ -77,7 +64,7 @@ impl Listeners {
             edits.remove(&removable(text, chain, socket), CERTIFICATE);
             return;
         }
-        each_mapping(&socket.value, &mut |node| {
+        for node in mappings(&socket.value) {
             for (key, new) in [("certificate_chain", "certificate"), ("private_key", "key")] {
                 if let Some(source) = node.get(key) {
                     let new = format!("{{\"filename\": \"{{{{ listeners[0].tls.{new} }}}}\"}}");
@@ -89,7 +76,7 @@ impl Listeners {
                     edits.remove(&removable(text, node, entry), CERTIFICATE);
                 }
             }
-        });
+        }
     }
 }
 

@@ -8,15 +8,12 @@ use std::collections::BTreeMap;
 use gatebench_config::{Diagnostics, Node, read_tree};
 
 use super::edits::Edits;
-use super::tree::{at, each_mapping, removable};
-use super::{Language, OwnConfig, TARGET_HOST, TARGET_PORT, scenario};
+use super::tree::{mappings, removable};
+use super::{Language, MOVED, OwnConfig, PLAIN, TARGET_HOST, TARGET_PORT, UPSTREAM, scenario};
 use crate::error::ImportError;
 use listeners::Listeners;
 
-const UPSTREAM: &str = "the upstream here is gatebench's";
-const PLAIN: &str = "the upstream here speaks HTTP without TLS";
 const ADMIN: &str = "the admin interface of a trial has a free port";
-const MOVED: &str = "files are written to the folder of the trial";
 
 pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;
@@ -39,18 +36,14 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     let beyond = text.contains("local_ratelimit").then_some(429);
     let mut edits = Edits::new(file, text);
     listeners.edit(text, &root, &mut edits);
-    if let Some(address) = at(&root, &["admin", "address", "socket_address"]) {
-        for (key, new) in [("address", "\"127.0.0.1\""), ("port_value", "0")] {
-            if let Some(value) = address.get(key) {
-                edits.replace(&value.span, new, ADMIN);
-            }
-        }
+    if let Some(address) = root.at(&["admin", "address", "socket_address"]) {
+        socket_address(address, "\"127.0.0.1\"", "0", ADMIN, &mut edits);
     }
-    let clusters = at(&root, &["static_resources", "clusters"]);
+    let clusters = root.at(&["static_resources", "clusters"]);
     for cluster in clusters.map(Node::items).unwrap_or_default() {
         cluster_addresses(text, cluster, &mut edits);
     }
-    each_mapping(&root, &mut |node| paths_of_logs(node, &mut edits));
+    mappings(&root).for_each(|node| paths_of_logs(node, &mut edits));
     // Envoy recognises a JSON file by its name.
     let (text, changes) = edits.finish_as_json();
     Ok(OwnConfig {
@@ -64,22 +57,28 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
 }
 
 fn cluster_addresses(text: &str, cluster: &Node, edits: &mut Edits<'_>) {
-    each_mapping(cluster, &mut |node| {
-        let Some(address) = node.get("socket_address") else {
-            return;
-        };
-        for (key, new) in [
-            ("address", format!("\"{TARGET_HOST}\"")),
-            ("port_value", TARGET_PORT.to_owned()),
-        ] {
-            if let Some(value) = address.get(key) {
-                edits.replace(&value.span, new, UPSTREAM);
-            }
-        }
-    });
+    let host = format!("\"{TARGET_HOST}\"");
+    for address in mappings(cluster).filter_map(|it| it.get("socket_address")) {
+        socket_address(address, &host, TARGET_PORT, UPSTREAM, edits);
+    }
     for key in ["transport_socket", "transport_socket_matches"] {
         if let Some(entry) = cluster.entry(key) {
             edits.remove(&removable(text, cluster, entry), PLAIN);
+        }
+    }
+}
+
+/// Replaces a host and a port.
+fn socket_address(
+    address: &Node,
+    host: &str,
+    port: &str,
+    why: &'static str,
+    edits: &mut Edits<'_>,
+) {
+    for (key, new) in [("address", host), ("port_value", port)] {
+        if let Some(value) = address.get(key) {
+            edits.replace(&value.span, new, why);
         }
     }
 }

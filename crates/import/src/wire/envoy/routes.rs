@@ -2,32 +2,21 @@
 
 use gatebench_config::Node;
 
-use crate::regex_sample;
 use crate::wire::scenario::Hint;
-use crate::wire::tree::each_mapping;
+use crate::wire::tree::mappings;
 
 /// The hints for requests.
 pub(super) fn hints(listener: Option<&Node>) -> Vec<Hint> {
+    let nodes = listener.into_iter().flat_map(mappings);
     let mut hints = Vec::new();
-    let Some(listener) = listener else {
-        return hints;
-    };
-    each_mapping(listener, &mut |node| {
-        for host in node.list("virtual_hosts") {
-            let name = host
-                .list("domains")
-                .iter()
-                .filter_map(Node::text)
-                .find(|it| *it != "*");
-            let is_open = host.list("domains").iter().any(|it| it.text() == Some("*"));
-            let name = name.filter(|_| !is_open).map(|it| it.replace('*', "a"));
-            hints.extend(
-                host.list("routes")
-                    .iter()
-                    .filter_map(|route| hint(route, name.clone())),
-            );
-        }
-    });
+    for host in nodes.flat_map(|it| it.list("virtual_hosts")) {
+        let domains: Vec<&str> = host.list("domains").iter().filter_map(Node::text).collect();
+        let is_open = domains.contains(&"*");
+        let name = domains.first().filter(|_| !is_open);
+        let name = name.map(|it| it.replace('*', "a"));
+        let routes = host.list("routes").iter();
+        hints.extend(routes.filter_map(|route| hint(route, name.clone())));
+    }
     hints
 }
 
@@ -42,17 +31,10 @@ fn hint(route: &Node, host: Option<String>) -> Option<Hint> {
     if condition.get("headers").is_some() || condition.get("grpc").is_some() {
         return None;
     }
-    let text = |key: &str| condition.get(key).and_then(Node::text);
-    if let Some(path) = text("prefix")
-        .or(text("path"))
-        .or(text("path_separated_prefix"))
-    {
-        return Some(Hint::prefix(host, path));
+    let text = |key: &&str| condition.get(key).and_then(Node::text);
+    let mut literal = ["prefix", "path", "path_separated_prefix"].iter();
+    match literal.find_map(text) {
+        Some(path) => Some(Hint::prefix(host, path)),
+        None => Hint::expression(host, condition.at(&["safe_regex", "regex"])?.text()?),
     }
-    let expression = condition.get("safe_regex")?.get("regex")?.text()?;
-    Some(Hint {
-        host,
-        prefix: regex_sample::literal_prefix(expression),
-        sample: regex_sample::sample(expression).filter(|it| it.starts_with('/'))?,
-    })
 }

@@ -1,25 +1,13 @@
 //! The addresses on which HAProxy listens: one of them is measured, the others become Unix sockets
 //! of the trial.
 
-use super::parse::{Line, Section};
-use crate::wire::LISTENER;
+use super::parse::{Keyword, Line, Section};
 use crate::wire::edits::Edits;
+use crate::wire::{CERTIFICATE, LISTENER, OTHER_PORT, PORT};
 
-const PORT: &str = "each trial has its own port";
-const OTHER_PORT: &str =
-    "only one port is measured; the others are sockets in the folder of the trial";
-const CERTIFICATE: &str = "each trial has its own certificate";
-
-/// Keywords of `bind` that need TLS, with the number of arguments of each.
-const TLS: [(&str, usize); 16] = [
+/// Keywords of `bind` that need TLS.
+const TLS: [Keyword; 9] = [
     ("ssl", 0),
-    ("crt", 1),
-    ("crt-list", 1),
-    ("ca-file", 1),
-    ("ca-verify-file", 1),
-    ("ca-sign-file", 1),
-    ("crl-file", 1),
-    ("verify", 1),
     ("alpn", 1),
     ("npn", 1),
     ("ciphers", 1),
@@ -30,19 +18,19 @@ const TLS: [(&str, usize); 16] = [
     ("ssl-max-ver", 1),
 ];
 
-/// Keywords for files that only the user has; with TLS, the certificate is replaced instead.
-const CERTIFICATES: [&str; 7] = [
-    "crt",
-    "crt-list",
-    "ca-file",
-    "ca-verify-file",
-    "ca-sign-file",
-    "crl-file",
-    "verify",
+/// Keywords that need TLS and files that only the user has.
+const CERTIFICATES: [Keyword; 7] = [
+    ("crt", 1),
+    ("crt-list", 1),
+    ("ca-file", 1),
+    ("ca-verify-file", 1),
+    ("ca-sign-file", 1),
+    ("crl-file", 1),
+    ("verify", 1),
 ];
 
-/// Keywords that cannot be used with the trial's port, with the number of arguments of each.
-const OTHER: [(&str, usize); 7] = [
+/// Keywords that cannot be used with the trial's port.
+const OTHER: [Keyword; 7] = [
     ("accept-proxy", 0),
     ("interface", 1),
     ("namespace", 1),
@@ -53,23 +41,11 @@ const OTHER: [(&str, usize); 7] = [
 ];
 
 /// The place of the address that is measured.
+#[derive(Default)]
 pub(super) struct Binds {
     /// The positions of the section's line and of the `bind` line, by their first bytes.
     measured: Option<(usize, usize)>,
     pub(super) has_tls: bool,
-}
-
-/// An address, and how well it suits a measurement.
-struct Candidate {
-    section: usize,
-    line: usize,
-    has_tls: bool,
-    routes: usize,
-    is_http: bool,
-}
-
-fn has_word(line: &Line, word: &str) -> bool {
-    line.words.iter().any(|it| it.text == word)
 }
 
 impl Binds {
@@ -77,51 +53,35 @@ impl Binds {
     /// address with TLS.
     pub(super) fn of(sections: &[Section]) -> Self {
         let is_tcp = |section: &Section| section.named("mode").any(|it| it.word(1) == "tcp");
-        let default_is_tcp = sections
-            .iter()
-            .any(|it| it.kind() == "defaults" && is_tcp(it));
-        let mut best: Option<Candidate> = None;
-        for section in sections
-            .iter()
-            .filter(|it| matches!(it.kind(), "frontend" | "listen"))
-        {
-            let routes = [
-                "use_backend",
-                "default_backend",
-                "server",
-                "server-template",
-            ];
-            let routes = routes.iter().map(|word| section.named(word).count()).sum();
-            let redirects = section.lines.iter().any(|line| {
-                has_word(line, "redirect") && has_word(line, "scheme") && has_word(line, "https")
-            });
-            let has_mode = section.named("mode").next().is_some();
-            let is_http = if has_mode {
-                !is_tcp(section)
-            } else {
-                !default_is_tcp
+        let mut defaults = sections.iter().filter(|it| it.kind() == "defaults");
+        let default_is_tcp = defaults.any(is_tcp);
+        let is_open = |it: &&Section| matches!(it.kind(), "frontend" | "listen");
+        let words = [
+            "use_backend",
+            "default_backend",
+            "server",
+            "server-template",
+        ];
+        let mut candidates = Vec::new();
+        for section in sections.iter().filter(is_open) {
+            let routes: usize = words.iter().map(|it| section.named(it).count()).sum();
+            let redirect = ["redirect", "scheme", "https"];
+            let redirects = |line: &Line| redirect.iter().all(|word| line.has(word));
+            let redirects = section.lines.iter().any(redirects);
+            let is_http = match section.named("mode").next() {
+                Some(_) => !is_tcp(section),
+                None => !default_is_tcp,
             };
             for bind in section.named("bind") {
-                let candidate = Candidate {
-                    section: section.head.span.start,
-                    line: bind.span.start,
-                    has_tls: has_word(bind, "ssl"),
-                    routes,
-                    is_http,
-                };
-                let rank = |it: &Candidate| (it.is_http, it.routes, it.has_tls == redirects);
-                if best
-                    .as_ref()
-                    .is_none_or(|best| rank(&candidate) > rank(best))
-                {
-                    best = Some(candidate);
-                }
+                let has_tls = bind.has("ssl");
+                let measured = Some((section.head.span.start, bind.span.start));
+                let rank = (is_http, routes, has_tls == redirects);
+                candidates.push((rank, Self { measured, has_tls }));
             }
         }
-        Self {
-            has_tls: best.as_ref().is_some_and(|it| it.has_tls),
-            measured: best.map(|it| (it.section, it.line)),
-        }
+        // If several are equal, the first one is chosen.
+        let best = candidates.into_iter().rev().max_by_key(|it| it.0);
+        best.map(|it| it.1).unwrap_or_default()
     }
 
     /// Reports whether requests of the load reach the section.
@@ -152,28 +112,17 @@ impl Binds {
     }
 
     fn words(&self, bind: &Line, edits: &mut Edits<'_>) {
-        let words = bind.from(2);
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            let text = word.text.as_str();
-            let of_tls = TLS.iter().find(|(name, _)| *name == text);
-            let other = OTHER.iter().find(|(name, _)| *name == text);
-            let Some((_, count)) = of_tls.or(other) else {
-                at += 1;
-                continue;
-            };
-            let last = words.get(at + count).unwrap_or(word);
-            let span = word.span.start..last.span.end;
-            if other.is_some() {
-                edits.remove(&span, PORT);
-            } else if !self.has_tls {
-                edits.remove(&span, CERTIFICATE);
-            } else if text == "crt" || text == "crt-list" {
-                edits.replace(&span, "crt {{ listeners[0].tls.certificate }}", CERTIFICATE);
-            } else if CERTIFICATES.contains(&text) {
-                edits.remove(&span, CERTIFICATE);
+        let all = [TLS.as_slice(), &CERTIFICATES, &OTHER].concat();
+        for (keyword, span) in bind.keywords(2, &all) {
+            let is_certificate = CERTIFICATES.contains(&keyword);
+            match keyword.0 {
+                _ if OTHER.contains(&keyword) => edits.remove(&span, PORT),
+                "crt" | "crt-list" if self.has_tls => {
+                    edits.replace(&span, "crt {{ listeners[0].tls.certificate }}", CERTIFICATE);
+                }
+                _ if is_certificate || !self.has_tls => edits.remove(&span, CERTIFICATE),
+                _ => {}
             }
-            at += count + 1;
         }
     }
 }

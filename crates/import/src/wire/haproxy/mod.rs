@@ -7,14 +7,12 @@ mod routes;
 use std::collections::BTreeMap;
 
 use super::edits::Edits;
-use super::{Language, OwnConfig, TARGET, scenario};
+use super::{Language, OWN_PROCESS, OwnConfig, TARGET, UPSTREAM, scenario};
 use crate::error::ImportError;
 use bind::Binds;
-use parse::{Line, Section};
+use parse::{Keyword, Line, Section};
 
-const OWN_PROCESS: &str = "gatebench starts and places the process";
 const MOVED: &str = "files and sockets are in the folder of the trial";
-const UPSTREAM: &str = "the upstream here is gatebench's";
 const LOG: &str = "logs are written to the folder of the trial";
 const CHECK: &str = "the upstream here has other content";
 
@@ -38,9 +36,8 @@ const GLOBAL: [&str; 16] = [
     "setenv",
 ];
 
-/// Keywords of a server that need TLS, names or other addresses, with the number of arguments of
-/// each.
-const OF_SERVER: [(&str, usize); 22] = [
+/// Keywords of a server that need TLS, the PROXY protocol, names or other addresses.
+const OF_SERVER: [Keyword; 28] = [
     ("ssl", 0),
     ("check-ssl", 0),
     ("no-check-ssl", 0),
@@ -63,16 +60,12 @@ const OF_SERVER: [(&str, usize); 22] = [
     ("source", 1),
     ("addr", 1),
     ("port", 1),
-];
-
-/// Keywords without which TLS and the PROXY protocol are off.
-const OF_SERVER_ALONE: [&str; 6] = [
-    "send-proxy",
-    "send-proxy-v2",
-    "send-proxy-v2-ssl",
-    "check-send-proxy",
-    "ssl-reuse",
-    "no-ssl-reuse",
+    ("send-proxy", 0),
+    ("send-proxy-v2", 0),
+    ("send-proxy-v2-ssl", 0),
+    ("check-send-proxy", 0),
+    ("ssl-reuse", 0),
+    ("no-ssl-reuse", 0),
 ];
 
 pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
@@ -87,10 +80,8 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
             remedy,
         ));
     }
-    let beyond = sections
-        .iter()
-        .flat_map(|it| &it.lines)
-        .find_map(deny_status);
+    let mut lines = sections.iter().flat_map(|it| &it.lines);
+    let beyond = lines.find_map(deny_status);
     let mut edits = Edits::new(file, text);
     for section in &sections {
         match section.kind() {
@@ -115,19 +106,15 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
 
 /// The status with which a line refuses requests.
 fn deny_status(line: &Line) -> Option<u16> {
-    let place = line
-        .words
-        .iter()
-        .position(|word| word.text == "deny_status")?;
+    let mut words = line.words.iter();
+    let place = words.position(|word| word.text == "deny_status")?;
     line.word(place + 1).parse().ok()
 }
 
 fn remove_section(section: &Section, edits: &mut Edits<'_>) {
-    edits.remove(&section.head.span, OWN_PROCESS);
-    section
-        .lines
-        .iter()
-        .for_each(|line| edits.remove(&line.span, OWN_PROCESS));
+    for line in std::iter::once(&section.head).chain(&section.lines) {
+        edits.remove(&line.span, OWN_PROCESS);
+    }
 }
 
 fn section_global(section: &Section, edits: &mut Edits<'_>) {
@@ -143,33 +130,29 @@ fn global(line: &Line, edits: &mut Edits<'_>) {
         "stats" if line.word(1) == "socket" || line.word(1) == "bind-process" => {
             edits.remove(&line.span, MOVED);
         }
-        "nbthread" => {
-            if let Some(count) = line.words.get(1) {
-                edits.replace(&count.span, "{{ workers }}", OWN_PROCESS);
-            }
-        }
+        "nbthread" => replace(line, 1, "{{ workers }}", OWN_PROCESS, edits),
         "log" => log(line, edits),
         name if GLOBAL.contains(&name) => edits.remove(&line.span, OWN_PROCESS),
         _ => {}
     }
 }
 
+/// Replaces a word of a line, if it has this word.
+fn replace(line: &Line, place: usize, new: &str, why: &'static str, edits: &mut Edits<'_>) {
+    if let Some(word) = line.words.get(place) {
+        edits.replace(&word.span, new, why);
+    }
+}
+
 /// Replaces `log ADDRESS [format FORMAT] FACILITY` with an address of the trial.
 fn log(line: &Line, edits: &mut Edits<'_>) {
-    let Some(address) = line
-        .words
-        .get(1)
-        .filter(|it| it.text != "global" && it.text != "stdout")
-    else {
-        return;
+    let new = match line.has("format") {
+        true => "stdout",
+        false => "stdout format raw",
     };
-    let has_format = line.words.iter().any(|word| word.text == "format");
-    let new = if has_format {
-        "stdout"
-    } else {
-        "stdout format raw"
-    };
-    edits.replace(&address.span, new, LOG);
+    if !matches!(line.word(1), "global" | "stdout") {
+        replace(line, 1, new, LOG, edits);
+    }
 }
 
 /// Edits a line of a proxy section.
@@ -181,37 +164,18 @@ fn line(line: &Line, edits: &mut Edits<'_>) {
         "server" => server(line, 2, edits),
         "server-template" => server(line, 3, edits),
         "default-server" => without_tls(line, 1, edits),
-        "nameserver" | "parse-resolv-conf" => {}
-        "peer" => {
-            if let Some(address) = line.words.get(2) {
-                edits.replace(&address.span, "unix@{{ cwd }}/peer.sock", MOVED);
-            }
-        }
+        "peer" => replace(line, 2, "unix@{{ cwd }}/peer.sock", MOVED, edits),
         _ => {}
     }
 }
 
 fn server(line: &Line, place: usize, edits: &mut Edits<'_>) {
-    let Some(address) = line.words.get(place) else {
-        return;
-    };
-    edits.replace(&address.span, TARGET, UPSTREAM);
+    replace(line, place, TARGET, UPSTREAM, edits);
     without_tls(line, place + 1, edits);
 }
 
 fn without_tls(line: &Line, from: usize, edits: &mut Edits<'_>) {
-    let words = line.from(from);
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let known = OF_SERVER.iter().find(|(name, _)| *name == word.text);
-        let alone = OF_SERVER_ALONE.contains(&word.text.as_str()).then_some(0);
-        match known.map(|(_, count)| *count).or(alone) {
-            Some(count) => {
-                let last = words.get(at + count).unwrap_or(word);
-                edits.remove(&(word.span.start..last.span.end), UPSTREAM);
-                at += count + 1;
-            }
-            None => at += 1,
-        }
+    for (_, span) in line.keywords(from, &OF_SERVER) {
+        edits.remove(&span, UPSTREAM);
     }
 }

@@ -2,6 +2,11 @@
 
 use std::ops::Range;
 
+use crate::wire::Word;
+
+/// A keyword of a line, with the number of its arguments.
+pub(super) type Keyword = (&'static str, usize);
+
 /// The keywords that begin a section.
 const SECTIONS: [&str; 15] = [
     "global",
@@ -21,13 +26,6 @@ const SECTIONS: [&str; 15] = [
     "crt-store",
 ];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
-    /// The text without quotes and escapes.
-    pub(super) text: String,
-    pub(super) span: Range<usize>,
-}
-
 /// A line with its words.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
@@ -45,9 +43,32 @@ impl Line {
         self.words.get(index).map_or("", |word| word.text.as_str())
     }
 
+    /// Reports whether a word is in the line.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|it| it.text == word)
+    }
+
     /// The words from this index on; empty if the line has fewer.
     pub(super) fn from(&self, index: usize) -> &[Word] {
         self.words.get(index..).unwrap_or_default()
+    }
+
+    /// Those of the keywords that are among the words from this index on, each with its bytes and
+    /// those of its arguments.
+    pub(super) fn keywords(&self, index: usize, all: &[Keyword]) -> Vec<(Keyword, Range<usize>)> {
+        let mut found = Vec::new();
+        let mut words = self.from(index);
+        while let [word, rest @ ..] = words {
+            words = rest;
+            if let Some(keyword) = all.iter().find(|(name, _)| *name == word.text) {
+                let count = keyword.1;
+                let last = count.checked_sub(1).and_then(|at| rest.get(at));
+                let end = last.unwrap_or(word).span.end;
+                found.push((*keyword, word.span.start..end));
+                words = rest.get(count..).unwrap_or_default();
+            }
+        }
+        found
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::bind::Binds;
-use super::parse::{Line, Section, Word};
+use super::parse::{Line, Section};
+use crate::wire::Word;
 use crate::wire::scenario::Hint;
 
 /// The host and the path that a condition demands of a request.
@@ -13,38 +14,42 @@ struct Demand {
     path: Option<String>,
 }
 
+impl Demand {
+    fn is_empty(&self) -> bool {
+        self.host.is_none() && self.path.is_none()
+    }
+}
+
 /// The hints for requests: one for each way to a backend that has a server.
 pub(super) fn hints(sections: &[Section], binds: &Binds) -> Vec<Hint> {
+    let leads = |line: &&Line| {
+        let mut backends = sections.iter().filter(|it| it.kind() == "backend");
+        backends.any(|it| it.name() == line.word(1) && has_server(it))
+    };
     let mut hints = Vec::new();
     for section in sections.iter().filter(|it| binds.is_measured(it)) {
         if has_server(section) {
             hints.push(Hint::prefix(None, "/"));
         }
         let conditions = conditions(section);
-        for line in section.named("use_backend") {
-            let leads = sections
-                .iter()
-                .any(|it| it.kind() == "backend" && it.name() == line.word(1) && has_server(it));
-            if leads && let Some(demand) = demand(line, &conditions) {
-                let path = demand.path.unwrap_or_else(|| "/".into());
-                hints.push(Hint::prefix(demand.host, &path));
-            }
-        }
-        for line in section.named("default_backend") {
-            let mut backends = sections.iter().filter(|it| it.kind() == "backend");
-            if backends.any(|it| it.name() == line.word(1) && has_server(it)) {
-                hints.push(Hint::prefix(None, "/"));
-            }
-        }
+        let demands = section.named("use_backend").filter(leads);
+        hints.extend(
+            demands
+                .filter_map(|line| demand(line, &conditions))
+                .map(|demand| {
+                    let path = demand.path.as_deref().unwrap_or("/");
+                    Hint::prefix(demand.host, path)
+                }),
+        );
+        let default = section.named("default_backend").filter(leads);
+        hints.extend(default.map(|_| Hint::prefix(None, "/")));
     }
     hints
 }
 
 fn has_server(section: &Section) -> bool {
-    let words = ["server", "server-template"];
-    words
-        .iter()
-        .any(|word| section.named(word).next().is_some())
+    let mut words = ["server", "server-template"].into_iter();
+    words.any(|word| section.named(word).next().is_some())
 }
 
 /// The conditions of a section by their names.
@@ -53,7 +58,7 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     for line in section.named("acl") {
         let entry = all.entry(line.word(1)).or_default();
         // Several lines with the same name are alternatives, so the first one suffices.
-        if entry.host.is_none() && entry.path.is_none() {
+        if entry.is_empty() {
             *entry = of_words(line.from(2));
         }
     }
@@ -63,14 +68,9 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
 /// The demand of a test such as `path_beg -i /api`.
 fn of_words(words: &[Word]) -> Demand {
     let mut demand = Demand::default();
-    let Some(fetch) = words.first().map(|word| word.text.as_str()) else {
-        return demand;
-    };
-    let value = words[1..]
-        .iter()
-        .map(|word| word.text.as_str())
-        .find(|it| !it.starts_with('-') && *it != "m" && *it != "beg" && *it != "str");
-    let Some(value) = value else {
+    let mut words = words.iter().map(|word| word.text.as_str());
+    let is_value = |it: &&str| !it.starts_with('-') && !matches!(*it, "m" | "beg" | "str");
+    let (Some(fetch), Some(value)) = (words.next(), words.find(is_value)) else {
         return demand;
     };
     let kind = fetch.split([',', '(']).next().unwrap_or(fetch);
@@ -100,10 +100,8 @@ fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
         let found = match word.text.as_str() {
             "{" => {
                 let rest = &words[at + 1..];
-                let end = rest
-                    .iter()
-                    .position(|it| it.text == "}")
-                    .unwrap_or(rest.len());
+                let end = rest.iter().position(|it| it.text == "}");
+                let end = end.unwrap_or(rest.len());
                 at += end + 1;
                 of_words(&rest[..end])
             }
@@ -116,5 +114,5 @@ fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
         demand.path = demand.path.or(found.path);
         at += 1;
     }
-    (demand.host.is_some() || demand.path.is_some()).then_some(demand)
+    (!demand.is_empty()).then_some(demand)
 }

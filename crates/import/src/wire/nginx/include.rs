@@ -1,6 +1,5 @@
 //! Included files: each is read once and becomes part of the text.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::parse::Directive;
@@ -18,7 +17,7 @@ const FILES_MAX: usize = 500;
 pub(super) struct Reader<'r> {
     read: ReadIncluded<'r>,
     files: BTreeMap<String, Vec<Source>>,
-    count: RefCell<usize>,
+    count: usize,
 }
 
 impl<'r> Reader<'r> {
@@ -26,7 +25,7 @@ impl<'r> Reader<'r> {
         Self {
             read,
             files: BTreeMap::new(),
-            count: RefCell::new(0),
+            count: 0,
         }
     }
 
@@ -51,13 +50,11 @@ impl<'r> Reader<'r> {
                 all.push(directive);
                 continue;
             }
-            let pattern = directive.arg(0).to_owned();
-            self.load(&pattern, depth)?;
-            let files = self.included(&pattern);
-            let texts: Vec<Vec<Directive>> = files.iter().map(|it| it.directives.clone()).collect();
-            for directives in texts {
-                all.append(&mut self.with_included(&directives, depth + 1)?);
-            }
+            let pattern = directive.arg(0);
+            self.load(pattern, depth)?;
+            let files = self.included(pattern).iter();
+            let directives: Vec<Directive> = files.flat_map(|it| it.directives.clone()).collect();
+            all.append(&mut self.with_included(&directives, depth + 1)?);
         }
         Ok(all)
     }
@@ -68,9 +65,8 @@ impl<'r> Reader<'r> {
         }
         let mut files = Vec::new();
         for (path, text) in (self.read)(pattern).unwrap_or_default() {
-            let mut count = self.count.borrow_mut();
-            *count += 1;
-            if *count <= FILES_MAX {
+            self.count += 1;
+            if self.count <= FILES_MAX {
                 files.push(source(&path, &text)?);
             }
         }

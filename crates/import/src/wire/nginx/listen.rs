@@ -3,13 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::parse::{Directive, Word};
-use crate::wire::LISTENER;
+use super::parse::Directive;
 use crate::wire::edits::Edits;
+use crate::wire::{LISTENER, OTHER_PORT, PORT, Word};
 
-const PORT: &str = "each trial has its own port";
-const OTHER_PORT: &str =
-    "only one port is measured; the others are sockets in the folder of the trial";
 const SAME_PORT: &str = "another `listen` of this server has the port already";
 
 /// Parameters of `listen` that do not apply to the trial's port.
@@ -34,7 +31,7 @@ impl Listeners {
     /// Chooses the port whose servers have the most routes to upstreams.
     pub(super) fn of(whole: &[Directive]) -> Self {
         let mut ports: BTreeMap<String, Port> = BTreeMap::new();
-        for server in servers(whole) {
+        for server in in_http(whole, "server") {
             let routes = passes(server);
             for (port, has_tls) in listens(server) {
                 let entry = ports.entry(port).or_default();
@@ -43,9 +40,8 @@ impl Listeners {
             }
         }
         // If several are equal, prefers a port without TLS, because that changes less.
-        let best = ports
-            .iter()
-            .max_by_key(|(port, it)| (it.routes, !it.has_tls, port.as_str() == "80"));
+        let rank = |port: &str, it: &Port| (it.routes, !it.has_tls, port == "80");
+        let best = ports.iter().max_by_key(|all| rank(all.0, all.1));
         let (measured, has_tls) = match best {
             Some((port, it)) => (port.clone(), it.has_tls),
             None => ("80".to_owned(), false),
@@ -59,9 +55,8 @@ impl Listeners {
 
     /// Reports whether requests of the load reach the server.
     pub(super) fn is_measured(&self, server: &Directive) -> bool {
-        listens(server)
-            .iter()
-            .any(|(port, _)| *port == self.measured)
+        let mut all = listens(server).into_iter();
+        all.any(|(port, _)| port == self.measured)
     }
 
     /// Replaces the addresses of a server.
@@ -72,8 +67,7 @@ impl Listeners {
                 continue;
             };
             let port = port_of(&address.text);
-            let is_quic = listen.args().iter().any(|word| word.text == "quic");
-            if is_quic || !ports.insert(port.clone()) {
+            if listen.has_arg("quic") || !ports.insert(port.clone()) {
                 edits.remove(&listen.span, SAME_PORT);
                 continue;
             }
@@ -113,20 +107,21 @@ impl Listeners {
     }
 }
 
-/// All servers of the `http` block, or of the text if it is part of one.
-pub(super) fn servers(whole: &[Directive]) -> impl Iterator<Item = &Directive> {
-    let top = whole.iter().filter(|it| it.name() == "server");
+/// All directives with this name in the `http` block, or in the text if it is part of one.
+pub(super) fn in_http<'d>(
+    whole: &'d [Directive],
+    name: &'d str,
+) -> impl Iterator<Item = &'d Directive> {
+    let top = whole.iter().filter(move |it| it.name() == name);
     let http = whole.iter().filter(|it| it.name() == "http");
-    top.chain(http.flat_map(|http| http.named("server")))
+    top.chain(http.flat_map(move |http| http.named(name)))
 }
 
 /// The ports of a server, and whether each uses TLS.
 fn listens(server: &Directive) -> Vec<(String, bool)> {
     let listen = |it: &Directive| {
-        let has_tls = it.args().iter().any(|word| word.text == "ssl");
-        let is_quic = it.args().iter().any(|word| word.text == "quic");
-        let port = it.args().first().map(|word| port_of(&word.text));
-        port.filter(|_| !is_quic).map(|port| (port, has_tls))
+        let address = it.args().first().filter(|_| !it.has_arg("quic"))?;
+        Some((port_of(&address.text), it.has_arg("ssl")))
     };
     let mut all: Vec<(String, bool)> = server.named("listen").filter_map(listen).collect();
     if all.is_empty() {
@@ -153,10 +148,6 @@ fn port_of(address: &str) -> String {
 
 /// The routes of a block that lead to an upstream.
 fn passes(block: &Directive) -> usize {
-    let own = block
-        .children()
-        .iter()
-        .filter(|it| it.name() == "proxy_pass")
-        .count();
+    let own = block.named("proxy_pass").count();
     own + block.children().iter().map(passes).sum::<usize>()
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use gatebench_config::Diagnostics;
 
 use super::edits::{Change, Edits};
-use super::{Language, OwnConfig, ReadIncluded, scenario};
+use super::{CERTIFICATE, Language, MOVED, OWN_PROCESS, OwnConfig, PLAIN, ReadIncluded, scenario};
 use crate::error::ImportError;
 use listen::Listeners;
 use parse::Directive;
@@ -25,11 +25,7 @@ const TEMPORARY: [&str; 5] = [
     "scgi_temp_path",
 ];
 
-/// The reasons for changes.
-const MOVED: &str = "files are written to the folder of the trial";
-const OWN_PROCESS: &str = "gatebench starts and places the process";
 const NOT_HTTP: &str = "only HTTP is measured";
-const CERTIFICATE: &str = "each trial has its own certificate";
 
 /// A parsed file, together with the files that it includes.
 struct Source {
@@ -63,11 +59,9 @@ pub(super) fn wire(
             remedy,
         ));
     }
-    let is_whole = source.directives.iter().any(|it| it.name() == "http");
-    let template = if is_whole {
-        template
-    } else {
-        in_http(&template)
+    let template = match source.directives.iter().any(|it| it.name() == "http") {
+        true => template,
+        false => wrapped_in_http(&template),
     };
     Ok(OwnConfig {
         language: Language::Nginx,
@@ -100,11 +94,9 @@ fn find<'d>(directives: &'d [Directive], name: &str) -> Option<&'d Directive> {
 }
 
 /// Wraps a file that belongs inside `http`, so that it is a complete configuration.
-fn in_http(template: &str) -> String {
-    format!(
-        "events {{}}\nhttp {{{}\n{template}\n}}\n",
-        temporary(|_| true)
-    )
+fn wrapped_in_http(template: &str) -> String {
+    let directories = temporary(|_| true);
+    format!("events {{}}\nhttp {{{directories}\n{template}\n}}\n")
 }
 
 /// Directives that set the directories of a trial.
@@ -125,6 +117,13 @@ fn source(file: &str, text: &str) -> Result<Source, ImportError> {
         text: text.to_owned(),
         directives,
     })
+}
+
+/// Replaces the first argument of a directive, if it has one.
+fn argument(directive: &Directive, new: &str, why: &'static str, edits: &mut Edits<'_>) {
+    if let Some(word) = directive.args().first() {
+        edits.replace(&word.span, new, why);
+    }
 }
 
 /// Edits a file and the files that it includes.
@@ -167,33 +166,21 @@ impl Wiring<'_> {
             {
                 edits.remove(span, OWN_PROCESS);
             }
-            "worker_processes" => {
-                if let Some(count) = directive.args().first() {
-                    edits.replace(&count.span, "{{ workers }}", OWN_PROCESS);
-                }
-            }
-            "error_log" => {
-                if let Some(path) = directive.args().first() {
-                    edits.replace(&path.span, "stderr", MOVED);
-                }
-            }
+            "worker_processes" => argument(directive, "{{ workers }}", OWN_PROCESS, edits),
+            "error_log" => argument(directive, "stderr", MOVED, edits),
             "access_log" if directive.arg(0) != "off" => {
-                if let Some(path) = directive.args().first() {
-                    edits.replace(&path.span, "{{ work }}/access.log", MOVED);
-                }
+                argument(directive, "{{ work }}/access.log", MOVED, edits);
             }
             "http" => self.http(directive, edits),
             "upstream" => proxy::upstream(directive, edits),
             name if name.ends_with("_cache_path") => {
                 self.caches += 1;
-                if let Some(path) = directive.args().first() {
-                    let path_here = format!("{{{{ work }}}}/cache-{}", self.caches);
-                    edits.replace(&path.span, path_here, MOVED);
-                }
+                let path_here = format!("{{{{ work }}}}/cache-{}", self.caches);
+                argument(directive, &path_here, MOVED, edits);
             }
             name if name.starts_with("ssl_") => self.tls(directive, edits),
             name if name.starts_with("proxy_ssl_") && name.contains("cert") => {
-                edits.remove(span, "the upstream here speaks HTTP without TLS");
+                edits.remove(span, PLAIN);
             }
             name if name.ends_with("_pass") => proxy::pass(directive, &self.upstreams, edits),
             name if TEMPORARY.contains(&name) => {
@@ -215,34 +202,27 @@ impl Wiring<'_> {
 
     /// The user's certificates may be absent here, and their keys are secret.
     fn tls(&self, directive: &Directive, edits: &mut Edits<'_>) {
-        let has_tls = self.listeners.has_tls;
-        let path = directive.args().first();
-        match (directive.name(), path) {
-            ("ssl_certificate", Some(path)) if has_tls => {
-                edits.replace(
-                    &path.span,
-                    "{{ listeners[0].tls.certificate }}",
-                    CERTIFICATE,
-                );
+        let has_path = self.listeners.has_tls && !directive.args().is_empty();
+        match directive.name() {
+            "ssl_certificate" if has_path => {
+                let certificate = "{{ listeners[0].tls.certificate }}";
+                argument(directive, certificate, CERTIFICATE, edits);
             }
-            ("ssl_certificate_key", Some(path)) if has_tls => {
-                edits.replace(&path.span, "{{ listeners[0].tls.key }}", CERTIFICATE);
+            "ssl_certificate_key" if has_path => {
+                argument(directive, "{{ listeners[0].tls.key }}", CERTIFICATE, edits);
             }
-            (
-                "ssl_certificate"
-                | "ssl_certificate_key"
-                | "ssl_dhparam"
-                | "ssl_trusted_certificate"
-                | "ssl_client_certificate"
-                | "ssl_verify_client"
-                | "ssl_crl"
-                | "ssl_password_file"
-                | "ssl_session_ticket_key"
-                | "ssl_stapling"
-                | "ssl_stapling_verify"
-                | "ssl_stapling_file",
-                _,
-            ) => edits.remove(&directive.span, CERTIFICATE),
+            "ssl_certificate"
+            | "ssl_certificate_key"
+            | "ssl_dhparam"
+            | "ssl_trusted_certificate"
+            | "ssl_client_certificate"
+            | "ssl_verify_client"
+            | "ssl_crl"
+            | "ssl_password_file"
+            | "ssl_session_ticket_key"
+            | "ssl_stapling"
+            | "ssl_stapling_verify"
+            | "ssl_stapling_file" => edits.remove(&directive.span, CERTIFICATE),
             _ => {}
         }
     }

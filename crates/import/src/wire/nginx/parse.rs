@@ -4,16 +4,10 @@ use std::ops::Range;
 
 use gatebench_config::Problem;
 
+use crate::wire::Word;
+
 /// The largest nesting depth of blocks.
 const DEPTH_MAX: usize = 32;
-
-/// A word of a directive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
-    /// The text without quotes.
-    pub(super) text: String,
-    pub(super) span: Range<usize>,
-}
 
 /// A directive, with the directives of its block.
 #[derive(Clone, Debug)]
@@ -39,6 +33,11 @@ impl Directive {
         self.args().get(index).map_or("", |word| word.text.as_str())
     }
 
+    /// Reports whether a word is among the words after the name.
+    pub(super) fn has_arg(&self, word: &str) -> bool {
+        self.args().iter().any(|it| it.text == word)
+    }
+
     /// The directives of its block.
     pub(super) fn children(&self) -> &[Directive] {
         self.block.as_ref().map_or(&[], |(_, children)| children)
@@ -60,19 +59,13 @@ pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut all = Vec::new();
     loop {
         all.append(&mut parser.block(0));
-        match parser.peek() {
-            Some('}') => {
-                let at = parser.at;
-                let help = "remove it, or add the `{` that it closes";
-                parser
-                    .problems
-                    .push(Problem::new(at..at + 1, "this `}` closes nothing", help));
-                parser.at += 1;
-            }
-            _ => break,
+        if parser.peek() != Some('}') {
+            return (all, parser.problems);
         }
+        let help = "remove it, or add the `{` that it closes";
+        parser.problem(parser.at..parser.at + 1, "this `}` closes nothing", help);
+        parser.at += 1;
     }
-    (all, parser.problems)
 }
 
 enum Token {
@@ -88,6 +81,10 @@ struct Parser<'t> {
 }
 
 impl Parser<'_> {
+    fn problem(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem::new(span, message, help));
+    }
+
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -135,13 +132,10 @@ impl Parser<'_> {
                 Some(Token::Open(open)) => return Some(self.opened(start, open, words, depth)),
                 None => {
                     // The end of the text, or the closing brace of the enclosing block.
-                    let span = words
-                        .first()
-                        .map_or(start..self.at, |word| word.span.clone());
-                    let name = words.first().map_or("", |word| word.text.as_str());
-                    let message = format!("`{name}` does not end");
-                    self.problems
-                        .push(Problem::new(span, message, "add `;` at its end"));
+                    let first = words.into_iter().next();
+                    let (name, span) = first
+                        .map_or_else(|| (String::new(), start..self.at), |it| (it.text, it.span));
+                    self.problem(span, format!("`{name}` does not end"), "add `;` at its end");
                     return None;
                 }
             }
@@ -150,16 +144,14 @@ impl Parser<'_> {
 
     /// The directive whose block begins here.
     fn opened(&mut self, start: usize, open: usize, words: Vec<Word>, depth: usize) -> Directive {
-        let is_code = words
-            .first()
-            .is_some_and(|word| word.text.ends_with("_by_lua_block"));
+        let is_code = |word: &Word| word.text.ends_with("_by_lua_block");
+        let is_code = words.first().is_some_and(is_code);
         let mut children = Vec::new();
         if is_code {
             self.skip_code();
         } else if depth >= DEPTH_MAX {
             let message = format!("blocks are nested more than {DEPTH_MAX} deep");
-            self.problems
-                .push(Problem::new(open - 1..open, message, "check the braces"));
+            self.problem(open - 1..open, message, "check the braces");
             self.at = self.text.len();
         } else {
             children = self.block(depth + 1);
@@ -168,11 +160,7 @@ impl Parser<'_> {
             self.at += 1;
         } else if self.problems.is_empty() {
             let help = "add a `}` where the block ends";
-            self.problems.push(Problem::new(
-                open - 1..open,
-                "this block is not closed",
-                help,
-            ));
+            self.problem(open - 1..open, "this block is not closed", help);
         }
         Directive {
             words,
@@ -277,11 +265,7 @@ impl Parser<'_> {
             }
         }
         let help = format!("add the `{quote}` that ends it");
-        self.problems.push(Problem::new(
-            start..start + 1,
-            "this text is not closed",
-            help,
-        ));
+        self.problem(start..start + 1, "this text is not closed", help);
         None
     }
 }

@@ -1,20 +1,16 @@
 //! Addresses of upstreams.
 
+use super::listen::in_http;
 use super::parse::Directive;
-use crate::wire::TARGET;
 use crate::wire::edits::{Edits, literal};
-
-const UPSTREAM: &str = "the upstream here is gatebench's";
-const PLAIN: &str = "the upstream here speaks HTTP without TLS";
+use crate::wire::{PLAIN, TARGET, UPSTREAM};
 
 /// Parameters of a server in `upstream` that do not work with the upstream here.
 const DROPPED: [&str; 2] = ["resolve", "service="];
 
 /// The names of all `upstream` blocks.
 pub(super) fn names(whole: &[Directive]) -> Vec<String> {
-    let top = whole.iter().filter(|it| it.name() == "upstream");
-    let http = whole.iter().filter(|it| it.name() == "http");
-    let all = top.chain(http.flat_map(|http| http.named("upstream")));
+    let all = in_http(whole, "upstream");
     all.map(|it| it.arg(0).to_owned()).collect()
 }
 
@@ -65,12 +61,8 @@ fn authority_end(rest: &str) -> usize {
     }
     let slash = rest.find('/').unwrap_or(rest.len());
     // A variable at the beginning is the host; a later one may be the path.
-    let after = rest
-        .char_indices()
-        .skip(1)
-        .find(|(_, c)| *c == '$')
-        .map_or(rest.len(), |(at, _)| at);
-    slash.min(after)
+    let mut variables = rest.match_indices('$').map(|it| it.0);
+    slash.min(variables.find(|at| *at > 0).unwrap_or(rest.len()))
 }
 
 #[cfg(test)]
