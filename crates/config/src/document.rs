@@ -212,7 +212,6 @@ pub fn parse_all<T: Document>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]

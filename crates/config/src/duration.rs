@@ -122,7 +122,6 @@ impl JsonSchema for HumanDuration {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
     use super::*;

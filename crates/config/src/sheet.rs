@@ -135,7 +135,6 @@ fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]

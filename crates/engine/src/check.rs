@@ -159,7 +159,6 @@ fn json_equal(a: &Value, b: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_net::http1::{Decoder, Event, Limits};
 
     use super::*;

@@ -250,7 +250,6 @@ fn is_of_connection(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::sync::Arc;
 
     use gatebench_model::Request;

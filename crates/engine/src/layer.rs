@@ -155,7 +155,6 @@ fn in_six(address: SocketAddr) -> std::net::Ipv6Addr {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn header(protocol: ProxyProtocol, source: &str, destination: &str) -> Vec<u8> {

@@ -1,7 +1,5 @@
 //! The worker over a simulated loop: time is a number, so the correct record is known exactly.
 
-#![allow(clippy::unwrap_used)]
-
 mod accuracy;
 
 use std::cmp::Reverse;

@@ -120,7 +120,6 @@ impl JsonSchema for Body {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

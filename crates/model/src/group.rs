@@ -187,7 +187,6 @@ fn apportion(total: u64, weights: &[f64]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn group(name: &str, share: Option<f64>) -> Group {

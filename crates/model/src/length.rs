@@ -154,7 +154,6 @@ fn evenly(request: &mut Request) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
 
     use super::*;

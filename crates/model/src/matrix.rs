@@ -265,7 +265,6 @@ fn whole(text: &str, value: &Value<'_>) -> Option<Data> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::{Diagnostics, parse, parse_all};
 
     use super::*;

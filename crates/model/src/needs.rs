@@ -224,7 +224,6 @@ fn edit_parts(edits: &HeaderEdits, add: &'static str, rename: &'static str) -> V
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
 
     use super::*;

@@ -179,7 +179,6 @@ pub(crate) fn json_lines(text: &str) -> Result<List, RowsError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
     use super::*;

@@ -268,7 +268,6 @@ impl LoadStep {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
 
     use super::*;

@@ -49,7 +49,6 @@ pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
 
     use super::*;

@@ -168,7 +168,6 @@ fn unclosed(text: &str, open: usize) -> TemplateError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
     use super::*;

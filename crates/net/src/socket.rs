@@ -96,8 +96,6 @@ pub(crate) fn reset_on_close(socket: impl AsFd) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

@@ -49,7 +49,6 @@ fn set_policy(policy: libc::c_int) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     /// The policy of the calling thread as reported by the kernel (proc(5), field 41).

@@ -118,7 +118,6 @@ impl FromStr for Stat {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -211,7 +211,6 @@ pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io::Read as _;
     use std::net::{SocketAddr, TcpListener};
     use std::thread;

@@ -191,7 +191,6 @@ impl Drop for Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 

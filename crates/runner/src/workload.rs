@@ -181,7 +181,6 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
     use gatebench_model::LoadProfile;
 

@@ -236,7 +236,6 @@ impl Started {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn launch() -> Launch {

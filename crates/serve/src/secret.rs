@@ -42,7 +42,6 @@ impl Secret {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::Secret;
 
     #[test]

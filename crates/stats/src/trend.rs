@@ -110,7 +110,6 @@ fn normal_p(points: usize, s: f64, ties: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
 

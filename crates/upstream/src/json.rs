@@ -81,7 +81,6 @@ fn decode(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn pairs(encoded: &str) -> String {

@@ -191,7 +191,6 @@ pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<us
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn plain(status: u16) -> HeadOptions<'static> {

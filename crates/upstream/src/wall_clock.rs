@@ -61,7 +61,6 @@ impl TimeBodies {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -175,7 +175,6 @@ fn attributes(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn large(text: &str) -> Vec<u8> {

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;

@@ -150,7 +150,6 @@ function zipf(items, exponent) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn sources() -> Sources {

@@ -118,7 +118,6 @@ fn field_line(head: &[u8], name: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn written(head: &str, change: impl FnOnce(&mut Collected)) -> String {

@@ -132,7 +132,6 @@ fn is_media_type(value: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_net::http1::{Decoder, Event, Limits};
 
     use super::*;

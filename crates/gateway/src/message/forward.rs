@@ -210,7 +210,6 @@ fn named<'a>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_net::http1::{Decoder, Event, Limits};
 
     use super::*;

@@ -80,7 +80,6 @@ impl HeaderProgram {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn edited(edits: &[&str], fields: &str) -> String {

@@ -285,7 +285,6 @@ impl Digits {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn written(local: Local<'_>, toward: Toward) -> String {

@@ -208,7 +208,6 @@ fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, Conf
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     /// The number of the template that matches, and the values of its parameters.

@@ -167,7 +167,6 @@ fn split(target: &str) -> (Option<&str>, &str) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn strict() -> Router {

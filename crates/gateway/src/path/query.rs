@@ -58,7 +58,6 @@ pub(crate) fn code(digits: &[u8]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     proptest::proptest! {

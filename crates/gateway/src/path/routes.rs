@@ -66,7 +66,6 @@ pub(crate) fn strip<'a>(path: &'a str, prefix: &str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     /// The definition, without the shortcuts.

@@ -245,7 +245,6 @@ fn seconds(fractions: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;

@@ -67,7 +67,6 @@ pub(crate) fn next(input: &mut &[u8]) -> Result<Option<Reply>, NotResp> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -238,7 +238,6 @@ fn recognized(file: &str, sample: &[Vec<u8>]) -> Result<Format, ImportError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
     use super::*;

@@ -198,7 +198,6 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use serde_json::json;
 
     use super::*;

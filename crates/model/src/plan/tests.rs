@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use std::collections::HashSet;
 
 use gatebench_config::{HumanDuration, parse};

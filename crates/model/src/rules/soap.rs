@@ -89,7 +89,6 @@ pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io;
     use std::path::Path;
 

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use gatebench_config::HumanDuration;
 use serde_json::Value;
 

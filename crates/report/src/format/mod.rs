@@ -162,7 +162,6 @@ pub fn instant(moment: &impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

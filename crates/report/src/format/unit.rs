@@ -234,7 +234,6 @@ pub fn range(estimate: &Estimate, unit: Unit) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -457,7 +457,6 @@ fn json_lines(word: &str) -> Result<Target, TargetError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn target(word: &str, variables: &[(&str, &str)]) -> Result<Target, TargetError> {

@@ -77,7 +77,6 @@ fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

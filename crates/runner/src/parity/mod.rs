@@ -364,7 +364,6 @@ fn received(response: &io::Result<Response>) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -60,7 +60,6 @@ pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -253,7 +253,6 @@ fn core_times(cores: &[usize], before: &MachineSample, after: &MachineSample) ->
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn sample(at_ns: u64, cpu_ns: u64, rss_anon_bytes: u64) -> Sample {

@@ -222,7 +222,6 @@ pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_testbed::probe::Sample;
 
     use super::*;

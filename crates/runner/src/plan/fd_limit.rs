@@ -138,7 +138,6 @@ pub fn allow_descriptors(needed: u64) -> Result<(), u64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
 
     use super::*;

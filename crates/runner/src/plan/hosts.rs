@@ -106,7 +106,6 @@ impl<'a> Hosts<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_config::parse;
     use gatebench_testbed::Launcher;
 

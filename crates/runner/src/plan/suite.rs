@@ -163,7 +163,6 @@ pub(crate) fn file_next_to(file: &Path, word: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -76,7 +76,6 @@ impl EarlyStop {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

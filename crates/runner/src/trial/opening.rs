@@ -63,7 +63,6 @@ impl<'a> Opening<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::thread;

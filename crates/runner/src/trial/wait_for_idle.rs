@@ -62,7 +62,6 @@ pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::cell::Cell;
 
     use gatebench_model::HumanDuration;

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 use crate::simulate::{Drift, Noise};
 use crate::{Direction, Interval};

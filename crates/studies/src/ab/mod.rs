@@ -315,7 +315,6 @@ fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) ->
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_stats::simulate::Noise;
     use gatebench_stats::{Direction, Pair};
 

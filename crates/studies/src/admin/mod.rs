@@ -207,7 +207,6 @@ fn cell(values: &[f64]) -> FigureCell {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::collections::BTreeMap;
 
     use super::*;

@@ -74,7 +74,6 @@ fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Option<
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_model::Shape;
     use gatebench_model::load::Open;
     use gatebench_store::Counts;

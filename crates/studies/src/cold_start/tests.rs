@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 
 /// When the cost settles within 5 %, with 200 requests in each window.

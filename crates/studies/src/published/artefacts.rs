@@ -109,7 +109,6 @@ pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_stats::random::Random;
 
     use super::*;

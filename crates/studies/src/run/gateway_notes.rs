@@ -162,7 +162,6 @@ fn deviation(weighed: &WeighedRecord) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_model::Limits;
 
     use super::*;

@@ -26,7 +26,6 @@ pub(crate) fn sentence(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn words(values: &[(&str, &[f64])]) -> Option<String> {

@@ -78,7 +78,6 @@ pub(crate) fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn run(rate_per_second: f64, responses: u64, mean_ns: f64, validity: Validity) -> RunFigures {

@@ -98,7 +98,6 @@ pub(crate) fn escaped(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io::Write as _;
     use std::os::unix::net::UnixListener;
     use std::thread;

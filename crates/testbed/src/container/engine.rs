@@ -281,7 +281,6 @@ fn refused(response: &Response) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::Path;

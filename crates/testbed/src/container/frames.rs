@@ -65,7 +65,6 @@ fn read_head(stream: &mut impl Read, head: &mut [u8; 8]) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -187,7 +187,6 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io::{BufRead as _, BufReader};
     use std::os::unix::net::UnixListener;
     use std::thread;

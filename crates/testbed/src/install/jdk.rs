@@ -95,7 +95,6 @@ fn listed(found: &[Jdk]) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn put(folder: &Path, name: &str, version: &str) {

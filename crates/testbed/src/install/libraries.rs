@@ -186,7 +186,6 @@ impl Libraries<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::os::unix::fs::symlink;
 
     use gatebench_model::Blame as _;

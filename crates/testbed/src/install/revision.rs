@@ -297,7 +297,6 @@ fn said(output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     /// A repository with two commits of a program that prints its number.

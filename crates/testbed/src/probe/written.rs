@@ -35,7 +35,6 @@ pub(crate) fn of_process(pid: u32) -> FileSizes {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::io::Write;
 
     use super::*;

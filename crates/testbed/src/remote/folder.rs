@@ -80,7 +80,6 @@ fn is_left(folder: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::os::unix::fs::{chown, symlink};
     use std::process::Command;
     use std::sync::mpsc;

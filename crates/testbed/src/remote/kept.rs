@@ -68,7 +68,6 @@ pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

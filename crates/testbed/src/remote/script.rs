@@ -33,7 +33,6 @@ pub(super) fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::fs;
     use std::io::Write as _;
     use std::process::{Command, Output, Stdio};

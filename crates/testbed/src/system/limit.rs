@@ -304,7 +304,6 @@ fn remove_leftovers(home: &Path) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -97,7 +97,6 @@ fn is_hidden(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::process::Command;
 
     use super::*;

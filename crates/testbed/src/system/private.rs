@@ -51,7 +51,6 @@ pub(crate) fn write_rendered(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -95,7 +95,6 @@ fn lines(path: &Path) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -124,7 +124,6 @@ pub(crate) fn write_anything(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn anything(body: &[u8], is_form: bool) -> serde_json::Value {

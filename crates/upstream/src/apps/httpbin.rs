@@ -138,7 +138,6 @@ fn uuid(scratch: &mut Vec<u8>, random: &mut Random) -> Response {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -289,7 +289,6 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     const MS: u64 = 1_000_000;

@@ -93,7 +93,6 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::response::{Body, Response, TEXT};
     use gatebench_net::trace::Nonce;

@@ -111,7 +111,6 @@ pub(super) fn one_line(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn made(text: &str) -> String {

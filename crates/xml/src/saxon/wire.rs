@@ -61,7 +61,6 @@ pub fn next_response(said: &mut &[u8]) -> Option<Made> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -95,7 +95,6 @@ fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

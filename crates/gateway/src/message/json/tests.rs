@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use gatebench_model::policy::JsonEdits;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;

@@ -1,6 +1,4 @@
 //! The examples of RFC 7541 Appendix C, the Huffman code, and invalid blocks.
-#![allow(clippy::unwrap_used)]
-
 use proptest::prelude::*;
 
 use super::{Decoder, HpackError, huffman, integer};

@@ -393,7 +393,6 @@ fn open_suite_or_scenarios(path: &Path) -> Result<Named, RunnerError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -79,7 +79,6 @@ fn wrong(message: String) -> Error {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use gatebench_model::policy::JwtPublicKey;
 
     use super::*;

@@ -66,7 +66,6 @@ impl<R: BufRead> Read for Samples<'_, R> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     const TWO: &str =

@@ -130,7 +130,6 @@ impl Orders {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::system::limit::Amount;
 

@@ -149,7 +149,6 @@ fn ip_from_hex(text: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::net::TcpListener;
 
     use proptest::prelude::*;

@@ -182,7 +182,6 @@ pub(crate) fn kibibytes(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use std::path::Path;
     use std::process::Command;
     use std::thread;

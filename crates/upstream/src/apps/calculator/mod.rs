@@ -113,7 +113,6 @@ fn fault(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn answered(operation: &str, operands: &str) -> (u16, String) {

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 //! Compares the edit of the tree with the edit of the text.
 
 use super::*;

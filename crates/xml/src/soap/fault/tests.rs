@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 
 fn trouble(is_verbose: bool, culprit: Culprit, upstream_status: Option<u16>) -> Trouble<'static> {

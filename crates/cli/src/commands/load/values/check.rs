@@ -83,7 +83,6 @@ pub fn contradicts(checks: &[Check]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -54,7 +54,6 @@ fn parse_one(line: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn read(lines: &[&str]) -> Result<Headers, String> {

@@ -82,7 +82,6 @@ impl std::fmt::Display for Resolve {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::super::url;
     use super::*;
 
