@@ -103,7 +103,7 @@ impl Limits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// What the generator cannot do, and the phase or scenario that requires it.
+    /// The unsupported feature, and the phase or scenario that requires it.
     pub message: String,
     pub remedy: String,
 }

@@ -47,7 +47,8 @@ impl Svg {
     }
 
     /// A horizontal interval with a tick at each end, which extends `reach` above and below.
-    pub fn interval(&mut self, class: &str, (low, high): (f64, f64), middle: f64, reach: f64) {
+    pub fn interval(&mut self, class: &str, ends: (f64, f64), middle: f64, reach: f64) {
+        let (low, high) = ends;
         self.line(class, (low, middle), (high, middle));
         for end in [low, high] {
             self.line(class, (end, middle - reach), (end, middle + reach));

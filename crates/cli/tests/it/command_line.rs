@@ -81,7 +81,7 @@ fn invalid_arguments_are_reported_with_a_remedy() {
     bench
         .gatebench("run suite.yaml --blocks 0")
         .assert_code(2)
-        .assert_says(&["0 blocks", "  → "]);
+        .assert_says(&["at least one block", "  → "]);
     bench
         .gatebench("report .")
         .assert_code(2)

@@ -167,7 +167,7 @@ fn manipulated_figures_are_found() {
     let (code, said, _) = gatebench(folder.path(), "audit run");
     assert_eq!(code, 1);
     assert!(
-        said.contains("keep 2 cores busy, and there are 1"),
+        said.contains("keep 2 cores busy, but there are 1"),
         "{said}"
     );
     let (_, page, _) = gatebench(folder.path(), "report run --format html");

@@ -1,7 +1,7 @@
 //! The gateway's counters, in the text format of Prometheus.
 //!
-//! Each worker has its own counters, so that counting is a load and a store; the output contains
-//! the sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
+//! Each worker has its own counters, so counting is a load and a store; the output contains the
+//! sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -316,7 +316,7 @@ impl ConfigError {
     /// A definition that another library cannot use, and its reason.
     #[cfg(feature = "soap")]
     pub(crate) fn unusable(why: String) -> Self {
-        Self::from(format!("the definition cannot be used: {why}"))
+        Self::from(format!("the document cannot be used: {why}"))
     }
 
     /// Returns the mistake as seen from a larger part, which contains the smaller one at `place`.

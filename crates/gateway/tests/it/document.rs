@@ -123,8 +123,8 @@ fn a_check_reports_mistakes_found_in_preparation() {
         "a timeout of 0",
         "no-such-file.pem",
         "did you mean `connect_ms`?",
-        "15:49: it cannot be used",
-        "15:73: it cannot be used",
+        "15:49: the document cannot be used",
+        "15:73: the document cannot be used",
     ] {
         assert!(
             found.iter().any(|one| one.contains(expected)),

@@ -49,7 +49,7 @@ const EXEMPT: [(&str, &[&str]); 9] = [
             "this is not JSON",
             "neither OpenAPI",
             "there is no operation",
-            "it cannot be used",
+            "the document cannot be used",
             "at /paths",
         ],
     ),

@@ -109,8 +109,8 @@ fn several_stylesheets_apply_in_order() {
 #[test]
 fn unusable_stylesheets_are_reported() {
     for (stylesheet, words) in [
-        ("<xsl:stylesheet", "it cannot be used"),
-        ("<a/>", "it cannot be used"),
+        ("<xsl:stylesheet", "the document cannot be used"),
+        ("<a/>", "the document cannot be used"),
         (&*SHEET.replace("UTF-8", "UTF-16"), "UTF-16"),
     ] {
         let config = config(1, &json!([{"response_xslt": {"stylesheet": stylesheet}}]));

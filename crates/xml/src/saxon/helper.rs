@@ -65,7 +65,7 @@ impl Helper {
         self.line.set_write_timeout(Some(time))
     }
 
-    /// Sends an order and waits for its result; none if the process has ended or no longer responds.
+    /// Sends an order and waits for its result; none if the process ended or does not respond.
     pub fn ask(&mut self, order: &[u8]) -> Option<Made> {
         self.line.write_all(order).ok()?;
         self.response()

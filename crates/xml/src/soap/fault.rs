@@ -49,7 +49,7 @@ impl Fault {
     }
 
     /// The fault for a SOAP client after a failure of another policy or of the gateway: the status
-    /// is kept, and the body becomes a fault. None for JSON clients, whose response stays unchanged.
+    /// is kept, and the body becomes a fault. None for JSON clients, whose response is unchanged.
     pub fn of_status(status: u16, client: Client, is_verbose: bool) -> Option<Self> {
         if client == Client::Json {
             return None;

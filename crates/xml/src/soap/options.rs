@@ -34,7 +34,7 @@ pub enum SoapAction {
     /// It is not checked.
     #[default]
     No,
-    /// If it is present, it must equal that of the WSDL; it must be present if the WSDL requires it.
+    /// If present, it must equal that of the WSDL; it must be present if the WSDL requires it.
     Yes,
     /// As for `Yes`, but it may be absent even if the WSDL requires it.
     YesNullAllowed,

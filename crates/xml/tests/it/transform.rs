@@ -83,7 +83,7 @@ fn a_failed_transformation_states_the_reason() {
     let nothing = applied("<xsl:output method=\"text\"/>", "", ORDER)
         .unwrap_err()
         .to_string();
-    assert!(nothing.contains("makes nothing"), "{nothing}");
+    assert!(nothing.contains("produces no output"), "{nothing}");
     let stop = "<xsl:message terminate=\"yes\">no</xsl:message>";
     assert!(applied("", stop, ORDER).is_err());
 }
