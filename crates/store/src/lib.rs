@@ -20,11 +20,8 @@ mod admin;
 mod atomic;
 mod below;
 mod counts;
-mod digest;
 mod error;
-mod external;
 pub mod files;
-mod group;
 mod histograms;
 pub mod history;
 mod live;
@@ -42,22 +39,19 @@ mod wire;
 mod writer;
 
 pub use admin::{AdminLoadRecord, AdminRecord};
-pub use counts::{Counts, ExactSum};
-pub use digest::FileDigest;
+pub use counts::{Counts, ExactSum, GroupRecord, RouteRecord, TimeFigures};
 pub use error::StoreError;
-pub use external::{ExternalCheck, ExternalFigures, ExternalGenerator};
-pub use group::{GroupRecord, RouteRecord, TimeFigures};
 pub use hdrhistogram::Histogram;
 pub use histograms::{HistogramError, HistogramLog, TaggedInterval};
 pub use jiff::Timestamp;
 pub use live::{LiveEvent, LiveReader, LiveSecond, LiveWriter};
-pub use manifest::{GatewayIdentity, Manifest, Status};
+pub use manifest::{ExternalGenerator, FileDigest, GatewayIdentity, Manifest, Status};
 pub use overview::{RunOverview, RunState, TrialFolder};
 pub use phase::{
-    BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, EngineFacts, FailureRecord,
-    FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,
-    SettleRecord, StepOutcome, StepRecord, StepRole, TargetShare, Throttling, TraceCounts, Usage,
-    WarmUpRecord, WeighedRecord,
+    BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, EngineFacts, ExternalCheck,
+    ExternalFigures, FailureRecord, FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord,
+    PhaseRecord, ProfileRecord, SettleRecord, StepOutcome, StepRecord, StepRole, TargetShare,
+    Throttling, TraceCounts, Usage, WarmUpRecord, WeighedRecord,
 };
 pub use record::{
     ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,

@@ -6,9 +6,7 @@ use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::AdminLoadRecord;
-use crate::counts::{Counts, ExactSum};
-use crate::external::ExternalFigures;
-use crate::group::{GroupRecord, TimeFigures};
+use crate::counts::{Counts, ExactSum, GroupRecord, TimeFigures};
 use crate::wire::WireFacts;
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
@@ -426,4 +424,52 @@ pub enum StepOutcome {
     /// disturbed it; only in runs of earlier versions, which repeated such steps. Later versions
     /// derive disturbance from the machine's figures.
     Disturbed,
+}
+
+/// The figures that an external load generator printed for a phase. A figure that it does not print
+/// is none or empty; no figure is derived from others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExternalFigures {
+    /// Its name.
+    pub engine: String,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Responses per second over its own measurement period.
+    pub rate_per_second: f64,
+    /// Response times at the percentiles that it printed, such as `99.9`.
+    #[serde(default)]
+    pub percentiles_ns: BTreeMap<String, u64>,
+    /// The shortest response time.
+    pub min_ns: Option<u64>,
+    /// The mean response time.
+    pub mean_ns: Option<u64>,
+    /// The longest response time.
+    pub max_ns: Option<u64>,
+    /// Results of each check, with the groups that contain it: `login › status is 200`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checks: BTreeMap<String, ExternalCheck>,
+    /// Thresholds of the user's script; true if the threshold held.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, bool>,
+    /// Groups of the user's script.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// Its further metrics, by name and statistic, in its own units.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Parts of the load that it cannot express exactly, or not at all.
+    #[serde(default)]
+    pub not_expressed: Vec<String>,
+    /// Figures that gatebench's own engine measures and this one does not report.
+    #[serde(default)]
+    pub not_measured: Vec<String>,
+}
+
+/// The results of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalCheck {
+    /// Number of passes; none if the load generator counts failures only.
+    pub passed: Option<u64>,
+    /// Number of failures.
+    pub failed: u64,
 }

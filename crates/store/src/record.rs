@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::AdminRecord;
-use crate::digest::FileDigest;
+use crate::manifest::FileDigest;
 use crate::phase::PhaseRecord;
 use crate::wire::Buffering;
 

@@ -4,7 +4,6 @@
 //! again and ends everything. It must not depend on other trials or on the order of the run, except
 //! through the lockstep of its block.
 
-mod further;
 mod opening;
 mod start;
 mod unsupported;
@@ -17,6 +16,7 @@ use gatebench_store::{
     ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION, SettleRecord,
     Timestamp, TrialRecord, TrialWriter,
 };
+use gatebench_studies::{Next, after_load};
 use gatebench_testbed::probe::{Profile, clock_source};
 use gatebench_testbed::{GatewaySampler, Running};
 
@@ -340,6 +340,45 @@ impl<'a> TrialRunner<'a> {
             self.context.meet()?;
         }
         measured.abort.map_or(Ok(()), Err)
+    }
+
+    /// Runs the loads that the study adds to those of the profile; each is chosen after the
+    /// previous one. Every step of a search is on disk before the next one.
+    fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Abort> {
+        let context = self.context;
+        let planned = context.phases().len();
+        let first_slot = self.slot_after_phases();
+        for number in 0..context.plan.study.further_loads_max() {
+            let further = match after_load(context.plan, &context.earlier, &self.result.record) {
+                Next::Load(further) => further,
+                Next::Continue => break,
+                Next::Stop(why) => {
+                    self.result.record.warnings.push(why);
+                    break;
+                }
+            };
+            if further.is_step {
+                // The summary shows only the last step.
+                self.result.summaries.truncate(planned);
+            }
+            self.load(setting, &further.phase, first_slot + number)?;
+            let result = &mut self.result;
+            if let Some(record) = result.record.phases.last_mut() {
+                further.mark(record, &result.timed.histograms);
+            }
+            if further.is_step {
+                self.keep(setting.writer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the unfinished trial to disk.
+    fn keep(&mut self, writer: &TrialWriter) -> Result<(), Abort> {
+        self.result.record.finished = Timestamp::now();
+        let (record, timed) = (&self.result.record, &self.result.timed);
+        let kept = writer.checkpoint(record, &timed.histograms, &timed.series);
+        kept.map_err(|error| Failure::from(&error).into())
     }
 
     /// Waits for an idle machine, if the plan requires it. A load that starts at the first correct

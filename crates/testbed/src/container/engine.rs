@@ -23,38 +23,6 @@ pub(crate) struct Engine {
     pub(crate) api: Api,
 }
 
-/// The ID of an image, a container or a command.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Named {
-    /// For an image, this is the digest of its configuration, `sha256:…`.
-    #[serde(rename = "Id")]
-    pub(crate) id: String,
-}
-
-#[derive(Deserialize)]
-struct Info {
-    #[serde(rename = "SecurityOptions")]
-    security_options: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct Inspected {
-    #[serde(rename = "State")]
-    state: State,
-}
-
-#[derive(Deserialize)]
-struct State {
-    #[serde(rename = "Pid")]
-    pid: u32,
-}
-
-#[derive(Deserialize)]
-struct Waited {
-    #[serde(rename = "StatusCode")]
-    status_code: i32,
-}
-
 /// The state of a command in a container.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -110,22 +78,27 @@ impl Engine {
         })
     }
 
-    /// Returns the image with a name; none if the engine does not have it.
-    pub(crate) fn image(&self, name: &str) -> io::Result<Option<Named>> {
+    /// Returns the ID of the image with a name, which is the digest of its configuration,
+    /// `sha256:…`; none if the engine does not have it.
+    pub(crate) fn image(&self, name: &str) -> io::Result<Option<String>> {
         let path = format!("/images/{}/json", escaped(name));
         let response = self.api.call("GET", &path, None)?;
         if response.status == 404 {
             return Ok(None);
         }
-        read(response).map(Some)
+        part(response, "/Id").map(Some)
     }
 
     /// Returns the user and group that a container needs to write to folders of this process: those
     /// of this process, or root inside the container if the engine runs as the same user.
     pub(crate) fn own_user(&self) -> io::Result<String> {
-        let info: Info = self.get("/info")?;
-        let mut options = info.security_options.into_iter().flatten();
-        if options.any(|option| option.contains("rootless")) {
+        let info = self.api.call("GET", "/info", None)?;
+        let options: Option<Vec<String>> = part(info, "/SecurityOptions")?;
+        if options
+            .iter()
+            .flatten()
+            .any(|option| option.contains("rootless"))
+        {
             return Ok("0:0".into());
         }
         Ok(format!("{}:{}", geteuid().as_raw(), getegid().as_raw()))
@@ -138,7 +111,7 @@ impl Engine {
 
     fn created(&self, path: &str, spec: &Json) -> io::Result<String> {
         let response = self.api.call("POST", path, Some(&spec.to_string()))?;
-        read::<Named>(response).map(|created| created.id)
+        part(response, "/Id")
     }
 
     pub(crate) fn start(&self, id: &str) -> io::Result<()> {
@@ -148,8 +121,8 @@ impl Engine {
 
     /// Returns the process ID of the container's first process on this machine; 0 after its end.
     pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
-        let inspected: Inspected = self.get(&format!("/containers/{id}/json"))?;
-        Ok(inspected.state.pid)
+        let path = format!("/containers/{id}/json");
+        part(self.api.call("GET", &path, None)?, "/State/Pid")
     }
 
     pub(crate) fn signal(&self, id: &str, signal: &str) -> io::Result<()> {
@@ -172,7 +145,7 @@ impl Engine {
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
         let response = Response::read(self.api.open("POST", &path, None, timeout)?)?;
-        read::<Waited>(response).map(|waited| waited.status_code)
+        part(response, "/StatusCode")
     }
 
     /// Returns a stream of the container's whole output, in frames.
@@ -251,6 +224,14 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Reads the part of a response at a JSON pointer.
+fn part<T: DeserializeOwned>(response: Response, pointer: &str) -> io::Result<T> {
+    let body: Json = read(response)?;
+    Ok(T::deserialize(
+        body.pointer(pointer).unwrap_or(&Json::Null),
+    )?)
 }
 
 fn read<T: DeserializeOwned>(response: Response) -> io::Result<T> {

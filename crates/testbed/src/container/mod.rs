@@ -6,13 +6,11 @@
 mod api;
 mod engine;
 mod exec;
-mod frames;
 mod main;
 mod spec;
 
 pub(crate) use engine::{Engine, LABEL};
-pub(crate) use exec::run_inside;
-pub(crate) use frames::text_of;
+pub(crate) use exec::{run_inside, text_of};
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ulimits};
 

@@ -31,7 +31,7 @@ pub use limiter::{Limiter, refusal_of_groups};
 pub use ready::Opening;
 pub use render::{RenderedFile, render};
 pub use running::{LocalGateway, Started};
-pub use start::{GatewayStart, Ports};
+pub use start::GatewayStart;
 pub(crate) use start::{PORT_ATTEMPTS, rehearse, reserve_port};
 
 pub use crate::system::limit::NO_GROUPS;

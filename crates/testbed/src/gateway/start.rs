@@ -11,7 +11,6 @@ use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
 use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use gatebench_net::tls::Pem;
-use rustix::process::Signal;
 
 use super::action;
 use super::admin::{self, AdminCalls};
@@ -50,16 +49,6 @@ const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
 
-/// The choice of the port on which a gateway listens.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Ports {
-    /// A free port.
-    #[default]
-    Free,
-    /// The first of these ports that no other process uses.
-    Try(Vec<u16>),
-}
-
 /// The inputs for starting a gateway.
 #[derive(Clone, Debug)]
 pub struct GatewayStart<'a> {
@@ -79,8 +68,8 @@ pub struct GatewayStart<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The largest number of connections that a load opens.
     pub connections: u32,
-    /// The choice of its port.
-    pub ports: Ports,
+    /// The ports on which it may listen, in this order; any free port if there are none.
+    pub ports: &'a [u16],
     /// The supervising program.
     pub launcher: &'a Launcher,
 }
@@ -106,7 +95,7 @@ pub(crate) fn rehearse(
         targets: &[upstream],
         more_upstreams: &more_upstreams,
         connections: 0,
-        ports: Ports::default(),
+        ports: &[],
         launcher,
     };
     gateway.supports(scenario)?;
@@ -140,10 +129,9 @@ impl GatewayStart<'_> {
     }
 
     fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
-        match &self.ports {
-            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port(self.listen).map(Some),
-            Ports::Free => Ok(None),
-            Ports::Try(ports) => Ok(ports.get(tried.len()).copied()),
+        match self.ports {
+            [] if tried.len() < PORT_ATTEMPTS => reserve_port(self.listen).map(Some),
+            ports => Ok(ports.get(tried.len()).copied()),
         }
     }
 
@@ -318,13 +306,11 @@ impl GatewayStart<'_> {
             return Ok(());
         }
         let orders = Orders {
-            cores: Vec::new(),
             nofile: Some(NOFILE),
-            limits: Vec::new(),
             container: self.container(work, prepared, "check", &[]),
-            stop_signal: Signal::TERM,
             stop_timeout: CHECK_STOP_TIMEOUT,
             command: prepared.check.iter().map(Into::into).collect(),
+            ..Orders::default()
         };
         let mut process = self.supervised(&orders, work, prepared, "check")?;
         let exit = wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit_status());
@@ -359,11 +345,11 @@ impl GatewayStart<'_> {
 
     fn spawn(&self, work: &Path, prepared: &Prepared) -> Result<Supervised, DriverError> {
         let stop = &self.folder().spec.stop;
-        let stop_signal = signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
-            path: self.folder().file_path(Path::new(SPEC_FILE)),
-            line: None,
-            message: format!("stop.signal: there is no signal '{}'", stop.signal),
-            remedy: "write the name of a signal, for example TERM or QUIT".into(),
+        let stop_signal = signal_from_name(&stop.signal).ok_or_else(|| {
+            let path = self.folder().file_path(Path::new(SPEC_FILE));
+            let message = format!("stop.signal: there is no signal '{}'", stop.signal);
+            let remedy = "write the name of a signal, for example TERM or QUIT";
+            DriverError::bad_file(path, message, remedy)
         })?;
         let orders = Orders {
             cores: self.cores.to_vec(),

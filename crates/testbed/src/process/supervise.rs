@@ -53,8 +53,8 @@ const KILLED: u8 = 128 + 9;
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs a command, and ends it with all its descendants on a signal, or when stdin ends. The
-/// arguments are `[--cores 0,1] [--nofile N] [--limit JSON]... [--container JSON] [--stop-signal
-/// TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
+/// arguments are `ORDERS -- COMMAND [ARGUMENT...]`. ORDERS is a JSON object, for example
+/// `{"cores": [0, 1], "nofile": 1024, "stop_signal": "TERM"}`.
 ///
 /// Returns the command's exit code; 128 + N if signal N ended the command; 254 if the supervisor
 /// killed the command because it did not stop in time; 125 if the supervisor itself failed.

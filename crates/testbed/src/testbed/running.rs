@@ -6,8 +6,7 @@ use gatebench_model::Culprit;
 
 use super::death;
 use super::parts::TrialParts;
-use super::placed::PlacedGateway;
-use super::sampler::GatewaySampler;
+use super::placed::{GatewaySampler, PlacedGateway};
 use super::shutdown::{Shutdown, StartedGateway};
 use super::upstreams::Upstreams;
 use crate::error::DriverError;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_external::{Figures, Limits};
 use gatebench_model::{Phase, Shape};
 use gatebench_store::{
-    Counts, EngineFacts, ExternalCheck, ExternalFigures, LedgerDelta, PhaseRecord, TraceCounts,
-    Usage,
+    Counts, EngineFacts, ExternalCheck, ExternalFigures, LedgerDelta, PhaseRecord, Usage,
 };
 
 use super::Watched;
@@ -15,6 +14,7 @@ use crate::external::PreparedGenerator;
 use crate::numbers::count;
 use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, PssAround};
+use crate::phase::trace::{self, Seen};
 use crate::phase::{Measured, Timed};
 
 /// The figures of a load generator, and the observations around its run.
@@ -42,7 +42,11 @@ pub(super) fn assemble(
     let facts = engine_facts(engine, &usage, context.plan.placement.engine.len());
     let ledger = observed.ledger;
     let counts = counts(&observed.figures, &phase.shape);
-    let trace = trace(&observed.figures, ledger.as_ref());
+    let seen = Seen {
+        responses: observed.figures.completed,
+        ..Seen::default()
+    };
+    let trace = trace::without_nonces(seen, ledger.as_ref());
     let began_ns = observed.began_ns;
     let external = external_figures(engine, observed);
     let rate_per_second = external.rate_per_second;
@@ -92,16 +96,6 @@ fn counts(figures: &Figures, shape: &Shape) -> Counts {
         bytes_sent: figures.bytes_sent.unwrap_or(0),
         bytes_received: figures.bytes_received.unwrap_or(0),
         ..Counts::default()
-    }
-}
-
-/// The requests carry no nonce, so only the number of requests in the ledger is known. Responses
-/// beyond this number did not come from the upstream.
-fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
-    let reached = ledger.map_or(figures.completed, |ledger| ledger.requests);
-    TraceCounts {
-        never_reached_upstream: figures.completed.saturating_sub(reached),
-        ..TraceCounts::default()
     }
 }
 

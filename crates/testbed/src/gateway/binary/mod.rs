@@ -5,7 +5,6 @@ mod extras;
 mod image;
 mod version;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::image::FoundImage;
 
-use self::extras::FoundExtra;
+use self::extras::FoundExtras;
 use super::folder::Folder;
 use super::input::prefix_of;
 use crate::container;
@@ -40,8 +39,9 @@ pub struct FoundBinary {
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// The extras of its folder that were found where the program is.
-    pub extras: BTreeMap<String, FoundExtra>,
+    /// The extras of its folder that were found where the program is, each with the reason why it
+    /// cannot be used, if there is one.
+    pub extras: FoundExtras,
     /// The image that contains it; none if it is a file of this machine.
     pub image: Option<FoundImage>,
     /// The host on which it is; none for this machine.
@@ -53,8 +53,7 @@ impl FoundBinary {
     /// a missing one; none if the extra can be used.
     pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
         match self.extras.get(name) {
-            Some(FoundExtra::Usable) => None,
-            Some(FoundExtra::Unusable(why)) => Some(why.clone()),
+            Some(why) => why.clone(),
             None => Some(format!("missing: {}", extra.install)),
         }
     }
