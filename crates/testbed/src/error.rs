@@ -334,18 +334,7 @@ impl Blame for DriverError {
                 culprit.clone()
             }
             Self::Upstream { .. } => Culprit::Upstream,
-            Self::UnknownGateway { .. }
-            | Self::BinaryMissing { .. }
-            | Self::WrongVersion { .. }
-            | Self::NoSuchVersion { .. }
-            | Self::ContainerEngine { .. }
-            | Self::Install { .. }
-            | Self::PortTaken { .. }
-            | Self::Redis { .. }
-            | Self::Supervisor { .. }
-            | Self::Certificate(_)
-            | Self::Limits { .. }
-            | Self::Io { .. } => Culprit::Environment,
+            _ => Culprit::Environment,
         }
     }
 

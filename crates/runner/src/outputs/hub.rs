@@ -12,7 +12,7 @@ use gatebench_net::clock;
 use gatebench_outputs::{Encoder, Fact};
 
 use super::client::{Client, TIMEOUT};
-use super::queue::{Body, Delivery, Queue};
+use super::queue::{self, Body, Delivery, Queue};
 use super::refusal::Refusal;
 use super::target::Target;
 use crate::threads::step_aside;

@@ -12,12 +12,10 @@ mod accounting;
 mod cgroup;
 mod environment;
 mod frequency;
-mod ledger;
 mod machine;
 mod profile;
 mod sampler;
 mod topology;
-mod written;
 
 pub use crate::system::processes;
 pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer, foreign_cpu_ns};

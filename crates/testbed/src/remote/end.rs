@@ -14,9 +14,8 @@ use serde::Serialize;
 
 use super::folder::WorkFolder;
 use super::kept;
-use super::link::LIFE_SIGN;
+use super::link::{LIFE_SIGN, READY};
 use super::protocol::{Ask, CANCEL, Hello, Response, Start, Stopped, Tried};
-use super::script::READY;
 use crate::error::RemoteError;
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
 use crate::probe::{Sampler, allowed_cores};

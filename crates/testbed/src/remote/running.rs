@@ -107,7 +107,7 @@ fn certificate(work: &Path) -> Texts {
 /// Samples the processes on the host. Times are read from the host's clock, so only their
 /// differences are meaningful.
 #[derive(Debug)]
-pub(crate) struct RemoteSampler {
+pub struct RemoteSampler {
     host: Arc<RemoteHost>,
     number: u32,
     last: Sample,
@@ -117,18 +117,29 @@ impl RemoteSampler {
     /// Samples the processes. Returns the last sample if the connection is lost; the trial then
     /// ends.
     pub(crate) fn sample(&mut self) -> Sample {
-        let sampler = self.number;
-        self.last = self.host.ask(&Ask::Sample { sampler }).unwrap_or(self.last);
+        self.last = self
+            .host
+            .ask(&Ask::Sample {
+                sampler: self.number,
+            })
+            .unwrap_or(self.last);
         self.last
     }
 
     pub(crate) fn pss_bytes(&self) -> Option<u64> {
-        let sampler = self.number;
-        self.host.ask(&Ask::Pss { sampler }).ok().flatten()
+        self.host
+            .ask(&Ask::Pss {
+                sampler: self.number,
+            })
+            .ok()
+            .flatten()
     }
 
     pub(crate) fn outside(&self) -> Outside {
-        let sampler = self.number;
-        self.host.ask(&Ask::Outside { sampler }).unwrap_or_default()
+        self.host
+            .ask(&Ask::Outside {
+                sampler: self.number,
+            })
+            .unwrap_or_default()
     }
 }

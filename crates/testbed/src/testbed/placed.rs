@@ -65,61 +65,50 @@ impl PlacedGateway {
     /// Returns a sampler of its processes.
     pub(super) fn sampler(&self) -> GatewaySampler {
         match self {
-            Self::Here(local) => GatewaySampler::here(local.process.sampler()),
-            Self::There(remote) => GatewaySampler::there(remote.sampler()),
+            Self::Here(local) => GatewaySampler::Here(Box::new(local.process.sampler())),
+            Self::There(remote) => GatewaySampler::There(remote.sampler()),
         }
     }
 }
 
 /// Samples a gateway on this machine or another host.
 #[derive(Debug)]
-pub struct GatewaySampler(Place);
-
-#[derive(Debug)]
-enum Place {
+pub enum GatewaySampler {
     Here(Box<Sampler>),
     There(RemoteSampler),
 }
 
 impl GatewaySampler {
-    pub(super) fn here(sampler: Sampler) -> Self {
-        Self(Place::Here(Box::new(sampler)))
-    }
-
-    pub(super) fn there(sampler: RemoteSampler) -> Self {
-        Self(Place::There(sampler))
-    }
-
     /// The sampler, if the gateway is on this machine.
     pub fn local(&self) -> Option<&Sampler> {
-        match &self.0 {
-            Place::Here(sampler) => Some(sampler),
-            Place::There(_) => None,
+        match self {
+            Self::Here(sampler) => Some(sampler),
+            Self::There(_) => None,
         }
     }
 
     /// Returns the resources that the gateway has used so far, and those that it holds now.
     pub fn sample(&mut self) -> Sample {
-        match &mut self.0 {
-            Place::Here(sampler) => sampler.sample(),
-            Place::There(sampler) => sampler.sample(),
+        match self {
+            Self::Here(sampler) => sampler.sample(),
+            Self::There(sampler) => sampler.sample(),
         }
     }
 
     /// Returns the proportional set size. The kernel walks every page for it, so do not call this
     /// during a measurement.
     pub fn pss_bytes(&self) -> Option<u64> {
-        match &self.0 {
-            Place::Here(sampler) => sampler.pss_bytes(),
-            Place::There(sampler) => sampler.pss_bytes(),
+        match self {
+            Self::Here(sampler) => sampler.pss_bytes(),
+            Self::There(sampler) => sampler.pss_bytes(),
         }
     }
 
     /// Observes threads and files. Do not call this during a measurement, because it is slow.
     pub fn outside(&self) -> Outside {
-        match &self.0 {
-            Place::Here(sampler) => sampler.outside(),
-            Place::There(sampler) => sampler.outside(),
+        match self {
+            Self::Here(sampler) => sampler.outside(),
+            Self::There(sampler) => sampler.outside(),
         }
     }
 }

@@ -126,7 +126,8 @@ impl Running {
             Front::Upstream => None,
             Front::Gateway(started) => Some(started.gateway.sampler()),
             Front::Attached { pid, .. } => {
-                Some(GatewaySampler::here(Sampler::new((*pid)?, Scope::Tree)))
+                let sampler = Sampler::new((*pid)?, Scope::Tree);
+                Some(GatewaySampler::Here(Box::new(sampler)))
             }
         }
     }

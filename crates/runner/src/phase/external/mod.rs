@@ -17,7 +17,7 @@ use gatebench_testbed::probe::Sample;
 use gatebench_testbed::services::GeneratorStart;
 use gatebench_testbed::{Exit, Running, Supervised, Urgency};
 
-use super::samples::{Moment, PssAround, Samplers};
+use super::samples::{Moment, Samplers};
 use super::{Loading, Measured};
 use crate::abort::{Abort, Failure, READ_LOGS};
 use crate::context::TrialContext;
@@ -168,10 +168,7 @@ impl DrivenPhase<'_> {
             command: self.words(&order),
             limits: order.limits,
             began_ns: began_ns.saturating_sub(self.loading.trial_began_ns),
-            pss: PssAround {
-                before: pss_before,
-                after: watched.samplers.pss(),
-            },
+            pss: [pss_before, watched.samplers.pss()],
             ledger: before
                 .zip(after)
                 .map(|(before, after)| ledger::delta(&before, &after)),
@@ -316,11 +313,9 @@ impl Watched {
     /// Drops the frequencies before the start and after the end of the load generator, because idle
     /// cores have another frequency.
     fn forget_idle_cores(&mut self) {
-        let ends = [0, self.moments.len().saturating_sub(1)];
-        for at in ends {
-            if let Some(moment) = self.moments.get_mut(at) {
-                moment.frequencies_khz.clear();
-            }
+        if let [first, .., last] = &mut self.moments[..] {
+            first.frequencies_khz.clear();
+            last.frequencies_khz.clear();
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn assemble(
     watched: &Watched,
 ) -> Measured {
     let measure_ns = observed.figures.duration_ns;
-    let usage = usages(watched, &observed.pss, measure_ns);
+    let usage = usages(watched, observed.pss, measure_ns);
     let facts = engine_facts(engine, &usage, context.plan.placement.engine.len());
     let ledger = observed.ledger;
     let counts = counts(&observed.figures, &phase.shape);
@@ -102,8 +102,8 @@ fn counts(figures: &Figures, shape: &Shape) -> Counts {
 /// Returns the usage of each component. Gateway and upstream are sampled before the start and after
 /// the end of the load generator, so that the samples enclose all work for its requests. The window
 /// is the period of its requests, because both components are idle before and after it.
-fn usages(watched: &Watched, pss: &PssAround, measure_ns: u64) -> BTreeMap<String, Usage> {
-    let engine = samples::usage(&watched.engine, None, None);
+fn usages(watched: &Watched, pss: PssAround, measure_ns: u64) -> BTreeMap<String, Usage> {
+    let engine = samples::usage(&watched.engine, [None; 2]);
     let mut usages = figures::usages(&watched.moments, pss, engine);
     for name in ["gateway", "upstream"] {
         if let Some(usage) = usages.get_mut(name) {

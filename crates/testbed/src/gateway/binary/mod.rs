@@ -10,22 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use gatebench_model::Scenario;
 use gatebench_model::gateway::{Binary, Extra};
+use gatebench_model::{Scenario, Setup};
 use minijinja::{Environment, UndefinedBehavior, context};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
-pub use self::image::FoundImage;
-
 use self::extras::FoundExtras;
 use super::folder::Folder;
 use super::input::prefix_of;
+use super::limiter::Limiter;
 use crate::container;
 use crate::error::{DriverError, Unsupported};
 use crate::process::Launcher;
 use crate::system::command;
 use crate::system::digest::sha256_of_file;
+
+pub use self::image::FoundImage;
 
 /// The timeout for printing the version. A runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -276,4 +277,48 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
             printed.trim()
         )
     })
+}
+
+/// A gateway that was found on this machine or another host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FoundGateway {
+    /// Its folder, with the user's configuration.
+    pub folder: Folder,
+    /// Its program in the requested version.
+    pub binary: FoundBinary,
+    /// The means that hold it to its limits.
+    pub limiter: Limiter,
+}
+
+impl FoundGateway {
+    /// Finds the program of a folder on this machine, and the means to limit it.
+    pub(crate) fn find(
+        folder: Folder,
+        setup: &Setup,
+        launcher: &Launcher,
+    ) -> Result<Self, DriverError> {
+        let binary = folder.find_binary_of(setup.version.as_deref(), launcher)?;
+        let limiter = match &binary.image {
+            Some(_) => Ok(Limiter::of_container(setup.limits)),
+            None => Limiter::of_process(setup.limits, setup.cores),
+        };
+        let limiter = limiter.map_err(|why| DriverError::Limits {
+            gateway: folder.spec.gateway.clone(),
+            limits: setup.limits.to_string(),
+            why: why.to_string(),
+        })?;
+        Ok(Self {
+            folder,
+            binary,
+            limiter,
+        })
+    }
+
+    /// Checks that it supports a scenario.
+    ///
+    /// # Errors
+    /// The policies and extras that it lacks.
+    pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
+        self.folder.supports(scenario, &self.binary)
+    }
 }
