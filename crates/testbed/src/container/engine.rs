@@ -94,11 +94,8 @@ impl Engine {
     pub(crate) fn own_user(&self) -> io::Result<String> {
         let info = self.api.call("GET", "/info", None)?;
         let options: Option<Vec<String>> = part(info, "/SecurityOptions")?;
-        if options
-            .iter()
-            .flatten()
-            .any(|option| option.contains("rootless"))
-        {
+        let mut options = options.into_iter().flatten();
+        if options.any(|option| option.contains("rootless")) {
             return Ok("0:0".into());
         }
         Ok(format!("{}:{}", geteuid().as_raw(), getegid().as_raw()))
@@ -229,9 +226,8 @@ impl Engine {
 /// Reads the part of a response at a JSON pointer.
 fn part<T: DeserializeOwned>(response: Response, pointer: &str) -> io::Result<T> {
     let body: Json = read(response)?;
-    Ok(T::deserialize(
-        body.pointer(pointer).unwrap_or(&Json::Null),
-    )?)
+    let part = body.pointer(pointer).unwrap_or(&Json::Null);
+    Ok(T::deserialize(part)?)
 }
 
 fn read<T: DeserializeOwned>(response: Response) -> io::Result<T> {

@@ -117,29 +117,18 @@ impl RemoteSampler {
     /// Samples the processes. Returns the last sample if the connection is lost; the trial then
     /// ends.
     pub(crate) fn sample(&mut self) -> Sample {
-        self.last = self
-            .host
-            .ask(&Ask::Sample {
-                sampler: self.number,
-            })
-            .unwrap_or(self.last);
+        let sampler = self.number;
+        self.last = self.host.ask(&Ask::Sample { sampler }).unwrap_or(self.last);
         self.last
     }
 
     pub(crate) fn pss_bytes(&self) -> Option<u64> {
-        self.host
-            .ask(&Ask::Pss {
-                sampler: self.number,
-            })
-            .ok()
-            .flatten()
+        let sampler = self.number;
+        self.host.ask(&Ask::Pss { sampler }).ok().flatten()
     }
 
     pub(crate) fn outside(&self) -> Outside {
-        self.host
-            .ask(&Ask::Outside {
-                sampler: self.number,
-            })
-            .unwrap_or_default()
+        let sampler = self.number;
+        self.host.ask(&Ask::Outside { sampler }).unwrap_or_default()
     }
 }
