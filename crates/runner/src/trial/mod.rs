@@ -17,7 +17,7 @@ use gatebench_store::{
     Timestamp, TrialRecord, TrialWriter,
 };
 use gatebench_studies::{Next, after_load};
-use gatebench_testbed::probe::{Profile, clock_source};
+use gatebench_testbed::probe::clock_source;
 use gatebench_testbed::{GatewaySampler, Running};
 
 use crate::abort::{Abort, Failure};
@@ -54,19 +54,6 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
     runner.keep_clock_source();
     runner.result.record.finished = Timestamp::now();
     runner.result
-}
-
-/// Writes the samples of a phase next to the trial's record.
-fn keep_profile(
-    writer: &TrialWriter,
-    phase: &str,
-    profile: &Profile,
-) -> Result<ProfileRecord, Failure> {
-    let file = writer.keep_profile(phase, &profile.folded);
-    Ok(ProfileRecord {
-        file: file.map_err(|error| Failure::from(&error))?,
-        sampled_ns: profile.sampled_ns,
-    })
 }
 
 /// Reports whether a phase gives the gateway the routes under `later`.
@@ -327,9 +314,13 @@ impl<'a> TrialRunner<'a> {
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
-        let profile = measured.profile.as_ref();
-        let profile = profile.map(|it| keep_profile(writer, &phase.name, it));
-        measured.record.profile = profile.transpose()?;
+        if let Some(profile) = &measured.profile {
+            let file = writer.keep_profile(&phase.name, &profile.folded);
+            measured.record.profile = Some(ProfileRecord {
+                file: file.map_err(|error| Failure::from(&error))?,
+                sampled_ns: profile.sampled_ns,
+            });
+        }
         let warnings = &mut self.result.record.warnings;
         warnings.extend(external::warnings(&measured.record));
         warnings.extend(admin::warnings(&measured.record));

@@ -42,9 +42,10 @@ struct Listed {
 /// Environment variables that name an engine.
 const NAMED_BY: [&str; 2] = ["DOCKER_HOST", "CONTAINER_HOST"];
 
-/// Reports whether the environment names an engine.
-pub(crate) fn is_named() -> bool {
-    NAMED_BY.into_iter().any(|name| env::var_os(name).is_some())
+/// Reports whether the environment names an engine, or this machine has one.
+pub(crate) fn has_engine() -> bool {
+    let is_named = |name: &str| env::var_os(name).is_some();
+    NAMED_BY.into_iter().any(is_named) || Engine::find().is_ok()
 }
 
 impl Engine {

@@ -278,11 +278,9 @@ impl GatewayStart<'_> {
 
     /// Reserves a separate port for the gateway's metrics, if the scenario needs them.
     fn metrics_address(&self) -> Result<Option<SocketAddr>, DriverError> {
-        if self.scenario.metrics.is_none() {
-            return Ok(None);
-        }
-        let port = reserve_port(self.listen)?;
-        Ok(Some(SocketAddr::new(self.listen, port)))
+        let metrics = self.scenario.metrics.as_ref();
+        let port = metrics.map(|_| reserve_port(self.listen)).transpose()?;
+        Ok(port.map(|port| SocketAddr::new(self.listen, port)))
     }
 
     /// Runs the folder's check under a supervisor, so that a check that hangs ends with gatebench
