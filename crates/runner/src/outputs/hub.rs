@@ -1,4 +1,4 @@
-//! The thread that encodes facts, and the queues of the senders.
+//! The thread that encodes facts, and the threads that send them, one for each target.
 
 use std::collections::BTreeMap;
 use std::io;

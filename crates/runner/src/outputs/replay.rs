@@ -161,7 +161,8 @@ impl Past<'_> {
         self.fact((at_ns, at_ns), what)
     }
 
-    fn fact(&self, (from_ns, to_ns): (u64, u64), what: What) -> Fact {
+    fn fact(&self, edges_ns: (u64, u64), what: What) -> Fact {
+        let (from_ns, to_ns) = edges_ns;
         Fact {
             load: Arc::clone(&self.load),
             from_ns,

@@ -127,18 +127,16 @@ impl Samplers {
 
 /// Returns the usage of a component between its first and last sample; none if there are fewer than
 /// two.
-pub(crate) fn usage(
-    samples: &[Sample],
-    [pss_before, pss_after]: [Option<u64>; 2],
-) -> Option<Usage> {
+pub(crate) fn usage(samples: &[Sample], pss: [Option<u64>; 2]) -> Option<Usage> {
+    let [pss_before_bytes, pss_after_bytes] = pss;
     let (first, last) = (samples.first()?, samples.last()?);
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     (last.at_ns > first.at_ns).then(|| Usage {
         cpu_ns: last.cpu_ns - first.cpu_ns,
         window_ns: last.at_ns - first.at_ns,
         rss_anon_bytes_max: most(|sample| sample.rss_anon_bytes),
-        pss_before_bytes: pss_before,
-        pss_after_bytes: pss_after,
+        pss_before_bytes,
+        pss_after_bytes,
         descriptors_max: most(|sample| sample.descriptors),
         switches_voluntary: last.switches_voluntary - first.switches_voluntary,
         switches_involuntary: last.switches_involuntary - first.switches_involuntary,

@@ -1,4 +1,5 @@
-//! Runs a command in a running container, to change the gateway there.
+//! Runs a command in a running container, to change the gateway there, and divides the output of
+//! containers and commands.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;

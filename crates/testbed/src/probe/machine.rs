@@ -1,4 +1,5 @@
-//! The time that the cores of the machine spent in each state, for all processes together.
+//! The time that the cores of the machine spent in each state, for all processes together, and the
+//! load average.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The resources that a process tree has used so far.
+//! The resources that a process tree has used so far, and the files that it writes.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The connection: a child process `ssh`, and lines to and from the program on the host.
+//! The connection: a child process `ssh`, which brings the program to the host, and lines to and
+//! from that program.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};

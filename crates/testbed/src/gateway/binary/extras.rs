@@ -62,8 +62,8 @@ pub(super) fn found(
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
 /// Runs the test of an extra, unless it already succeeded in this process. Returns the last line of
-/// a failed test; none if the extra can be used. A failed test runs
-/// again, because `gatebench install` may have repaired the extra in the meantime.
+/// a failed test; none if the extra can be used. A failed test runs again, because `gatebench
+/// install` may have repaired the extra in the meantime.
 fn tested(
     extra: &Extra,
     place: &str,

@@ -1,4 +1,5 @@
-//! The program of a gateway: its path, its version and its digest.
+//! The program of a gateway: its path, its version and its digest; and a gateway with everything
+//! that a variant needs.
 
 mod candidates;
 mod extras;
