@@ -210,7 +210,7 @@ pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Read as _;
     use std::net::{SocketAddr, TcpListener};
     use std::thread;
@@ -220,7 +220,7 @@ mod tests {
     const CHUNK_BYTES: usize = 16 * 1024;
 
     /// A server that responds to one request with these parts, one write each.
-    fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
+    pub(crate) fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let serve = move || {

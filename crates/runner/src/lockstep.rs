@@ -24,7 +24,7 @@ pub(crate) struct Lockstep {
     changed: Condvar,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// The number of trials that still run.
     members: usize,
@@ -66,12 +66,8 @@ impl Lockstep {
         Self {
             state: Mutex::new(State {
                 members,
-                waiting: 0,
-                meetings: 0,
                 turns: turns.into(),
-                is_taken: false,
-                warm: BTreeSet::new(),
-                begins: (0, 0),
+                ..State::default()
             }),
             changed: Condvar::new(),
         }

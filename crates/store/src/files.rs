@@ -55,43 +55,31 @@ pub fn open_trial_file(dir: &Path, trial: &str, path: &str) -> Result<Option<Fil
 /// Lists regular files. Links, hidden names and names that are not UTF-8 are left out.
 fn listed(folder: &Below, depth: u32) -> Result<Vec<StoredFile>, StoreError> {
     let mut files = Vec::new();
-    collect(folder, "", depth, &mut files)?;
+    let mut folders = vec![(folder.clone(), String::new(), depth)];
+    while let Some((folder, prefix, depth)) = folders.pop() {
+        if !folder.is_folder()? {
+            continue;
+        }
+        let path = folder.path();
+        let failed = |error| StoreError::io("read", &path, error);
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            // The file may have been removed in the meantime.
+            let (Ok(name), Ok(status)) = (entry.file_name().into_string(), entry.metadata()) else {
+                continue;
+            };
+            if name.starts_with('.') || files.len() >= FILES_MAX {
+                continue;
+            }
+            let path = format!("{prefix}{name}");
+            if status.is_file() {
+                let bytes = status.len();
+                files.push(StoredFile { path, bytes });
+            } else if status.is_dir() && depth > 0 {
+                folders.push((folder.join(&name), path + "/", depth - 1));
+            }
+        }
+    }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
-}
-
-fn collect(
-    folder: &Below,
-    prefix: &str,
-    depth: u32,
-    files: &mut Vec<StoredFile>,
-) -> Result<(), StoreError> {
-    if !folder.is_folder()? {
-        return Ok(());
-    }
-    let path = folder.path();
-    let failed = |error| StoreError::io("read", &path, error);
-    for entry in fs::read_dir(&path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
-        // The file may have been removed in the meantime.
-        let Ok(status) = entry.metadata() else {
-            continue;
-        };
-        if name.starts_with('.') || files.len() >= FILES_MAX {
-            continue;
-        }
-        if status.is_file() {
-            files.push(StoredFile {
-                path: format!("{prefix}{name}"),
-                bytes: status.len(),
-            });
-        } else if status.is_dir() && depth > 0 {
-            let prefix = format!("{prefix}{name}/");
-            collect(&folder.join(&name), &prefix, depth - 1, files)?;
-        }
-    }
-    Ok(())
 }

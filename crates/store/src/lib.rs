@@ -16,15 +16,11 @@
 //! written last and makes the trial valid: a reader ignores a folder without it, and so never sees
 //! a partial trial.
 
-mod admin;
 mod atomic;
 mod below;
 mod counts;
-mod digest;
 mod error;
-mod external;
 pub mod files;
-mod group;
 mod histograms;
 pub mod history;
 mod live;
@@ -38,34 +34,29 @@ mod run;
 mod schema;
 mod series;
 mod table;
-mod wire;
 mod writer;
 
-pub use admin::{AdminLoadRecord, AdminRecord};
-pub use counts::{Counts, ExactSum};
-pub use digest::FileDigest;
+pub use counts::{Counts, ExactSum, GroupRecord, RouteRecord, TimeFigures};
 pub use error::StoreError;
-pub use external::{ExternalCheck, ExternalFigures, ExternalGenerator};
-pub use group::{GroupRecord, RouteRecord, TimeFigures};
 pub use hdrhistogram::Histogram;
 pub use histograms::{HistogramError, HistogramLog, TaggedInterval};
 pub use jiff::Timestamp;
 pub use live::{LiveEvent, LiveReader, LiveSecond, LiveWriter};
-pub use manifest::{GatewayIdentity, Manifest, Status};
+pub use manifest::{ExternalGenerator, FileDigest, GatewayIdentity, Manifest, Status};
 pub use overview::{RunOverview, RunState, TrialFolder};
 pub use phase::{
-    BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, EngineFacts, FailureRecord,
-    FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,
-    SettleRecord, StepOutcome, StepRecord, StepRole, TargetShare, Throttling, TraceCounts, Usage,
-    WarmUpRecord, WeighedRecord,
+    AdminLoadRecord, BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage,
+    EngineFacts, ExternalCheck, ExternalFigures, FailureRecord, FrequencyRange, GatewayWire,
+    LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord, SettleRecord,
+    StepOutcome, StepRecord, StepRole, TargetShare, Throttling, TraceCounts, UpstreamWire, Usage,
+    WarmUpRecord, WeighedRecord, WireFacts,
 };
 pub use record::{
-    ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
-    TrialRecord,
+    AdminRecord, Buffering, ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome,
+    ParityCaseRecord, ParityRecord, TrialRecord,
 };
 pub use requests::RequestsRow;
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
-pub use wire::{Buffering, GatewayWire, UpstreamWire, WireFacts};
 pub use writer::{RunWriter, TrialWriter, safe_file_part};

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_model::Plan;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-
-use crate::digest::FileDigest;
-use crate::external::ExternalGenerator;
+use sha2::{Digest, Sha256};
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,4 +72,38 @@ pub struct GatewayIdentity {
     /// The notes of the gateway folder for the reader.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// The program and version of an external load generator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalGenerator {
+    /// Its name: `wrk`, `h2load` or `k6`.
+    pub name: String,
+    /// The version that the program prints.
+    pub version: String,
+    /// The absolute path of the program.
+    pub binary: String,
+    /// The user's script that drives it, with its path as given; none if the scenario drives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<FileDigest>,
+}
+
+/// A file and the digest of its contents.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileDigest {
+    /// Relative path.
+    pub path: String,
+    /// SHA-256 in lower-case hex.
+    pub sha256: String,
+}
+
+impl FileDigest {
+    /// Computes the digest of `bytes`, the contents of the file at `path`.
+    pub fn of(path: impl Into<String>, bytes: &[u8]) -> Self {
+        let digest = Sha256::digest(bytes);
+        Self {
+            path: path.into(),
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
 }

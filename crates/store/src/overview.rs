@@ -72,18 +72,14 @@ impl TrialFolder {
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].
     pub fn all(dir: &Path) -> Result<Vec<Self>, StoreError> {
-        let folders = trial_folders(dir)?;
-        let mut all: Vec<Self> = folders.iter().map(Self::of).collect();
+        let of = |folder: Below| Self {
+            name: folder.name(),
+            is_complete: is_complete(&folder),
+            is_live: folder.join(LIVE).is_there(),
+        };
+        let mut all: Vec<Self> = trial_folders(dir)?.into_iter().map(of).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(all)
-    }
-
-    fn of(folder: &Below) -> Self {
-        Self {
-            name: folder.name(),
-            is_complete: is_complete(folder),
-            is_live: folder.join(LIVE).is_there(),
-        }
     }
 }
 

@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use gatebench_model::Shape;
+use gatebench_model::admin::AdminVerb;
 use serde::{Deserialize, Serialize};
 
-use crate::admin::AdminLoadRecord;
-use crate::counts::{Counts, ExactSum};
-use crate::external::ExternalFigures;
-use crate::group::{GroupRecord, TimeFigures};
-use crate::wire::WireFacts;
+use crate::counts::{Counts, ExactSum, GroupRecord, TimeFigures};
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -426,4 +423,133 @@ pub enum StepOutcome {
     /// disturbed it; only in runs of earlier versions, which repeated such steps. Later versions
     /// derive disturbance from the machine's figures.
     Disturbed,
+}
+
+/// The figures that an external load generator printed for a phase. A figure that it does not print
+/// is none or empty; no figure is derived from others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExternalFigures {
+    /// Its name.
+    pub engine: String,
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Responses per second over its own measurement period.
+    pub rate_per_second: f64,
+    /// Response times at the percentiles that it printed, such as `99.9`.
+    #[serde(default)]
+    pub percentiles_ns: BTreeMap<String, u64>,
+    /// The shortest response time.
+    pub min_ns: Option<u64>,
+    /// The mean response time.
+    pub mean_ns: Option<u64>,
+    /// The longest response time.
+    pub max_ns: Option<u64>,
+    /// Results of each check, with the groups that contain it: `login › status is 200`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checks: BTreeMap<String, ExternalCheck>,
+    /// Thresholds of the user's script; true if the threshold held.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, bool>,
+    /// Groups of the user's script.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// Its further metrics, by name and statistic, in its own units.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Parts of the load that it cannot express exactly, or not at all.
+    #[serde(default)]
+    pub not_expressed: Vec<String>,
+    /// Figures that gatebench's own engine measures and this one does not report.
+    #[serde(default)]
+    pub not_measured: Vec<String>,
+}
+
+/// The results of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalCheck {
+    /// Number of passes; none if the load generator counts failures only.
+    pub passed: Option<u64>,
+    /// Number of failures.
+    pub failed: u64,
+}
+
+/// The counts of one load, including warm-up and drain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireFacts {
+    /// Responses that the engine received.
+    #[serde(rename = "answers")]
+    pub responses: u64,
+    /// Connections that the engine opened.
+    pub client_connections: u64,
+    /// The upstream's counts; none if the upstream is not gatebench's own.
+    pub upstream: Option<UpstreamWire>,
+    /// Observations of the gateway's processes; none for the direct variant and if the processes
+    /// are not visible.
+    pub gateway: Option<GatewayWire>,
+}
+
+/// The upstream's counts of one load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpstreamWire {
+    /// Requests that it began to receive.
+    pub requests: u64,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Requests over HTTP/1.0.
+    pub http10: u64,
+    /// Requests over HTTP/2.
+    pub http2: u64,
+    /// Number of field lines of all requests.
+    pub fields: u64,
+    /// Size of all heads in bytes.
+    pub head_bytes: u64,
+    /// Size of all bodies in bytes, without their framing.
+    pub body_bytes: u64,
+}
+
+/// Observations of the gateway's processes before and after one load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayWire {
+    /// Growth of the files that it writes, in bytes.
+    pub written_bytes: u64,
+    /// Number of threads after the load.
+    pub threads: u32,
+    /// Number of threads that did at least a twentieth of the work.
+    pub threads_busy: u32,
+}
+
+/// The calls made through an admin interface during a load: the calls of each round, one after the
+/// other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdminLoadRecord {
+    /// Number of other routes.
+    pub routes: u64,
+    /// The interval between calls.
+    pub every_ns: u64,
+    /// Duration of each successful call, from its due time to the end of its response.
+    pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
+    /// Calls that failed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<AdminVerb, u64>,
+    /// Calls that were due during the load but not made, because earlier calls lasted until its
+    /// end.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unmade: BTreeMap<AdminVerb, u64>,
+    /// The first failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+impl AdminLoadRecord {
+    /// Returns the number of calls that change the gateway. A failed call may have changed it too.
+    pub fn changes(&self) -> u64 {
+        let changing = AdminVerb::ALL
+            .into_iter()
+            .filter(|verb| *verb != AdminVerb::Read);
+        let made = changing.map(|verb| {
+            let took = self.took_ns.get(&verb).map_or(0, Vec::len) as u64;
+            took + self.failed.get(&verb).copied().unwrap_or(0)
+        });
+        made.sum()
+    }
 }

@@ -1,13 +1,14 @@
 //! `trial.json`: the record of one gateway process.
 
+use std::collections::BTreeMap;
+
+use gatebench_model::admin::AdminVerb;
 use gatebench_model::{Culprit, Limits, Trial};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::admin::AdminRecord;
-use crate::digest::FileDigest;
+use crate::manifest::FileDigest;
 use crate::phase::PhaseRecord;
-use crate::wire::Buffering;
 
 /// The contents of `trial.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -195,4 +196,33 @@ pub struct ParityCaseRecord {
     /// The expectation; set on failure.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
+}
+
+/// How the gateway buffers messages, tested once before the load with one of its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buffering {
+    /// True if the upstream sees a request before its last byte is sent; none if the load's
+    /// requests have no body or the test failed.
+    pub passes_requests: Option<bool>,
+    /// True if the client sees a response's body before its last byte is sent; none if the response
+    /// has no body from the upstream or the test failed.
+    #[serde(rename = "passes_answers")]
+    pub passes_responses: Option<bool>,
+}
+
+/// The calls made through an admin interface, in rounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdminRecord {
+    /// Number of other routes.
+    pub routes: u64,
+    /// Requested rounds.
+    pub rounds: u32,
+    /// Duration of each call, from before its connection to the end of its response, by round.
+    pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
+    /// Time from the start of each call until the gateway behaved accordingly, observed on a new
+    /// connection. Calls that only read change nothing and have no such time.
+    pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
+    /// The reason why the rounds ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }

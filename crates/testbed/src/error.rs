@@ -38,9 +38,10 @@ pub enum DriverError {
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
     #[error("{}", first_mistake(.0))]
     Mistakes(Box<Diagnostics>),
-    /// A file of a gateway folder does not render or cannot be read.
+    /// A file of a gateway folder does not render or cannot be read, or the user's configuration
+    /// cannot be measured.
     #[error("{message}")]
-    BadFolder {
+    BadFile {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
@@ -99,15 +100,6 @@ pub enum DriverError {
     #[error("gateway {gateway} cannot run in a container: {message}")]
     ContainerEngine {
         gateway: String,
-        /// The fault.
-        message: String,
-        remedy: String,
-    },
-    /// The user's configuration cannot be measured.
-    #[error("{message}")]
-    BadConfig {
-        /// The file.
-        path: PathBuf,
         /// The fault.
         message: String,
         remedy: String,
@@ -239,6 +231,19 @@ pub enum DriverError {
 }
 
 impl DriverError {
+    pub(crate) fn bad_file(
+        path: impl Into<PathBuf>,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self::BadFile {
+            path: path.into(),
+            line: None,
+            message: message.into(),
+            remedy: remedy.into(),
+        }
+    }
+
     /// Wraps a system error with the operation that failed, as an infinitive.
     pub(crate) fn io(operation: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let operation = operation.into();
@@ -309,11 +314,11 @@ impl Blame for DriverError {
                     line: first.map(|it| it.line),
                 }
             }
-            Self::BadFolder { path, line, .. } => Culprit::File {
+            Self::BadFile { path, line, .. } => Culprit::File {
                 path: path.clone(),
                 line: *line,
             },
-            Self::NoFolder { path } | Self::BadConfig { path, .. } => Culprit::File {
+            Self::NoFolder { path } => Culprit::File {
                 path: path.clone(),
                 line: None,
             },
@@ -329,18 +334,7 @@ impl Blame for DriverError {
                 culprit.clone()
             }
             Self::Upstream { .. } => Culprit::Upstream,
-            Self::UnknownGateway { .. }
-            | Self::BinaryMissing { .. }
-            | Self::WrongVersion { .. }
-            | Self::NoSuchVersion { .. }
-            | Self::ContainerEngine { .. }
-            | Self::Install { .. }
-            | Self::PortTaken { .. }
-            | Self::Redis { .. }
-            | Self::Supervisor { .. }
-            | Self::Certificate(_)
-            | Self::Limits { .. }
-            | Self::Io { .. } => Culprit::Environment,
+            _ => Culprit::Environment,
         }
     }
 
@@ -358,12 +352,11 @@ impl Blame for DriverError {
                 "install {wanted} and put it on PATH, or give its path: {gateway}@/opt/{gateway}-{wanted}"
             ),
             Self::ContainerEngine { remedy, .. }
-            | Self::BadConfig { remedy, .. }
             | Self::Install { remedy, .. }
             | Self::WrongVersion { remedy, .. }
             | Self::Died { remedy, .. }
             | Self::Remote(RemoteError { remedy, .. })
-            | Self::BadFolder { remedy, .. }
+            | Self::BadFile { remedy, .. }
             | Self::BinaryMissing {
                 install: remedy, ..
             } => remedy.clone(),

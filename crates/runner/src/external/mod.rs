@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gatebench_external::{Generator, Job, Limits, Order, Part, Refusal, translate};
 use gatebench_model::{Phase, Plan, Scenario};
-use gatebench_store::{ExternalGenerator, FileDigest};
+use gatebench_store::ExternalGenerator;
 
 use crate::error::RunnerError;
 use crate::warning::Warning;
@@ -186,10 +186,4 @@ fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
             known.push(item);
         }
     }
-}
-
-/// Returns the digest of a file, with the file's absolute path.
-fn digest(path: &Path) -> std::io::Result<FileDigest> {
-    let bytes = std::fs::read(path)?;
-    Ok(FileDigest::of(path.display().to_string(), &bytes))
 }

@@ -9,7 +9,7 @@ use gatebench_model::{HumanDuration, Phase, Plan, Shape};
 use gatebench_store::{ExternalGenerator, FileDigest, Manifest};
 use gatebench_testbed::services::ask_generator;
 
-use super::{GeneratorChoice, NOWHERE, PreparedGenerator, digest};
+use super::{GeneratorChoice, NOWHERE, PreparedGenerator};
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
@@ -114,8 +114,12 @@ fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> 
     })
 }
 
+/// Returns the digest of a script, with the script's absolute path.
 fn script_of(path: &Path) -> Result<FileDigest, RunnerError> {
-    let read = path.canonicalize().and_then(|path| digest(&path));
+    let read = path.canonicalize().and_then(|path| {
+        let bytes = std::fs::read(&path)?;
+        Ok(FileDigest::of(path.display().to_string(), &bytes))
+    });
     read.map_err(|error| RunnerError::File {
         path: path.into(),
         message: format!("cannot read the script: {error}"),

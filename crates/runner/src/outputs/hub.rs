@@ -1,19 +1,19 @@
-//! The thread that encodes facts, and the queues of the senders.
+//! The thread that encodes facts, and the threads that send them, one for each target.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Scope;
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
 use gatebench_net::clock;
 use gatebench_outputs::{Encoder, Fact};
 
-use super::queue::{Body, Delivery, Queue};
+use super::client::{Client, TIMEOUT};
+use super::queue::{self, Body, Delivery, Queue};
 use super::refusal::Refusal;
-use super::sender;
 use super::target::Target;
 use crate::threads::step_aside;
 
@@ -99,7 +99,7 @@ impl Outputs {
         };
         let until = Instant::now() + PROBE;
         for (target, queue) in &outputs.targets {
-            let started = sender::start(target.clone(), Arc::clone(queue), outputs.cores.clone());
+            let started = start_sender(target.clone(), Arc::clone(queue), outputs.cores.clone());
             started.map_err(|error| Refusal::of_io(target, &error))?;
         }
         for (target, queue) in &outputs.targets {
@@ -194,5 +194,38 @@ impl Outputs {
     /// The time of the wall clock at a time of `CLOCK_MONOTONIC`.
     pub(super) fn unix_ns(&self, at_ns: u64) -> u64 {
         (self.wall.0 + at_ns).saturating_sub(self.wall.1)
+    }
+}
+
+/// Starts the thread that sends queued bodies, on these cores, or on any if there are none. Callers
+/// wait for it only through the queue, whose waits are limited, because the resolution of a name
+/// may block.
+fn start_sender(target: Target, queue: Arc<Queue>, cores: Vec<usize>) -> io::Result<()> {
+    let builder = thread::Builder::new().name("output".into());
+    builder.spawn(move || {
+        step_aside(&cores);
+        send(target, &queue);
+    })?;
+    Ok(())
+}
+
+fn send(target: Target, queue: &Queue) {
+    let push_every = target.push_every;
+    let mut client = Client::new(target);
+    let until = |begun: Instant| move || queue.deadline(begun + TIMEOUT);
+    queue.probed(client.probe(&until(Instant::now())));
+    while let Some(push) = queue.next() {
+        let begun = Instant::now();
+        match client.deliver(queue::bytes(&push), &until(begun)) {
+            Ok(()) => {
+                queue.delivered(&push);
+                queue.spent(clock::thread_cpu_ns());
+                queue.pause(push_every.saturating_sub(begun.elapsed()));
+            }
+            Err(refusal) => {
+                let pause = queue.refused(push, refusal);
+                queue.pause(pause);
+            }
+        }
     }
 }

@@ -13,7 +13,6 @@ mod push;
 mod queue;
 mod refusal;
 mod replay;
-mod sender;
 mod target;
 mod url;
 

@@ -188,27 +188,28 @@ impl Queue {
             state.put_back(push);
             return Duration::ZERO;
         }
+        let doubled = PAUSE_MIN * (1 << state.failures_in_a_row.min(3));
+        let doubled = doubled.min(PAUSE_MAX);
         state.failures_in_a_row += 1;
         match then {
-            Then::Again => state.put_back(push),
-            Then::Retry(_) => {
+            Then::Again => {
+                state.put_back(push);
+                doubled
+            }
+            Then::Retry(pause) => {
                 let mut again = push;
                 again.iter_mut().for_each(|body| body.attempts += 1);
                 let before = again.len();
                 again.retain(|body| body.attempts < ATTEMPTS_MAX);
                 state.dropped += (before - again.len()) as u64;
                 state.put_back(again);
+                pause.unwrap_or(doubled)
             }
             Then::Smaller | Then::Drop => {
                 state.dropped += push.len() as u64;
                 state.failures_in_a_row = 0;
+                Duration::ZERO
             }
-        }
-        let doubled = PAUSE_MIN * (1 << state.failures_in_a_row.saturating_sub(1).min(3));
-        match then {
-            Then::Retry(Some(pause)) => pause,
-            Then::Retry(None) | Then::Again => doubled.min(PAUSE_MAX),
-            Then::Smaller | Then::Drop => Duration::ZERO,
         }
     }
 

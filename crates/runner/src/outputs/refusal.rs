@@ -52,25 +52,26 @@ pub(super) struct Response {
 impl Refusal {
     /// A failure of a connection or a file.
     pub(super) fn of_io(target: &Target, error: &io::Error) -> Self {
-        let (what, remedy) = match (target.kind, error.kind()) {
+        let (what, remedy, then) = match (target.kind, error.kind()) {
             (Kind::JsonLines, _) => (
                 format!("cannot write: {error}"),
                 "name a file in a writable directory, on a disk with free space",
+                Then::Drop,
             ),
             (_, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => (
                 "the server does not respond".into(),
                 "check that it is not overloaded, or that host and port are correct",
+                Then::Retry(None),
             ),
-            _ => (
+            (_, kind) => (
                 format!("cannot reach the server: {error}"),
                 "start the server, or correct host and port",
+                match kind {
+                    io::ErrorKind::ConnectionRefused => Then::Again,
+                    // Part of the push may have arrived.
+                    _ => Then::Retry(None),
+                },
             ),
-        };
-        let then = match (target.kind, error.kind()) {
-            (Kind::JsonLines, _) => Then::Drop,
-            (_, io::ErrorKind::ConnectionRefused) => Then::Again,
-            // Part of the push may have arrived.
-            _ => Then::Retry(None),
         };
         Self::new(target, what, remedy, then)
     }

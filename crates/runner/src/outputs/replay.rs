@@ -154,20 +154,19 @@ impl Past<'_> {
     }
 
     fn during(&self, second: u32, what: What) -> Fact {
-        let (from_ns, to_ns) = edges(self.window(), second, self.end_ns());
+        self.fact(edges(self.window(), second, self.end_ns()), what)
+    }
+
+    fn at(&self, at_ns: u64, what: What) -> Fact {
+        self.fact((at_ns, at_ns), what)
+    }
+
+    fn fact(&self, edges_ns: (u64, u64), what: What) -> Fact {
+        let (from_ns, to_ns) = edges_ns;
         Fact {
             load: Arc::clone(&self.load),
             from_ns,
             to_ns,
-            what,
-        }
-    }
-
-    fn at(&self, at_ns: u64, what: What) -> Fact {
-        Fact {
-            load: Arc::clone(&self.load),
-            from_ns: at_ns,
-            to_ns: at_ns,
             what,
         }
     }

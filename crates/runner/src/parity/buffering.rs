@@ -90,27 +90,20 @@ fn response_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<boo
     let mut stream = connect(place)?;
     let begun = Instant::now();
     stream.write_all(&bytes)?;
-    let came = read_response(&mut stream, request.method == "HEAD")?;
+    let (first, end) = read_response(&mut stream, request.method == "HEAD")?;
     // If there was no pause, the response does not come from the upstream, or has no body.
-    let paused = came.end.duration_since(begun) >= PAUSE;
-    let is_ahead = |first| came.end.duration_since(first) >= AHEAD;
-    let ahead = came.first.map(is_ahead);
+    let paused = end.duration_since(begun) >= PAUSE;
+    let ahead = first.map(|first| end.duration_since(first) >= AHEAD);
     Ok(ahead.filter(|_| paused))
-}
-
-/// The arrival times of a response.
-struct Came {
-    /// Arrival of the first byte of its body; none without a body.
-    first: Option<Instant>,
-    /// Arrival of its last byte.
-    end: Instant,
 }
 
 fn connect(place: &Place<'_>) -> io::Result<Line> {
     place.target.connect(TIMEOUT, TIMEOUT)
 }
 
-fn read_response(stream: &mut Line, is_head: bool) -> io::Result<Came> {
+/// Reads a response. Returns the arrival of the first byte of its body, none without a body, and
+/// the arrival of its last byte.
+fn read_response(stream: &mut Line, is_head: bool) -> io::Result<(Option<Instant>, Instant)> {
     let mut response = ResponseReader::new(stream, is_head);
     let mut first = None;
     loop {
@@ -123,7 +116,7 @@ fn read_response(stream: &mut Line, is_head: bool) -> io::Result<Came> {
             first = first.or(Some(now));
         }
         if is_whole {
-            return Ok(Came { first, end: now });
+            return Ok((first, now));
         }
     }
 }

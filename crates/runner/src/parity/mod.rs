@@ -206,7 +206,6 @@ fn indented(text: &str) -> String {
 
 struct Prover<'a> {
     place: &'a Place<'a>,
-    host: String,
     sequence: u64,
     ledger: Option<Snapshot>,
     /// The number of requests since the ledger was read whose responses show that they reached the
@@ -218,7 +217,6 @@ impl<'a> Prover<'a> {
     fn new(place: &'a Place<'a>) -> Result<Self, Abort> {
         Ok(Self {
             place,
-            host: place.target.address.to_string(),
             sequence: 0,
             ledger: ledger::read(&place.upstream, place.interrupt)?,
             known: 0,
@@ -298,7 +296,8 @@ impl<'a> Prover<'a> {
     fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Response>, bool), Abort> {
         let nonce = Nonce::new(self.place.tag, 0, self.sequence);
         self.sequence += 1;
-        let sent = render(request, &self.host, Some(nonce));
+        let host = self.place.target.address.to_string();
+        let sent = render(request, &host, Some(nonce));
         let response = exchange(
             &self.place.target,
             &sent,

@@ -23,14 +23,6 @@ pub(crate) struct Glance {
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
 
-impl Glance {
-    /// Returns the CPU time that decides the end of the warm-up: the gateway's, or the upstream's
-    /// if the gateway's cannot be read.
-    pub(crate) fn cpu_ns(&self) -> Option<u64> {
-        self.gateway_cpu_ns.or(self.upstream_cpu_ns)
-    }
-}
-
 /// Returns the time of a bin's edge, counted from the start of the measurement; none after the last
 /// one.
 pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {

@@ -115,12 +115,12 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
 /// the measurement; memory and descriptors are those of the whole process.
 pub(crate) fn own_usage(
     moments: &[Moment],
-    pss: &PssAround,
+    pss: PssAround,
     engine: &EngineFacts,
     measure_ns: u64,
 ) -> Option<Usage> {
     let own: Vec<Sample> = moments.iter().map(|moment| moment.own).collect();
-    let usage = samples::usage(&own, pss.before[2], pss.after[2])?;
+    let usage = samples::usage(&own, pss.map(|pss| pss[2]))?;
     Some(Usage {
         cpu_ns: engine.cpu_ns,
         window_ns: measure_ns,
@@ -132,12 +132,12 @@ pub(crate) fn own_usage(
 /// Returns the usage of each component.
 pub(crate) fn usages(
     moments: &[Moment],
-    pss: &PssAround,
+    pss: PssAround,
     engine: Option<Usage>,
 ) -> BTreeMap<String, Usage> {
     let of = |pick: fn(&Moment) -> Option<Sample>, index: usize| {
         let samples: Vec<Sample> = moments.iter().filter_map(pick).collect();
-        samples::usage(&samples, pss.before[index], pss.after[index])
+        samples::usage(&samples, pss.map(|pss| pss[index]))
     };
     let named = [
         ("gateway", of(|moment| moment.gateway, 0)),

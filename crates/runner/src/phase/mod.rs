@@ -161,10 +161,7 @@ pub(crate) fn measure(
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         watched: run.watched,
         scrapes: run.scrapes,
-        pss: PssAround {
-            before: pss_before,
-            after: samplers.pss(),
-        },
+        pss: [pss_before, samplers.pss()],
         outside: outside.zip(samplers.outside()),
         ledger: before.zip(after),
         responses: shared.completed(),
@@ -416,13 +413,13 @@ fn assemble(
     let measure_ns = of_engine.measure_ns;
     let mut timed = timeline.finish(&phase.name, measure_ns, outcome.drained_ns, moments);
     scrape::into_series(&raw.scrapes, &mut timed.series);
-    let engine = own_usage(moments, &raw.pss, &of_engine.engine, measure_ns);
+    let engine = own_usage(moments, raw.pss, &of_engine.engine, measure_ns);
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
         groups: groups::records(&outcome, &raw.shapes),
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
         trace: trace_counts(context, loading, &outcome, raw.responses, gained.as_ref()),
-        usage: usages(moments, &raw.pss, engine),
+        usage: usages(moments, raw.pss, engine),
         ledger: gained.unwrap_or_default(),
         change: watched.change,
         failure: watched.failure,

@@ -51,10 +51,7 @@ pub(crate) struct Samplers {
 pub(crate) type Pss = [Option<u64>; 3];
 
 /// The set sizes before and after a load.
-pub(crate) struct PssAround {
-    pub(crate) before: Pss,
-    pub(crate) after: Pss,
-}
+pub(crate) type PssAround = [Pss; 2];
 
 impl Samplers {
     /// Creates samplers of the running processes, with the gateway on these cores of this machine.
@@ -130,19 +127,16 @@ impl Samplers {
 
 /// Returns the usage of a component between its first and last sample; none if there are fewer than
 /// two.
-pub(crate) fn usage(
-    samples: &[Sample],
-    pss_before: Option<u64>,
-    pss_after: Option<u64>,
-) -> Option<Usage> {
+pub(crate) fn usage(samples: &[Sample], pss: [Option<u64>; 2]) -> Option<Usage> {
+    let [pss_before_bytes, pss_after_bytes] = pss;
     let (first, last) = (samples.first()?, samples.last()?);
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap_or(0);
     (last.at_ns > first.at_ns).then(|| Usage {
         cpu_ns: last.cpu_ns - first.cpu_ns,
         window_ns: last.at_ns - first.at_ns,
         rss_anon_bytes_max: most(|sample| sample.rss_anon_bytes),
-        pss_before_bytes: pss_before,
-        pss_after_bytes: pss_after,
+        pss_before_bytes,
+        pss_after_bytes,
         descriptors_max: most(|sample| sample.descriptors),
         switches_voluntary: last.switches_voluntary - first.switches_voluntary,
         switches_involuntary: last.switches_involuntary - first.switches_involuntary,
@@ -266,9 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_the_difference_and_the_highest() {
+    fn usage_is_the_difference_and_the_highest_of_several_samples() {
         let samples = [sample(100, 10, 5), sample(200, 40, 9), sample(300, 60, 7)];
-        let usage = usage(&samples, Some(1), None).unwrap();
+        assert_eq!(usage(&[sample(1, 1, 1)], [None; 2]), None);
+        assert_eq!(usage(&[], [None; 2]), None);
+        let usage = usage(&samples, [Some(1), None]).unwrap();
         assert_eq!(
             (usage.cpu_ns, usage.window_ns, usage.rss_anon_bytes_max),
             (50, 200, 9)
@@ -282,12 +278,6 @@ mod tests {
             (Some(1), None, 2)
         );
         assert_eq!(step(&samples[0], &samples[1]).cpu_ns, 30);
-    }
-
-    #[test]
-    fn one_sample_is_no_usage() {
-        assert_eq!(usage(&[sample(1, 1, 1)], None, None), None);
-        assert_eq!(usage(&[], None, None), None);
     }
 
     #[test]

@@ -124,7 +124,8 @@ fn has_settled(glances: &[Glance]) -> bool {
     let total = |glance: &Glance| {
         Some(Total {
             responses: glance.responses,
-            cpu_ns: glance.cpu_ns()?,
+            // The upstream's CPU time decides if the gateway's cannot be read.
+            cpu_ns: glance.gateway_cpu_ns.or(glance.upstream_cpu_ns)?,
         })
     };
     let totals: Option<Vec<Total>> = glances.iter().map(total).collect();

@@ -134,9 +134,9 @@ impl Watch<'_> {
     /// Watches until the load is over. A death or an interrupt ends the load.
     pub(crate) fn run(mut self) -> Watched {
         let mut watched = Watched::default();
-        let mut liveness = Every::new(LIVENESS_EVERY);
+        let mut checked = Instant::now();
         let mut display = Display {
-            every: Every::new(LIVE_EVERY),
+            shown: checked,
             completed: 0,
         };
         // The first sample determines the processes whose CPU time counts.
@@ -154,9 +154,11 @@ impl Watch<'_> {
                 continue;
             }
             if let Err(Abort::Failed(failure)) = self.advance() {
-                self.give_up(&mut watched, failure);
+                watched.death.get_or_insert(failure);
+                self.shared.control.stop();
             }
-            if liveness.due().is_some() {
+            if checked.elapsed() >= LIVENESS_EVERY {
+                checked = Instant::now();
                 watched.death = watched.death.or_else(|| Failure::of_death(self.running));
                 if watched.death.is_some() {
                     self.shared.control.stop();
@@ -236,12 +238,6 @@ impl Watch<'_> {
         watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
-    /// Ends the load because of a failure.
-    fn give_up(&self, watched: &mut Watched, failure: Failure) {
-        watched.death.get_or_insert(failure);
-        self.shared.control.stop();
-    }
-
     /// Makes the scheduled changes of the gateway and the upstream's failure at their times.
     fn advance(&mut self) -> Result<(), Abort> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
@@ -292,41 +288,19 @@ fn sleep_until(due_ns: Option<u64>) {
     thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS)));
 }
 
-/// A timer for a periodic activity.
-struct Every {
-    interval: Duration,
-    last: Instant,
-}
-
-impl Every {
-    fn new(interval: Duration) -> Self {
-        Self {
-            interval,
-            last: Instant::now(),
-        }
-    }
-
-    /// Returns the time since the last activity, if the next one is due.
-    fn due(&mut self) -> Option<Duration> {
-        let since = self.last.elapsed();
-        (since >= self.interval).then(|| {
-            self.last = Instant::now();
-            since
-        })
-    }
-}
-
 /// Sends events about the running load.
 struct Display {
-    every: Every,
+    shown: Instant,
     completed: u64,
 }
 
 impl Display {
     fn show(&mut self, shared: &Shared, observer: &dyn Observer) {
-        let Some(since) = self.every.due() else {
+        let since = self.shown.elapsed();
+        if since < LIVE_EVERY {
             return;
-        };
+        }
+        self.shown = Instant::now();
         let before = std::mem::replace(&mut self.completed, shared.completed());
         let completed = self.completed.saturating_sub(before);
         observer.observe(Progress::Live {

@@ -65,10 +65,6 @@ mod tests {
         // A twentieth of 1,049 (990, and two new threads with 50 and 9) is 52.
         assert_eq!((wire.threads, wire.threads_busy), (4, 1));
         assert_eq!(wire.written_bytes, 35);
-    }
-
-    #[test]
-    fn an_idle_gateway_has_no_workers() {
         let idle = outside(&[((1, 1), 5)], &[]);
         assert_eq!(gateway(&idle, &idle).threads_busy, 0);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::{
-    Isolation, Length, Limits, Phase, Plan, Scenario, Suite, SuiteGateway, SuiteStudy, Variant,
+    Isolation, Length, Limits, Plan, Scenario, Suite, SuiteGateway, SuiteStudy, Variant,
 };
 use gatebench_store::{Manifest, Run};
 use gatebench_studies::choice::Given;
@@ -237,13 +237,12 @@ fn check_workload(
     if engine.is_some_and(|it| it.identity.script.is_some()) {
         return Ok(());
     }
-    workload::check(&plan.scenarios, files, |scenario| phases_of(plan, scenario))
-}
-
-/// Returns the phases of a scenario that are known in advance.
-fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
-    let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
-    own.chain(plan.study.known_load()).collect()
+    // The phases that are known in advance.
+    let phases_of = |scenario: &Scenario| {
+        let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
+        own.chain(plan.study.known_load()).collect()
+    };
+    workload::check(&plan.scenarios, files, phases_of)
 }
 
 fn select_gateways(

@@ -62,24 +62,16 @@ pub(crate) fn suite_of(
             [] => &selection.scenarios[..],
             words => words,
         };
-        suite.suite = name_of(&scenarios);
-        suite.title = title_of(&scenarios);
+        let documents = || scenarios.iter().map(|it| &it.document);
+        // The name of the run is also that of its directory.
+        let names = documents().map(|it| it.scenario.as_str());
+        suite.suite = joined(names, "-", "-and-", "-more");
+        let titles = documents().map(|it| it.title.as_str());
+        suite.title = joined(titles, "; ", "; and ", " more");
         suite.scenarios = words.iter().cloned().map(Into::into).collect();
         suite.null_gateway = false;
     }
     Ok((suite, PathBuf::new()))
-}
-
-/// Returns the name of a run of scenarios, which also names its directory.
-fn name_of(scenarios: &[Listed<Scenario>]) -> String {
-    let names = scenarios.iter().map(|it| it.document.scenario.as_str());
-    joined(names, "-", "-and-", "-more")
-}
-
-/// Returns the title of a run of scenarios.
-fn title_of(scenarios: &[Listed<Scenario>]) -> String {
-    let titles = scenarios.iter().map(|it| it.document.title.as_str());
-    joined(titles, "; ", "; and ", " more")
 }
 
 /// Joins the first strings, and writes the number of the others between `and` and `more`.

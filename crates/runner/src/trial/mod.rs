@@ -4,7 +4,6 @@
 //! again and ends everything. It must not depend on other trials or on the order of the run, except
 //! through the lockstep of its block.
 
-mod further;
 mod opening;
 mod start;
 mod unsupported;
@@ -17,7 +16,8 @@ use gatebench_store::{
     ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION, SettleRecord,
     Timestamp, TrialRecord, TrialWriter,
 };
-use gatebench_testbed::probe::{Profile, clock_source};
+use gatebench_studies::{Next, after_load};
+use gatebench_testbed::probe::clock_source;
 use gatebench_testbed::{GatewaySampler, Running};
 
 use crate::abort::{Abort, Failure};
@@ -54,19 +54,6 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
     runner.keep_clock_source();
     runner.result.record.finished = Timestamp::now();
     runner.result
-}
-
-/// Writes the samples of a phase next to the trial's record.
-fn keep_profile(
-    writer: &TrialWriter,
-    phase: &str,
-    profile: &Profile,
-) -> Result<ProfileRecord, Failure> {
-    let file = writer.keep_profile(phase, &profile.folded);
-    Ok(ProfileRecord {
-        file: file.map_err(|error| Failure::from(&error))?,
-        sampled_ns: profile.sampled_ns,
-    })
 }
 
 /// Reports whether a phase gives the gateway the routes under `later`.
@@ -327,9 +314,13 @@ impl<'a> TrialRunner<'a> {
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
-        let profile = measured.profile.as_ref();
-        let profile = profile.map(|it| keep_profile(writer, &phase.name, it));
-        measured.record.profile = profile.transpose()?;
+        if let Some(profile) = &measured.profile {
+            let file = writer.keep_profile(&phase.name, &profile.folded);
+            measured.record.profile = Some(ProfileRecord {
+                file: file.map_err(|error| Failure::from(&error))?,
+                sampled_ns: profile.sampled_ns,
+            });
+        }
         let warnings = &mut self.result.record.warnings;
         warnings.extend(external::warnings(&measured.record));
         warnings.extend(admin::warnings(&measured.record));
@@ -340,6 +331,45 @@ impl<'a> TrialRunner<'a> {
             self.context.meet()?;
         }
         measured.abort.map_or(Ok(()), Err)
+    }
+
+    /// Runs the loads that the study adds to those of the profile; each is chosen after the
+    /// previous one. Every step of a search is on disk before the next one.
+    fn further_loads(&mut self, setting: &mut Setting<'_>) -> Result<(), Abort> {
+        let context = self.context;
+        let planned = context.phases().len();
+        let first_slot = self.slot_after_phases();
+        for number in 0..context.plan.study.further_loads_max() {
+            let further = match after_load(context.plan, &context.earlier, &self.result.record) {
+                Next::Load(further) => further,
+                Next::Continue => break,
+                Next::Stop(why) => {
+                    self.result.record.warnings.push(why);
+                    break;
+                }
+            };
+            if further.is_step {
+                // The summary shows only the last step.
+                self.result.summaries.truncate(planned);
+            }
+            self.load(setting, &further.phase, first_slot + number)?;
+            let result = &mut self.result;
+            if let Some(record) = result.record.phases.last_mut() {
+                further.mark(record, &result.timed.histograms);
+            }
+            if further.is_step {
+                self.keep(setting.writer)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the unfinished trial to disk.
+    fn keep(&mut self, writer: &TrialWriter) -> Result<(), Abort> {
+        self.result.record.finished = Timestamp::now();
+        let (record, timed) = (&self.result.record, &self.result.timed);
+        let kept = writer.checkpoint(record, &timed.histograms, &timed.series);
+        kept.map_err(|error| Failure::from(&error).into())
     }
 
     /// Waits for an idle machine, if the plan requires it. A load that starts at the first correct

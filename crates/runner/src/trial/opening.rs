@@ -63,30 +63,21 @@ impl<'a> Opening<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read as _, Write as _};
-    use std::net::TcpListener;
-    use std::thread;
-
     use gatebench_model::Check;
 
     use super::*;
+    use crate::http_probe::tests::server;
 
     /// Returns the result for a response with this status and the body `ok`.
-    fn result(status: &'static str, checks: Vec<Check>) -> Option<String> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let wire = Wire::plain(listener.local_addr().unwrap());
-        let server = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut seen = [0; 1024];
-            let _ = stream.read(&mut seen).unwrap();
-            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok").unwrap();
-        });
+    fn result(status: &str, checks: Vec<Check>) -> Option<String> {
+        let response = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok").leak();
+        let (address, server) = server(vec![response.as_bytes()]);
         let mut request = Request::new("GET", "/");
         request.checks = checks;
         let interrupt = Interrupt::new();
         let opening = Opening::new(&request, 1, &interrupt);
         let before_ns = clock::now_ns();
-        let result = opening.ask(&wire);
+        let result = opening.ask(&Wire::plain(address));
         assert!((before_ns..=clock::now_ns()).contains(&opening.responded_at_ns()));
         server.join().unwrap();
         result

@@ -2,7 +2,6 @@
 
 use gatebench_model::Variant;
 use gatebench_store::{FileDigest, FirstCorrect, GatewayFacts, TrialWriter};
-use gatebench_testbed::gateway::Started;
 use gatebench_testbed::{Part, Running, TrialParts, Wire};
 
 use super::opening::Opening;
@@ -71,17 +70,13 @@ pub(super) fn facts(
         rendered: rendered.collect(),
         workers: count(cores).max(1),
         started_in_ms: u64::try_from(started.ready_after.as_millis()).unwrap_or(u64::MAX),
-        first_correct: opening.map(|opening| first_correct(started, opening, began_ns)),
+        first_correct: opening.map(|opening| FirstCorrect {
+            after_ns: nanos(started.ready_after),
+            not_before_ns: nanos(started.not_ready_before),
+            at_ns: opening.responded_at_ns().saturating_sub(began_ns),
+        }),
         limits: setup.map(|it| it.limits).unwrap_or_default(),
         limited_by: found.limiter.name().map(str::to_owned),
         ..GatewayFacts::default()
     })
-}
-
-fn first_correct(started: &Started, opening: &Opening<'_>, began_ns: u64) -> FirstCorrect {
-    FirstCorrect {
-        after_ns: nanos(started.ready_after),
-        not_before_ns: nanos(started.not_ready_before),
-        at_ns: opening.responded_at_ns().saturating_sub(began_ns),
-    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gatebench_model::Settle;
 use gatebench_store::SettleRecord;
 use gatebench_testbed::Interrupt;
-use gatebench_testbed::probe::{LoadAverage, MachineSample};
+use gatebench_testbed::probe::{MachineSample, load_average};
 
 use crate::numbers::nanos;
 
@@ -20,9 +20,7 @@ pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecor
         return None;
     }
     let cores = MachineSample::read().cores.len().max(1);
-    wait_by(settle, interrupt, || {
-        Some(LoadAverage::read()?.last_minute / cores as f64)
-    })
+    wait_by(settle, interrupt, || Some(load_average()? / cores as f64))
 }
 
 fn wait_by(

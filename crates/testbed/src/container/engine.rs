@@ -23,38 +23,6 @@ pub(crate) struct Engine {
     pub(crate) api: Api,
 }
 
-/// The ID of an image, a container or a command.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Named {
-    /// For an image, this is the digest of its configuration, `sha256:…`.
-    #[serde(rename = "Id")]
-    pub(crate) id: String,
-}
-
-#[derive(Deserialize)]
-struct Info {
-    #[serde(rename = "SecurityOptions")]
-    security_options: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct Inspected {
-    #[serde(rename = "State")]
-    state: State,
-}
-
-#[derive(Deserialize)]
-struct State {
-    #[serde(rename = "Pid")]
-    pid: u32,
-}
-
-#[derive(Deserialize)]
-struct Waited {
-    #[serde(rename = "StatusCode")]
-    status_code: i32,
-}
-
 /// The state of a command in a container.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -74,9 +42,10 @@ struct Listed {
 /// Environment variables that name an engine.
 const NAMED_BY: [&str; 2] = ["DOCKER_HOST", "CONTAINER_HOST"];
 
-/// Reports whether the environment names an engine.
-pub(crate) fn is_named() -> bool {
-    NAMED_BY.into_iter().any(|name| env::var_os(name).is_some())
+/// Reports whether the environment names an engine, or this machine has one.
+pub(crate) fn has_engine() -> bool {
+    let is_named = |name: &str| env::var_os(name).is_some();
+    NAMED_BY.into_iter().any(is_named) || Engine::find().is_ok()
 }
 
 impl Engine {
@@ -110,21 +79,23 @@ impl Engine {
         })
     }
 
-    /// Returns the image with a name; none if the engine does not have it.
-    pub(crate) fn image(&self, name: &str) -> io::Result<Option<Named>> {
+    /// Returns the ID of the image with a name, which is the digest of its configuration,
+    /// `sha256:…`; none if the engine does not have it.
+    pub(crate) fn image(&self, name: &str) -> io::Result<Option<String>> {
         let path = format!("/images/{}/json", escaped(name));
         let response = self.api.call("GET", &path, None)?;
         if response.status == 404 {
             return Ok(None);
         }
-        read(response).map(Some)
+        part(response, "/Id").map(Some)
     }
 
     /// Returns the user and group that a container needs to write to folders of this process: those
     /// of this process, or root inside the container if the engine runs as the same user.
     pub(crate) fn own_user(&self) -> io::Result<String> {
-        let info: Info = self.get("/info")?;
-        let mut options = info.security_options.into_iter().flatten();
+        let info = self.api.call("GET", "/info", None)?;
+        let options: Option<Vec<String>> = part(info, "/SecurityOptions")?;
+        let mut options = options.into_iter().flatten();
         if options.any(|option| option.contains("rootless")) {
             return Ok("0:0".into());
         }
@@ -138,7 +109,7 @@ impl Engine {
 
     fn created(&self, path: &str, spec: &Json) -> io::Result<String> {
         let response = self.api.call("POST", path, Some(&spec.to_string()))?;
-        read::<Named>(response).map(|created| created.id)
+        part(response, "/Id")
     }
 
     pub(crate) fn start(&self, id: &str) -> io::Result<()> {
@@ -148,8 +119,8 @@ impl Engine {
 
     /// Returns the process ID of the container's first process on this machine; 0 after its end.
     pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
-        let inspected: Inspected = self.get(&format!("/containers/{id}/json"))?;
-        Ok(inspected.state.pid)
+        let path = format!("/containers/{id}/json");
+        part(self.api.call("GET", &path, None)?, "/State/Pid")
     }
 
     pub(crate) fn signal(&self, id: &str, signal: &str) -> io::Result<()> {
@@ -172,7 +143,7 @@ impl Engine {
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
         let response = Response::read(self.api.open("POST", &path, None, timeout)?)?;
-        read::<Waited>(response).map(|waited| waited.status_code)
+        part(response, "/StatusCode")
     }
 
     /// Returns a stream of the container's whole output, in frames.
@@ -253,6 +224,13 @@ impl Engine {
     }
 }
 
+/// Reads the part of a response at a JSON pointer.
+fn part<T: DeserializeOwned>(response: Response, pointer: &str) -> io::Result<T> {
+    let body: Json = read(response)?;
+    let part = body.pointer(pointer).unwrap_or(&Json::Null);
+    Ok(T::deserialize(part)?)
+}
+
 fn read<T: DeserializeOwned>(response: Response) -> io::Result<T> {
     if !(200..300).contains(&response.status) {
         return Err(refused(&response));
@@ -331,13 +309,11 @@ mod tests {
     fn only_containers_whose_supervisor_is_known_to_be_gone_are_removed() {
         let own = Owner::this().unwrap().to_string();
         let space = own.splitn(3, '-').last().unwrap();
-        let (namespace, boot) = space.split_once('-').unwrap();
         let gone = format!("4000000-1-{space}");
         let labels = [
             own.clone(),
             // An owner in another PID namespace, and one from before the last boot.
-            format!("4000000-1-1{namespace}-{boot}"),
-            format!("4000000-1-{namespace}-0{boot}"),
+            format!("4000000-1-1{space}"),
             // A label without the PID namespace, and one of another program.
             "4000000:1".into(),
             String::new(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use super::engine::Engine;
-use super::frames::divide;
+use super::exec::divide;
 use super::spec::{ContainerSpec, ContainerState};
 use crate::system::owner::Owner;
 

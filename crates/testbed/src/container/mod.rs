@@ -6,20 +6,13 @@
 mod api;
 mod engine;
 mod exec;
-mod frames;
 mod main;
 mod spec;
 
-pub(crate) use engine::{Engine, LABEL};
-pub(crate) use exec::run_inside;
-pub(crate) use frames::text_of;
+pub(crate) use engine::{Engine, LABEL, has_engine};
+pub(crate) use exec::{run_inside, text_of};
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ulimits};
-
-/// Reports whether there is a container engine, or the environment names one.
-pub(crate) fn has_engine() -> bool {
-    engine::is_named() || Engine::find().is_ok()
-}
 
 /// Removes the containers that a killed supervisor with this process ID left.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {

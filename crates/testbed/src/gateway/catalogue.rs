@@ -30,7 +30,7 @@ impl Catalogue {
     /// Returns the folder with a name (`nginx`) or a path (`./mine`, anything with a `/`).
     ///
     /// # Errors
-    /// [`DriverError::UnknownGateway`] with the known names; [`DriverError::BadFolder`] with the
+    /// [`DriverError::UnknownGateway`] with the known names; [`DriverError::BadFile`] with the
     /// file and line of the mistake.
     pub fn resolve(&self, word: &str) -> Result<Folder, DriverError> {
         if word.contains('/') || word.starts_with('.') {
@@ -102,7 +102,7 @@ fn from_path(path: &Path) -> Result<Folder, DriverError> {
 fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
     let (message, remedy) = match (error.kind(), file) {
         (io::ErrorKind::NotFound, SPEC_FILE) => (
-            "a gateway folder must contain this file, but it does not exist".into(),
+            "a gateway folder must contain this file, but it does not exist".to_owned(),
             "write it (see docs/guide/ADD-A-GATEWAY.md), or name another folder",
         ),
         (io::ErrorKind::NotFound, _) => (
@@ -114,12 +114,7 @@ fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
             "check its permissions, and that it is text in UTF-8",
         ),
     };
-    DriverError::BadFolder {
-        path: folder.join(file),
-        line: None,
-        message,
-        remedy: remedy.into(),
-    }
+    DriverError::bad_file(folder.join(file), message, remedy)
 }
 
 fn from_embedded(name: &str) -> Result<Folder, DriverError> {
@@ -129,11 +124,10 @@ fn from_embedded(name: &str) -> Result<Folder, DriverError> {
             Some(sibling) => sibling.to_owned(),
             None => format!("{name}/{file}"),
         };
-        embedded_text(&path).ok_or_else(|| DriverError::BadFolder {
-            path: root.join(file),
-            line: None,
-            message: "there is no such file in the gateway folder".into(),
-            remedy: "correct `files` and `parts` in gateway.yaml".into(),
+        embedded_text(&path).ok_or_else(|| {
+            let message = "there is no such file in the gateway folder";
+            let remedy = "correct `files` and `parts` in gateway.yaml";
+            DriverError::bad_file(root.join(file), message, remedy)
         })
     })
 }

@@ -10,7 +10,7 @@ use crate::error::DriverError;
 /// Checks that a user's configuration names the ports of this trial.
 ///
 /// # Errors
-/// [`DriverError::BadConfig`], which names the missing text.
+/// [`DriverError::BadFile`], which names the missing text.
 pub(crate) fn must_be_wired(
     folder: &Folder,
     files: &[RenderedFile],
@@ -20,12 +20,11 @@ pub(crate) fn must_be_wired(
         return Ok(());
     };
     let named = |port: u16| files.iter().any(|file| names(&file.text, port));
-    let unwired = |message: &str, place: &str| DriverError::BadConfig {
-        path: config.path.clone(),
-        message: message.to_owned(),
-        remedy: format!(
+    let unwired = |message: &str, place: &str| {
+        let remedy = format!(
             "write {{{{ {place}.address }}}}:{{{{ {place}.port }}}} there; each trial uses different ports"
-        ),
+        );
+        DriverError::bad_file(&config.path, message, remedy)
     };
     if !input.listeners.iter().any(|listener| named(listener.port)) {
         let message = "the configuration does not listen on the address to which the load is sent";

@@ -182,16 +182,11 @@ impl Folder {
     /// folder.
     ///
     /// # Errors
-    /// [`DriverError::BadConfig`] if the file cannot be read or the folder renders none.
+    /// [`DriverError::BadFile`] if the file cannot be read or the folder renders none.
     pub fn with_config(self, path: &Path) -> Result<Self, DriverError> {
-        let bad = |message: String, remedy: &str| DriverError::BadConfig {
-            path: path.into(),
-            message,
-            remedy: remedy.into(),
-        };
         let text = fs::read_to_string(path).map_err(|error| {
-            let remedy = "name a readable file of UTF-8 text";
-            bad(format!("cannot read the configuration: {error}"), remedy)
+            let message = format!("cannot read the configuration: {error}");
+            DriverError::bad_file(path, message, "name a readable file of UTF-8 text")
         })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let config = ConfigText {
@@ -206,7 +201,7 @@ impl Folder {
     /// Like [`Folder::with_config`], with a template that was derived from the user's file.
     ///
     /// # Errors
-    /// [`DriverError::BadConfig`] if the folder renders no file.
+    /// [`DriverError::BadFile`] if the folder renders no file.
     pub fn with_config_text(mut self, config: ConfigText<'_>) -> Result<Self, DriverError> {
         let path = config.path;
         let files = &self.spec.files;
@@ -214,10 +209,9 @@ impl Folder {
             .iter()
             .find(|file| Path::new(file.to()).file_name() == Some(config.replaces.as_ref()));
         let file = named.or(files.first());
-        let file = file.ok_or_else(|| DriverError::BadConfig {
-            path: path.into(),
-            message: format!("{} is started without a configuration", self.spec.gateway),
-            remedy: "omit --config".into(),
+        let file = file.ok_or_else(|| {
+            let message = format!("{} is started without a configuration", self.spec.gateway);
+            DriverError::bad_file(path, message, "omit --config")
         })?;
         let template = file.template.clone();
         self.templates.insert(template.clone(), config.text);
@@ -288,11 +282,10 @@ impl Folder {
     /// The text of a template.
     pub(crate) fn template(&self, name: &str) -> Result<&str, DriverError> {
         let text = self.templates.get(name).map(String::as_str);
-        text.ok_or_else(|| DriverError::BadFolder {
-            path: self.file_path(Path::new(name)),
-            line: None,
-            message: "there is no such template".into(),
-            remedy: "correct `files` in gateway.yaml".into(),
+        text.ok_or_else(|| {
+            let path = self.file_path(Path::new(name));
+            let remedy = "correct `files` in gateway.yaml";
+            DriverError::bad_file(path, "there is no such template", remedy)
         })
     }
 

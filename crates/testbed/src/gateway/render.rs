@@ -35,7 +35,7 @@ pub struct RenderedFile {
 /// Renders all files of a folder, without writing them.
 ///
 /// # Errors
-/// [`DriverError::BadFolder`] with the template and its line.
+/// [`DriverError::BadFile`] with the template and its line.
 pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>, DriverError> {
     let renderer = Renderer::new(folder, input)?;
     let mut files = Vec::new();
@@ -215,7 +215,7 @@ impl Fault {
     }
 
     fn at(self, path: PathBuf, line: Option<usize>) -> DriverError {
-        DriverError::BadFolder {
+        DriverError::BadFile {
             path,
             line,
             message: self.message,

@@ -11,19 +11,17 @@ use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
 use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use gatebench_net::tls::Pem;
-use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
 
-use super::action;
 use super::admin::{self, AdminCalls};
-use super::config;
+use super::binary::FoundGateway;
 use super::folder::{Folder, SPEC_FILE};
-use super::found::FoundGateway;
 use super::input::{
     CERTIFICATE_FILE, UPSTREAM_KEEPALIVE, Wiring, changed_input_for, input_for, route_of,
 };
 use super::ready::{self, Opening, Outcome};
 use super::render::{RenderedFile, Renderer, render};
-use super::running::{LocalGateway, Started};
+use super::{action, config};
 use crate::container::ContainerSpec;
 use crate::error::DriverError;
 use crate::process::{Launcher, NOFILE, Orders, Supervised, signal_from_name};
@@ -35,7 +33,7 @@ use crate::wire::Wire;
 
 /// The number of attempts to start on a free port. Another process may take the port first, but
 /// hardly this many times in a row.
-pub(crate) const PORT_ATTEMPTS: usize = 5;
+const PORT_ATTEMPTS: usize = 5;
 
 /// The timeout of a check. On a busy machine, a runtime that warms up takes long, and so does a
 /// configuration with ten thousand consumers.
@@ -49,16 +47,6 @@ const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
-
-/// The choice of the port on which a gateway listens.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Ports {
-    /// A free port.
-    #[default]
-    Free,
-    /// The first of these ports that no other process uses.
-    Try(Vec<u16>),
-}
 
 /// The inputs for starting a gateway.
 #[derive(Clone, Debug)]
@@ -79,8 +67,8 @@ pub struct GatewayStart<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The largest number of connections that a load opens.
     pub connections: u32,
-    /// The choice of its port.
-    pub ports: Ports,
+    /// The ports on which it may listen, in this order; any free port if there are none.
+    pub ports: &'a [u16],
     /// The supervising program.
     pub launcher: &'a Launcher,
 }
@@ -106,7 +94,7 @@ pub(crate) fn rehearse(
         targets: &[upstream],
         more_upstreams: &more_upstreams,
         connections: 0,
-        ports: Ports::default(),
+        ports: &[],
         launcher,
     };
     gateway.supports(scenario)?;
@@ -125,26 +113,12 @@ impl GatewayStart<'_> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());
         let work = work.map_err(DriverError::at("create", self.work))?;
-        let mut tried = Vec::new();
-        while let Some(port) = self.next_port(&tried)? {
-            match self.attempt(&work, port, opening)? {
-                Some(gateway) => return Ok(gateway),
-                None => tried.push(port),
-            }
-        }
-        Err(DriverError::PortTaken { ports: tried })
+        let attempt = |port| self.attempt(&work, port, opening);
+        on_usable_port(self.listen, self.ports, attempt)
     }
 
     fn folder(&self) -> &Folder {
         &self.gateway.folder
-    }
-
-    fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
-        match &self.ports {
-            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port(self.listen).map(Some),
-            Ports::Free => Ok(None),
-            Ports::Try(ports) => Ok(ports.get(tried.len()).copied()),
-        }
     }
 
     /// Starts it on one port; none if another process uses the port.
@@ -304,11 +278,9 @@ impl GatewayStart<'_> {
 
     /// Reserves a separate port for the gateway's metrics, if the scenario needs them.
     fn metrics_address(&self) -> Result<Option<SocketAddr>, DriverError> {
-        if self.scenario.metrics.is_none() {
-            return Ok(None);
-        }
-        let port = reserve_port(self.listen)?;
-        Ok(Some(SocketAddr::new(self.listen, port)))
+        let metrics = self.scenario.metrics.as_ref();
+        let port = metrics.map(|_| reserve_port(self.listen)).transpose()?;
+        Ok(port.map(|port| SocketAddr::new(self.listen, port)))
     }
 
     /// Runs the folder's check under a supervisor, so that a check that hangs ends with gatebench
@@ -318,13 +290,11 @@ impl GatewayStart<'_> {
             return Ok(());
         }
         let orders = Orders {
-            cores: Vec::new(),
             nofile: Some(NOFILE),
-            limits: Vec::new(),
             container: self.container(work, prepared, "check", &[]),
-            stop_signal: Signal::TERM,
             stop_timeout: CHECK_STOP_TIMEOUT,
             command: prepared.check.iter().map(Into::into).collect(),
+            ..Orders::default()
         };
         let mut process = self.supervised(&orders, work, prepared, "check")?;
         let exit = wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit_status());
@@ -359,11 +329,11 @@ impl GatewayStart<'_> {
 
     fn spawn(&self, work: &Path, prepared: &Prepared) -> Result<Supervised, DriverError> {
         let stop = &self.folder().spec.stop;
-        let stop_signal = signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
-            path: self.folder().file_path(Path::new(SPEC_FILE)),
-            line: None,
-            message: format!("stop.signal: there is no signal '{}'", stop.signal),
-            remedy: "write the name of a signal, for example TERM or QUIT".into(),
+        let stop_signal = signal_from_name(&stop.signal).ok_or_else(|| {
+            let path = self.folder().file_path(Path::new(SPEC_FILE));
+            let message = format!("stop.signal: there is no signal '{}'", stop.signal);
+            let remedy = "write the name of a signal, for example TERM or QUIT";
+            DriverError::bad_file(path, message, remedy)
         })?;
         let orders = Orders {
             cores: self.cores.to_vec(),
@@ -409,8 +379,32 @@ impl GatewayStart<'_> {
     }
 }
 
+/// Starts a program on the first of these ports, or of [`PORT_ATTEMPTS`] free ports if there are
+/// none, that no other process uses. `attempt` returns none if the port is used.
+pub(crate) fn on_usable_port<T>(
+    address: IpAddr,
+    ports: &[u16],
+    mut attempt: impl FnMut(u16) -> Result<Option<T>, DriverError>,
+) -> Result<T, DriverError> {
+    let mut tried = Vec::new();
+    let attempts = if ports.is_empty() {
+        PORT_ATTEMPTS
+    } else {
+        ports.len()
+    };
+    while tried.len() < attempts {
+        let named = ports.get(tried.len()).copied();
+        let port = named.map_or_else(|| reserve_port(address), Ok)?;
+        if let Some(started) = attempt(port)? {
+            return Ok(started);
+        }
+        tried.push(port);
+    }
+    Err(DriverError::PortTaken { ports: tried })
+}
+
 /// Returns a port that was free at the time of the call.
-pub(crate) fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
+fn reserve_port(address: IpAddr) -> Result<u16, DriverError> {
     TcpListener::bind((address, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
@@ -445,5 +439,55 @@ impl Prepared {
         }
         action::date_watched_back(&self.actions, work)
             .map_err(DriverError::at("set the times of files in", work))
+    }
+}
+
+/// A gateway on this machine that responds. Dropping it stops the process.
+#[derive(Debug)]
+pub struct LocalGateway {
+    /// The supervised process.
+    pub process: Supervised,
+    /// The result of its start.
+    pub started: Started,
+    gateway: String,
+    actions: Vec<action::Ready>,
+}
+
+/// The result of starting a gateway, on this machine or another host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Started {
+    /// The address on which it listens.
+    pub address: SocketAddr,
+    /// The address of its metrics, if it serves any.
+    pub metrics: Option<SocketAddr>,
+    /// The time from its start to its first response. The check before the start and the time to
+    /// settle are not included.
+    pub ready_after: Duration,
+    /// The time from its start to the last observation that it was not ready. It became ready
+    /// between this time and `ready_after`.
+    pub not_ready_before: Duration,
+    /// The commands that ran: check, start.
+    pub commands: Vec<Vec<String>>,
+    /// The files that were rendered.
+    pub rendered: Vec<RenderedFile>,
+    /// The scenario's requests to its admin interface.
+    pub admin: Option<AdminCalls>,
+}
+
+impl LocalGateway {
+    /// Runs one of the folder's `actions`: `reload`; `configure`, which first writes the files of
+    /// the changed scenario; or `weights`, which first writes the files with the next weights.
+    ///
+    /// # Errors
+    /// [`DriverError::Action`] if there is no such action, or if it failed.
+    pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
+        match self.actions.iter_mut().find(|action| action.name == name) {
+            Some(action) => action.perform(&mut self.process),
+            None => Err(DriverError::Action {
+                gateway: self.gateway.clone(),
+                action: name.into(),
+                message: "its folder has no such action".into(),
+            }),
+        }
     }
 }

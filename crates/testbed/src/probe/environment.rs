@@ -1,6 +1,7 @@
 //! The properties of the machine for the manifest, which let a reader repeat or question a run.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::Path;
 
@@ -9,10 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::accounting::Accounting;
 use super::cgroup;
-use super::clock::clock_source;
 use super::frequency::FrequencySource;
 use super::topology::{cpu_list, topology};
 use crate::system::processes::{field, kibibytes};
+
+/// The name of the clock source, as a path below `/`.
+const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// The file that an engine creates in its containers, and the name of the engine.
+const MARKS: [(&str, &str); 2] = [("/run/.containerenv", "Podman"), ("/.dockerenv", "Docker")];
 
 /// Kernel settings that change the results of a network benchmark, as paths below `/proc/sys`.
 const SYSCTLS: [&str; 10] = [
@@ -159,7 +165,7 @@ fn cpu() -> CpuFacts {
     CpuFacts {
         model: field(&cpuinfo, "model name")
             .map(|model| model.trim_start_matches([':', ' ']).to_owned()),
-        architecture: std::env::consts::ARCH.into(),
+        architecture: env::consts::ARCH.into(),
         online: line_of("/sys/devices/system/cpu/online"),
         allowed: allowed_list.map(str::to_owned),
         numa_nodes: line_of("/sys/devices/system/node/online"),
@@ -260,6 +266,28 @@ fn line_of(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim().replace('\t', " ");
     (!text.is_empty()).then_some(text)
+}
+
+/// The hardware from which the kernel currently reads time, such as `tsc`; none if the kernel does
+/// not state it. The kernel switches to another source if it finds this one unstable.
+pub fn clock_source() -> Option<String> {
+    clock_source_below(Path::new("/"))
+}
+
+/// Like [`clock_source`], for the machine whose `/sys` is below `root`.
+pub fn clock_source_below(root: &Path) -> Option<String> {
+    let name = fs::read_to_string(root.join(CLOCK_SOURCE)).ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Returns the engine of the container that this program runs in; none outside of one, and in
+/// containers without a mark.
+pub fn enclosing_container() -> Option<&'static str> {
+    if env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
+        return Some("Kubernetes");
+    }
+    let found = MARKS.iter().find(|(mark, _)| Path::new(mark).exists());
+    found.map(|(_, engine)| *engine)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The time that the cores of the machine spent in each state, for all processes together.
+//! The time that the cores of the machine spent in each state, for all processes together, and the
+//! load average.
 
 use std::fs;
 
@@ -81,6 +82,17 @@ impl MachineSample {
     }
 }
 
+/// The load average of the last minute, not divided by the number of cores: the exponentially
+/// damped number of threads that were running, runnable or waiting for a disk. None if there is no
+/// /proc.
+pub fn load_average() -> Option<f64> {
+    first_number(&fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn first_number(text: &str) -> Option<f64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
 /// Reads `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
@@ -115,5 +127,12 @@ mod tests {
         assert_eq!(times, Some(expected));
         assert_eq!(core_times("cpu  1 2 3 4 5 6 7 8 0 0", 10), None);
         assert_eq!(core_times("intr 1 2 3", 10), None);
+    }
+
+    #[test]
+    fn the_first_number_is_for_the_last_minute() {
+        assert_eq!(first_number("0.42 1.50 2.00 3/417 12345\n"), Some(0.42));
+        assert_eq!(first_number(""), None);
+        assert!(load_average().is_some_and(|it| it >= 0.0));
     }
 }

@@ -10,27 +10,22 @@
 
 mod accounting;
 mod cgroup;
-mod clock;
-mod enclosing;
 mod environment;
 mod frequency;
-mod ledger;
-mod load_average;
 mod machine;
 mod profile;
 mod sampler;
 mod topology;
-mod written;
 
 pub use crate::system::processes;
 pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer, foreign_cpu_ns};
 pub use cgroup::{Throttling, control_groups};
-pub use clock::{clock_source, clock_source_below};
-pub use enclosing::enclosing_container;
-pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
+pub use environment::{
+    CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts, clock_source,
+    clock_source_below, enclosing_container,
+};
 pub use frequency::FrequencySource;
-pub use load_average::LoadAverage;
-pub use machine::{CoreTimes, MachineSample};
+pub use machine::{CoreTimes, MachineSample, load_average};
 pub use profile::{Profile, ProfileError, Profiler};
 pub use sampler::{Outside, Sample, Sampler, Scope};
 pub use topology::{allowed_cores, topology, topology_below};

@@ -1,15 +1,16 @@
-//! The resources that a process tree has used so far.
+//! The resources that a process tree has used so far, and the files that it writes.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::ops::AddAssign;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use gatebench_net::clock;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::{self, Throttling, control_groups};
-use super::ledger::Ledger;
-use super::written::{self, FileSizes};
-use crate::system::processes::{self, ProcessKey, ThreadAccount, tree};
+use crate::system::processes::{self, ProcessKey, ThreadAccount, field, tree};
 
 /// Which processes belong to a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +147,7 @@ impl Sampler {
             let threads = processes::threads(pid).into_iter();
             threads.filter_map(move |it| Some(((pid, it), processes::thread_cpu_ns(pid, it)?)))
         };
-        let files = |key: &ProcessKey| written::of_process(key.pid);
+        let files = |key: &ProcessKey| files_written_by(key.pid);
         let files: FileSizes = processes.iter().flat_map(files).collect();
         Outside {
             threads: processes.iter().flat_map(threads).collect(),
@@ -190,4 +191,116 @@ fn own_group(pid: u32) -> Option<PathBuf> {
 
 fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+impl AddAssign for ThreadAccount {
+    fn add_assign(&mut self, other: Self) {
+        self.run_queue_wait_ns += other.run_queue_wait_ns;
+        self.switches_voluntary += other.switches_voluntary;
+        self.switches_involuntary += other.switches_involuntary;
+    }
+}
+
+/// Counters by owner, and the sum for owners that have gone.
+#[derive(Clone, Debug, Default)]
+struct Ledger<K, C> {
+    present: BTreeMap<K, C>,
+    gone: C,
+    gone_count: u32,
+}
+
+impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
+    /// Replaces the current values of the owners, and returns the sum over all owners ever seen.
+    fn update(&mut self, now: BTreeMap<K, C>) -> C {
+        for (key, counters) in &self.present {
+            if !now.contains_key(key) {
+                self.gone += *counters;
+                self.gone_count += 1;
+            }
+        }
+        self.present = now;
+        self.sum_now(|_| None)
+    }
+
+    /// Returns the sum with the current values of the present owners, which `read` returns. An
+    /// owner without a current value counts with its last value.
+    fn sum_now(&self, read: impl Fn(&K) -> Option<C>) -> C {
+        let mut sum = self.gone;
+        for (key, last) in &self.present {
+            sum += read(key).unwrap_or(*last);
+        }
+        sum
+    }
+
+    /// Returns the number of owners that have gone.
+    fn gone_count(&self) -> u32 {
+        self.gone_count
+    }
+}
+
+/// Sizes of files in bytes, by device and inode, which do not change when a file is renamed.
+type FileSizes = BTreeMap<(u64, u64), u64>;
+
+/// The bits of `flags` that contain the access mode, and their value for reading only (open(2)).
+const ACCESS_MODE: u32 = 0o3;
+const READ_ONLY: u32 = 0o0;
+
+/// The regular files that a process has open for writing; empty if its descriptors are not visible
+/// to this user.
+fn files_written_by(pid: u32) -> FileSizes {
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return FileSizes::new();
+    };
+    let size = |name: &str| {
+        let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{name}")).ok()?;
+        let flags = u32::from_str_radix(field(&info, "flags:")?, 8).ok()?;
+        let file = fs::metadata(format!("/proc/{pid}/fd/{name}")).ok()?;
+        // A deleted file is a buffer, not a log.
+        let is_log = flags & ACCESS_MODE != READ_ONLY && file.is_file() && file.nlink() > 0;
+        is_log.then(|| ((file.dev(), file.ino()), file.len()))
+    };
+    let names = descriptors.flatten();
+    names
+        .filter_map(|entry| size(entry.file_name().to_str()?))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn owners_that_have_gone_are_still_counted() {
+        let mut ledger = Ledger::<u32, u64>::default();
+        assert_eq!(ledger.update([(1, 10), (2, 5)].into()), 15);
+        assert_eq!(ledger.update([(1, 12)].into()), 17);
+        assert_eq!(ledger.update([(1, 12), (3, 1)].into()), 18);
+        assert_eq!(ledger.update(BTreeMap::new()), 18);
+        assert_eq!(ledger.gone_count(), 3);
+        ledger.update([(4, 10), (5, 1)].into());
+        assert_eq!(ledger.sum_now(|owner| (*owner == 4).then_some(12)), 18 + 13);
+    }
+
+    #[test]
+    fn files_open_for_writing_are_found_with_their_sizes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, other) = (folder.path().join("log"), folder.path().join("other"));
+        fs::write(&other, b"").unwrap();
+        let mut file = fs::File::create(&log).unwrap();
+        let _reading = fs::File::open(&other).unwrap();
+        let own = std::process::id();
+        let before = files_written_by(own);
+        file.write_all(b"twelve bytes").unwrap();
+        fs::write(&other, b"read by us, written by no watched process").unwrap();
+        let after = files_written_by(own);
+        let key = |path| {
+            let file = fs::metadata(path).unwrap();
+            (file.dev(), file.ino())
+        };
+        assert_eq!(after.get(&key(&log)), Some(&12));
+        assert!(!after.contains_key(&key(&other)));
+        assert_eq!(before.get(&key(&log)), Some(&0));
+    }
 }

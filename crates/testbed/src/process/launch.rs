@@ -109,7 +109,7 @@ impl Supervised {
         let stderr = folder.join(format!("{name}.stderr.log"));
         let child = Command::new(&launcher.program)
             .args(&launcher.prefix_args)
-            .args(orders.to_args())
+            .args(orders.to_args()?)
             .envs(environment)
             .current_dir(folder)
             // The supervisor interprets the end of this pipe as the end of gatebench.
@@ -285,11 +285,9 @@ impl PlainStart<'_> {
         let orders = Orders {
             cores: self.cores.to_vec(),
             nofile: Some(nofile),
-            limits: Vec::new(),
-            container: None,
-            stop_signal: Signal::TERM,
             stop_timeout: PLAIN_STOP_TIMEOUT,
             command: self.command,
+            ..Orders::default()
         };
         Supervised::spawn(launcher, &orders, self.environment, work, name)
             .map_err(DriverError::io(format!("start {name}")))

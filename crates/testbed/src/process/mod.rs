@@ -3,12 +3,10 @@
 //!
 //! This module knows no gateway folder, no protocol and no readiness.
 
-mod force_stop;
 mod launch;
 mod supervise;
 
-pub(crate) use force_stop::end_supervisors;
 pub use launch::{Launcher, PlainStart, Supervised};
 pub(crate) use launch::{NOFILE, last_lines};
 pub use supervise::supervise;
-pub(crate) use supervise::{FORWARDED, Orders, signal_from_name};
+pub(crate) use supervise::{FORWARDED, Orders, end_supervisors, signal_from_name};

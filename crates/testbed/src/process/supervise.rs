@@ -7,24 +7,25 @@
 //! The end of its stdin means that gatebench has ended. The kernel's parent-death signal cannot be
 //! used, because the kernel sends it when the *thread* that started the child ends.
 
+mod orders;
+
 use std::ffi::{CStr, OsString};
-use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, setrlimit, wait,
+    Pid, PidfdFlags, Resource, Signal, WaitOptions, WaitStatus, getrlimit, kill_process,
+    pidfd_open, pidfd_send_signal, setrlimit, wait,
 };
 use rustix::thread::CpuSet;
 
 use crate::container::ContainerMain;
 use crate::system::limit::LimitedGroups;
 use crate::system::processes;
-
-mod orders;
 
 pub(crate) use orders::{Orders, signal_from_name, signal_name};
 
@@ -53,8 +54,8 @@ const KILLED: u8 = 128 + 9;
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs a command, and ends it with all its descendants on a signal, or when stdin ends. The
-/// arguments are `[--cores 0,1] [--nofile N] [--limit JSON]... [--container JSON] [--stop-signal
-/// TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
+/// arguments are `ORDERS -- COMMAND [ARGUMENT...]`. ORDERS is a JSON object, for example
+/// `{"cores": [0, 1], "nofile": 1024, "stop_signal": "TERM"}`.
 ///
 /// Returns the command's exit code; 128 + N if signal N ended the command; 254 if the supervisor
 /// killed the command because it did not stop in time; 125 if the supervisor itself failed.
@@ -320,4 +321,24 @@ fn exit_code(status: WaitStatus) -> u8 {
         .or_else(|| status.terminating_signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok())
         .unwrap_or(FAILED)
+}
+
+/// Sends SIGTERM to every supervisor that is a child of this process.
+pub(crate) fn end_supervisors() {
+    let own = std::process::id();
+    for pid in processes::children(own) {
+        let Some(raw) = Pid::from_raw(pid.cast_signed()) else {
+            continue;
+        };
+        // The child is checked after its handle was opened, because a process ID can be reused, but
+        // a handle cannot.
+        let Ok(handle) = pidfd_open(raw, PidfdFlags::empty()) else {
+            continue;
+        };
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if name.trim().as_bytes() == NAME.to_bytes() && processes::children(own).contains(&pid) {
+            // An error means that the supervisor has ended.
+            let _ = pidfd_send_signal(&handle, Signal::TERM);
+        }
+    }
 }

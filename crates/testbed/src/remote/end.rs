@@ -14,11 +14,10 @@ use serde::Serialize;
 
 use super::folder::WorkFolder;
 use super::kept;
-use super::link::LIFE_SIGN;
+use super::link::{LIFE_SIGN, READY};
 use super::protocol::{Ask, CANCEL, Hello, Response, Start, Stopped, Tried};
-use super::script::READY;
 use crate::error::RemoteError;
-use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Ports, Started, can_hold};
+use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
 use crate::probe::{Sampler, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
 
@@ -173,7 +172,7 @@ impl End {
             targets: &[start.target],
             more_upstreams: &[],
             connections: start.connections,
-            ports: Ports::default(),
+            ports: &[],
             launcher: &self.launcher,
         }
         .start(None)?;

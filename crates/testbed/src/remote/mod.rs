@@ -20,7 +20,6 @@ mod kept;
 mod link;
 mod protocol;
 mod running;
-mod script;
 
 pub use end::serve;
 pub use host::RemoteHost;

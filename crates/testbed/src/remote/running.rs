@@ -107,7 +107,7 @@ fn certificate(work: &Path) -> Texts {
 /// Samples the processes on the host. Times are read from the host's clock, so only their
 /// differences are meaningful.
 #[derive(Debug)]
-pub(crate) struct RemoteSampler {
+pub struct RemoteSampler {
     host: Arc<RemoteHost>,
     number: u32,
     last: Sample,

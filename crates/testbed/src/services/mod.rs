@@ -2,20 +2,22 @@
 //!
 //! This module knows neither gateways nor the meaning of a load generator's arguments and output.
 
-mod generator;
 mod redis;
 mod upstream;
 
 use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-pub(crate) use generator::GENERATOR_NOFILE;
-pub use generator::ask_generator;
+use crate::error::DriverError;
+use crate::process::Supervised;
+use crate::system::command;
+
+pub use crate::process::PlainStart as GeneratorStart;
 pub use redis::FoundRedis;
 pub(crate) use redis::start_redis;
 pub use upstream::UpstreamStart;
-
-pub use crate::process::PlainStart as GeneratorStart;
-use crate::process::Supervised;
 
 /// A listening upstream or Redis. Dropping it stops the process.
 #[derive(Debug)]
@@ -23,4 +25,21 @@ pub struct Service {
     pub process: Supervised,
     /// The address on which it listens.
     pub addr: SocketAddr,
+}
+
+/// The limit of a load generator's open descriptors, unless the machine's hard limit is lower.
+pub(crate) const GENERATOR_NOFILE: u64 = 1_048_576;
+
+/// Runs a short command of a load generator. Returns whether the command succeeded, and its output.
+///
+/// # Errors
+/// The command cannot be started, or does not end within `timeout`.
+pub fn ask_generator(
+    program: &Path,
+    arguments: &[&str],
+    timeout: Duration,
+) -> Result<(bool, String), DriverError> {
+    let finished = command::run(Command::new(program).args(arguments), timeout)
+        .map_err(DriverError::at("run", program))?;
+    Ok((finished.status.success(), finished.output))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::Service;
 use crate::error::DriverError;
-use crate::gateway::{PORT_ATTEMPTS, reserve_port};
+use crate::gateway::on_usable_port;
 use crate::install::InstallStep;
 use crate::process::{Launcher, NOFILE, PlainStart};
 use crate::system::command::{self, wait_until};
@@ -101,16 +101,11 @@ pub(crate) fn start_redis(
     launcher: &Launcher,
 ) -> Result<Service, DriverError> {
     let program = program()?;
-    let mut tried = Vec::new();
-    while tried.len() < PORT_ATTEMPTS {
-        let port = reserve_port(Ipv4Addr::LOCALHOST.into())?;
+    on_usable_port(Ipv4Addr::LOCALHOST.into(), &[], |port| {
         let mut command: Vec<OsString> = vec![program.clone().into()];
         command.extend(["--port".into(), port.to_string().into()]);
-        command.extend(
-            SETTINGS
-                .into_iter()
-                .flat_map(|(name, value)| [name.into(), value.into()]),
-        );
+        let settings = SETTINGS.into_iter();
+        command.extend(settings.flat_map(|(name, value)| [name.into(), value.into()]));
         let start = PlainStart {
             name: "redis",
             command,
@@ -119,12 +114,8 @@ pub(crate) fn start_redis(
             cores,
         };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        match attempt(start, addr, launcher)? {
-            Some(service) => return Ok(service),
-            None => tried.push(port),
-        }
-    }
-    Err(DriverError::PortTaken { ports: tried })
+        attempt(start, addr, launcher)
+    })
 }
 
 /// Starts Redis on one port; none if another process uses the port.

@@ -8,7 +8,6 @@ mod death;
 mod parts;
 mod placed;
 mod running;
-mod sampler;
 mod shutdown;
 mod upstreams;
 
@@ -18,12 +17,12 @@ use gatebench_model::{Elsewhere, Limits, Scenario, Setup, Variant};
 use gatebench_net::tls::Identity;
 
 pub use parts::{Part, TrialParts};
+pub use placed::GatewaySampler;
 pub use running::Running;
-pub use sampler::GatewaySampler;
 pub use shutdown::Shutdown;
 
 use crate::error::DriverError;
-use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart, Ports};
+use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart};
 use crate::interrupt::{Interrupt, Urgency};
 use crate::process::{Launcher, Supervised};
 use crate::remote::{RemoteGateway, RemoteHost};
@@ -150,7 +149,7 @@ impl Testbed {
             targets: &upstreams.addresses(),
             more_upstreams: &upstreams.named(),
             connections: trial.connections,
-            ports: Ports::default(),
+            ports: &[],
             launcher: &self.launcher,
         };
         Ok(match self.host_of(Some(gateway)) {

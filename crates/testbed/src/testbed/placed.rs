@@ -1,9 +1,9 @@
 //! A gateway that was started for a trial: on this machine, or on another.
 
-use super::sampler::GatewaySampler;
 use crate::error::DriverError;
 use crate::gateway::{LocalGateway, Started};
-use crate::remote::RemoteGateway;
+use crate::probe::{Outside, Sample, Sampler};
+use crate::remote::{RemoteGateway, RemoteSampler};
 use crate::system::exit::{Ended, Exit};
 
 /// A started gateway. Dropping it stops the process.
@@ -65,8 +65,50 @@ impl PlacedGateway {
     /// Returns a sampler of its processes.
     pub(super) fn sampler(&self) -> GatewaySampler {
         match self {
-            Self::Here(local) => GatewaySampler::here(local.process.sampler()),
-            Self::There(remote) => GatewaySampler::there(remote.sampler()),
+            Self::Here(local) => GatewaySampler::Here(Box::new(local.process.sampler())),
+            Self::There(remote) => GatewaySampler::There(remote.sampler()),
+        }
+    }
+}
+
+/// Samples a gateway on this machine or another host.
+#[derive(Debug)]
+pub enum GatewaySampler {
+    Here(Box<Sampler>),
+    There(RemoteSampler),
+}
+
+impl GatewaySampler {
+    /// The sampler, if the gateway is on this machine.
+    pub fn local(&self) -> Option<&Sampler> {
+        match self {
+            Self::Here(sampler) => Some(sampler),
+            Self::There(_) => None,
+        }
+    }
+
+    /// Returns the resources that the gateway has used so far, and those that it holds now.
+    pub fn sample(&mut self) -> Sample {
+        match self {
+            Self::Here(sampler) => sampler.sample(),
+            Self::There(sampler) => sampler.sample(),
+        }
+    }
+
+    /// Returns the proportional set size. The kernel walks every page for it, so do not call this
+    /// during a measurement.
+    pub fn pss_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Here(sampler) => sampler.pss_bytes(),
+            Self::There(sampler) => sampler.pss_bytes(),
+        }
+    }
+
+    /// Observes threads and files. Do not call this during a measurement, because it is slow.
+    pub fn outside(&self) -> Outside {
+        match self {
+            Self::Here(sampler) => sampler.outside(),
+            Self::There(sampler) => sampler.outside(),
         }
     }
 }

@@ -6,8 +6,7 @@ use gatebench_model::Culprit;
 
 use super::death;
 use super::parts::TrialParts;
-use super::placed::PlacedGateway;
-use super::sampler::GatewaySampler;
+use super::placed::{GatewaySampler, PlacedGateway};
 use super::shutdown::{Shutdown, StartedGateway};
 use super::upstreams::Upstreams;
 use crate::error::DriverError;
@@ -127,7 +126,8 @@ impl Running {
             Front::Upstream => None,
             Front::Gateway(started) => Some(started.gateway.sampler()),
             Front::Attached { pid, .. } => {
-                Some(GatewaySampler::here(Sampler::new((*pid)?, Scope::Tree)))
+                let sampler = Sampler::new((*pid)?, Scope::Tree);
+                Some(GatewaySampler::Here(Box::new(sampler)))
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::common::{
     below, eventually, exists, folder, launcher, plain, scenario, script_folder, start,
 };
 use gatebench_model::{Blame, Culprit};
-use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway, Ports};
+use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
 /// A small gateway that responds to everything with 204. It is a plain socket server, because
@@ -25,7 +25,7 @@ const QUICK: &str = "ready: {timeout: 3s}";
 
 /// Starts a plain scenario in `work` below a folder, on a free port.
 fn start_in(at: &Path, folder: &Folder) -> Result<LocalGateway, DriverError> {
-    start(folder, &plain(), &at.join("work"), Ports::Free)
+    start(folder, &plain(), &at.join("work"), &[])
 }
 
 fn fails(at: &Path, script: &str, more: &str) -> DriverError {
@@ -90,7 +90,7 @@ fn a_taken_port_is_the_environments_fault() {
     let port = taken.local_addr().unwrap().port();
     for name in ["nginx", "haproxy"] {
         let work = tempfile::tempdir().unwrap();
-        let error = start(&folder(name), &plain(), work.path(), Ports::Try(vec![port]))
+        let error = start(&folder(name), &plain(), work.path(), &[port])
             .err()
             .unwrap();
         assert_eq!(
@@ -108,12 +108,12 @@ fn of_two_gateways_that_want_a_port_the_first_keeps_it() {
         &folder("nginx"),
         &plain(),
         &temporary.path().join("first"),
-        Ports::Free,
+        &[],
     )
     .unwrap();
     let port = first.started.address.port();
     let work = temporary.path().join("second");
-    let error = start(&folder("haproxy"), &plain(), &work, Ports::Try(vec![port]))
+    let error = start(&folder("haproxy"), &plain(), &work, &[port])
         .err()
         .unwrap();
     assert_eq!(
@@ -135,8 +135,8 @@ fn after_a_clash_the_next_port_is_taken() {
         .unwrap()
         .port();
     let work = tempfile::tempdir().unwrap();
-    let ports = Ports::Try(vec![taken.local_addr().unwrap().port(), free]);
-    let gateway = start(&folder("nginx"), &plain(), work.path(), ports).unwrap();
+    let ports = [taken.local_addr().unwrap().port(), free];
+    let gateway = start(&folder("nginx"), &plain(), work.path(), &ports).unwrap();
     assert_eq!(gateway.started.address.port(), free);
 }
 
@@ -179,7 +179,7 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
     let folder = script_folder(&temporary.path().join("mine"), "exit 0", &check);
     let work = temporary.path().join("work");
     thread::scope(|scope| {
-        let starting = scope.spawn(|| start(&folder, &plain(), &work, Ports::Free));
+        let starting = scope.spawn(|| start(&folder, &plain(), &work, &[]));
         eventually("the check", || note.exists());
         let pid: u32 = fs::read_to_string(&note).unwrap().trim().parse().unwrap();
         crate::common::terminate(crate::common::parent(pid));
@@ -254,7 +254,7 @@ fn a_gateway_that_is_killed_just_before_its_stop_has_crashed() {
 #[test]
 fn a_killed_supervisor_ends_the_gateway() {
     let work = tempfile::tempdir().unwrap();
-    let mut gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let mut gateway = start(&folder("nginx"), &plain(), work.path(), &[]).unwrap();
     let processes = below(gateway.process.supervisor_pid());
     crate::common::kill(gateway.process.supervisor_pid());
     eventually("the end to be noticed", || !gateway.process.is_alive());
@@ -316,7 +316,7 @@ fn an_unsupported_policy_is_reported_before_the_start() {
     );
     let unsupported = folder.claims(&keyed).unwrap_err();
     assert_eq!(unsupported.policies, ["api_key"]);
-    let error = start(&folder, &keyed, &temporary.path().join("work"), Ports::Free)
+    let error = start(&folder, &keyed, &temporary.path().join("work"), &[])
         .err()
         .unwrap();
     assert!(matches!(error, DriverError::Unsupported(_)));

@@ -10,7 +10,7 @@ use crate::common::{
 };
 use gatebench_model::{Route, Scenario};
 use gatebench_testbed::Ended;
-use gatebench_testbed::gateway::{Attached, Ports};
+use gatebench_testbed::gateway::Attached;
 
 /// A test module for each gateway that is a program, so that they run at the same time.
 macro_rules! gateways {
@@ -96,8 +96,7 @@ fn routes_and_policies_act_alike(name: &str) {
     let (origin, accepted) = origin();
     let scenario = claimed(&policies(), name);
     let gateway = folder(name);
-    let mut gateway =
-        start_before(origin, &gateway, &scenario, work.path(), Ports::Free, false).unwrap();
+    let mut gateway = start_before(origin, &gateway, &scenario, work.path(), &[], false).unwrap();
     let processes = below(gateway.process.supervisor_pid());
     assert!(!processes.is_empty());
 
@@ -187,7 +186,7 @@ fn calls_without_a_key_are_refused(name: &str) {
         .iter_mut()
         .for_each(|consumer| consumer.keys.clear());
     let work = tempfile::tempdir().unwrap();
-    let gateway = start(&folder(name), &keyless, work.path(), Ports::Free).unwrap();
+    let gateway = start(&folder(name), &keyless, work.path(), &[]).unwrap();
     for headers in [
         &[][..],
         &[("X-Api-Key", "")],
@@ -202,7 +201,7 @@ fn calls_without_a_key_are_refused(name: &str) {
 
 fn sigkill_is_noticed(name: &str) {
     let work = tempfile::tempdir().unwrap();
-    let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+    let mut gateway = start(&folder(name), &plain(), work.path(), &[]).unwrap();
     let processes = below(gateway.process.supervisor_pid());
     kill(processes[0]);
     eventually("the end of the gateway", || !gateway.process.is_alive());
@@ -218,15 +217,8 @@ fn sigkill_is_noticed(name: &str) {
 fn requests_are_logged_on_request() {
     for (name, log) in [("nginx", "access.log"), ("haproxy", "gateway.stdout.log")] {
         let work = tempfile::tempdir().unwrap();
-        let gateway = start_before(
-            origin().0,
-            &folder(name),
-            &plain(),
-            work.path(),
-            Ports::Free,
-            true,
-        )
-        .unwrap();
+        let gateway =
+            start_before(origin().0, &folder(name), &plain(), work.path(), &[], true).unwrap();
         assert_eq!(ask(gateway.started.address, "/seen", &[]).status, 200);
         let log = work.path().join(log);
         eventually("a line of the log", || {
@@ -238,7 +230,7 @@ fn requests_are_logged_on_request() {
 #[test]
 fn a_dropped_gateway_is_ended() {
     let work = tempfile::tempdir().unwrap();
-    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), &[]).unwrap();
     let processes = below(gateway.process.supervisor_pid());
     drop(gateway);
     assert!(!processes.into_iter().any(exists));
@@ -248,7 +240,7 @@ fn a_dropped_gateway_is_ended() {
 fn a_reload_replaces_the_workers_and_not_the_gateway() {
     for name in ["nginx", "haproxy"] {
         let work = tempfile::tempdir().unwrap();
-        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+        let mut gateway = start(&folder(name), &plain(), work.path(), &[]).unwrap();
         let before = below(gateway.process.supervisor_pid());
         let supervisor = gateway.process.supervisor_pid();
         // The reload is sent at once, because a ready gateway must act on it.
@@ -283,14 +275,7 @@ fn weights_are_changed_without_a_reload() {
         let work = tempfile::tempdir().unwrap();
         let targets = [origin().0, origin().0];
         let folder = folder(name);
-        let started = start_before_all(
-            &targets,
-            &folder,
-            &scenario,
-            work.path(),
-            Ports::Free,
-            false,
-        );
+        let started = start_before_all(&targets, &folder, &scenario, work.path(), &[], false);
         let mut gateway = started.unwrap();
         let processes = below(gateway.process.supervisor_pid());
         let address = gateway.started.address;
@@ -323,7 +308,7 @@ fn callers_with_tokens_are_counted_separately() {
     );
     for name in ["haproxy", "nginx-lua", "nginx-njs", "envoy"] {
         let work = tempfile::tempdir().unwrap();
-        let gateway = start(&folder(name), &scenario, work.path(), Ports::Free).unwrap();
+        let gateway = start(&folder(name), &scenario, work.path(), &[]).unwrap();
         let status = |token: &str| {
             let headers = [("Authorization", token)];
             ask(gateway.started.address, "/anything", &headers).status
@@ -336,7 +321,7 @@ fn callers_with_tokens_are_counted_separately() {
 #[test]
 fn a_running_gateway_can_be_attached() {
     let work = tempfile::tempdir().unwrap();
-    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), &[]).unwrap();
     let pid = below(gateway.process.supervisor_pid())[0];
     let attached =
         Attached::new(&format!("http://{}", gateway.started.address), Some(pid)).unwrap();
@@ -356,7 +341,7 @@ fn a_running_gateway_can_be_attached() {
 #[test]
 fn commands_and_files_are_recorded() {
     let work = tempfile::tempdir().unwrap();
-    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), &[]).unwrap();
     assert_eq!(gateway.started.commands.len(), 2);
     assert!(gateway.started.commands[0].contains(&"-t".to_owned()));
     assert_eq!(gateway.started.rendered.len(), 2);

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::{folder, plain, start};
 use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::DriverError;
-use gatebench_testbed::gateway::{Folder, LocalGateway, Ports};
+use gatebench_testbed::gateway::{Folder, LocalGateway};
 
 /// A configuration of nginx that gatebench did not generate.
 const MINE: &str = "worker_processes 1; daemon off; pid nginx.pid;
@@ -30,7 +30,7 @@ fn with_config(at: &Path, text: &str) -> Result<Folder, DriverError> {
 
 fn started(at: &Path, text: &str) -> Result<LocalGateway, DriverError> {
     let folder = with_config(at, text)?;
-    start(&folder, &plain(), &at.join("work"), Ports::Free)
+    start(&folder, &plain(), &at.join("work"), &[])
 }
 
 #[test]

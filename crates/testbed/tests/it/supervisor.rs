@@ -7,10 +7,9 @@ use crate::common::{below, eventually, exists, kill, launcher};
 use gatebench_model::Blame;
 use gatebench_testbed::services::UpstreamStart;
 
-fn supervise(script: &str, options: &[&str]) -> Child {
+fn supervise(script: &str, orders: &str) -> Child {
     Command::new(launcher().program)
-        .args(options)
-        .args(["--", "sh", "-c", script])
+        .args([orders, "--", "sh", "-c", script])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -28,14 +27,14 @@ fn exit_code(mut child: Child) -> Option<i32> {
 
 #[test]
 fn the_exit_of_the_command_is_passed_on() {
-    assert_eq!(exit_code(supervise("exit 7", &[])), Some(7));
-    assert_eq!(exit_code(supervise("kill -9 $$", &[])), Some(137));
+    assert_eq!(exit_code(supervise("exit 7", "{}")), Some(7));
+    assert_eq!(exit_code(supervise("kill -9 $$", "{}")), Some(137));
 }
 
 #[test]
 fn a_missing_program_is_reported() {
     let output = Command::new(launcher().program)
-        .args(["--", "/no/such"])
+        .args(["{}", "--", "/no/such"])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(125));
@@ -50,7 +49,7 @@ fn a_missing_program_is_reported() {
 fn cores_and_descriptors_are_inherited() {
     let child = supervise(
         "test $(ulimit -n) = 123 && grep -q 'Cpus_allowed_list:.0$' /proc/self/status",
-        &["--nofile", "123", "--cores", "0"],
+        r#"{"nofile": 123, "cores": [0]}"#,
     );
     assert_eq!(exit_code(child), Some(0));
 }
@@ -64,7 +63,7 @@ fn orphans_in_other_sessions_are_ended_too() {
                           while ! test -e {0}; do sleep 0.01; done; exit 0",
         note.display()
     );
-    let child = supervise(&script, &[]);
+    let child = supervise(&script, "{}");
     assert_eq!(exit_code(child), Some(0));
     assert!(!exists(
         fs::read_to_string(note).unwrap().trim().parse().unwrap()
@@ -78,7 +77,7 @@ fn when_its_parent_is_killed_the_supervisor_ends_everything() {
     // The shell plays the role of gatebench: it holds the other end of the supervisor's stdin until
     // it ends.
     let script = format!(
-        "mkfifo {0}; {1} --stop-timeout-ms 50 -- sh -c 'trap \"\" TERM; sleep 600 & wait; wait' < {0} & exec 3> {0}; wait",
+        "mkfifo {0}; {1} '{{\"stop_timeout\": {{\"secs\": 0, \"nanos\": 50000000}}}}' -- sh -c 'trap \"\" TERM; sleep 600 & wait; wait' < {0} & exec 3> {0}; wait",
         fifo.display(),
         launcher().program.display()
     );

@@ -17,7 +17,7 @@ use gatebench_testbed::probe::Sample;
 use gatebench_testbed::services::GeneratorStart;
 use gatebench_testbed::{Exit, Running, Supervised, Urgency};
 
-use super::samples::{Moment, PssAround, Samplers};
+use super::samples::{Moment, Samplers};
 use super::{Loading, Measured};
 use crate::abort::{Abort, Failure, READ_LOGS};
 use crate::context::TrialContext;
@@ -59,7 +59,7 @@ pub(crate) fn measure(
     });
     if !phase.warm_up.0.is_zero() {
         let order = driven.order(Part::WarmUp)?;
-        driven.run(&order, "warm-up", &mut None)?;
+        driven.run(&order, "warm-up", None)?;
     }
     driven.measure()
 }
@@ -146,15 +146,12 @@ impl DrivenPhase<'_> {
         let samplers = Samplers::new(self.running, self.context.cores().gateway);
         let pss_before = samplers.pss();
         let began_ns = clock::now_ns();
-        let mut watched = Some(Watched {
+        let mut watched = Watched {
             moments: Vec::new(),
             engine: Vec::new(),
             samplers,
-        });
-        let text = self.run(&order, "measure", &mut watched)?;
-        let Some(mut watched) = watched else {
-            return Err(Abort::Interrupted);
         };
+        let text = self.run(&order, "measure", Some(&mut watched))?;
         watched.forget_idle_cores();
         let after = ledger::read(&self.running.upstream(), self.context.interrupt)?;
         let generator = self.engine.generator;
@@ -171,10 +168,7 @@ impl DrivenPhase<'_> {
             command: self.words(&order),
             limits: order.limits,
             began_ns: began_ns.saturating_sub(self.loading.trial_began_ns),
-            pss: PssAround {
-                before: pss_before,
-                after: watched.samplers.pss(),
-            },
+            pss: [pss_before, watched.samplers.pss()],
             ledger: before
                 .zip(after)
                 .map(|(before, after)| ledger::delta(&before, &after)),
@@ -198,11 +192,11 @@ impl DrivenPhase<'_> {
         &mut self,
         order: &Order,
         part: &str,
-        watched: &mut Option<Watched>,
+        mut watched: Option<&mut Watched>,
     ) -> Result<String, Abort> {
         let folder = self.work.join(part);
         self.write(order, &folder)?;
-        if let Some(watched) = watched {
+        if let Some(watched) = &mut watched {
             watched.moments.push(watched.samplers.sample());
         }
         let placement = &self.context.plan.placement;
@@ -213,7 +207,7 @@ impl DrivenPhase<'_> {
             work: &folder,
             cores: &placement.engine,
         })?;
-        let exit = self.until_ended(&mut process, order, watched)?;
+        let exit = self.until_ended(&mut process, order, watched.as_deref_mut())?;
         if let Some(watched) = watched {
             watched.sample();
         }
@@ -249,7 +243,7 @@ impl DrivenPhase<'_> {
         &mut self,
         process: &mut Supervised,
         order: &Order,
-        watched: &mut Option<Watched>,
+        mut watched: Option<&mut Watched>,
     ) -> Result<Exit, Abort> {
         let phase = self.loading.phase;
         let limit = order.takes + phase.drain.0 + phase.timeout.0 + PATIENCE;
@@ -274,7 +268,7 @@ impl DrivenPhase<'_> {
                 let what = format!("{} did not end within {limit:?}", self.engine.generator);
                 return Err(self.failed(Culprit::Engine, what, READ_LOGS));
             }
-            if let Some(watched) = watched {
+            if let Some(watched) = &mut watched {
                 watched.engine.push(engine.sample());
                 if sampled.elapsed() >= SAMPLE_EVERY {
                     sampled = Instant::now();
@@ -319,11 +313,9 @@ impl Watched {
     /// Drops the frequencies before the start and after the end of the load generator, because idle
     /// cores have another frequency.
     fn forget_idle_cores(&mut self) {
-        let ends = [0, self.moments.len().saturating_sub(1)];
-        for at in ends {
-            if let Some(moment) = self.moments.get_mut(at) {
-                moment.frequencies_khz.clear();
-            }
+        if let [first, .., last] = &mut self.moments[..] {
+            first.frequencies_khz.clear();
+            last.frequencies_khz.clear();
         }
     }
 }

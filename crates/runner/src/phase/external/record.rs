@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_external::{Figures, Limits};
 use gatebench_model::{Phase, Shape};
 use gatebench_store::{
-    Counts, EngineFacts, ExternalCheck, ExternalFigures, LedgerDelta, PhaseRecord, TraceCounts,
-    Usage,
+    Counts, EngineFacts, ExternalCheck, ExternalFigures, LedgerDelta, PhaseRecord, Usage,
 };
 
 use super::Watched;
@@ -15,6 +14,7 @@ use crate::external::PreparedGenerator;
 use crate::numbers::count;
 use crate::phase::figures::{self, summary};
 use crate::phase::samples::{self, PssAround};
+use crate::phase::trace::{self, Seen};
 use crate::phase::{Measured, Timed};
 
 /// The figures of a load generator, and the observations around its run.
@@ -38,11 +38,15 @@ pub(super) fn assemble(
     watched: &Watched,
 ) -> Measured {
     let measure_ns = observed.figures.duration_ns;
-    let usage = usages(watched, &observed.pss, measure_ns);
+    let usage = usages(watched, observed.pss, measure_ns);
     let facts = engine_facts(engine, &usage, context.plan.placement.engine.len());
     let ledger = observed.ledger;
     let counts = counts(&observed.figures, &phase.shape);
-    let trace = trace(&observed.figures, ledger.as_ref());
+    let seen = Seen {
+        responses: observed.figures.completed,
+        ..Seen::default()
+    };
+    let trace = trace::without_nonces(seen, ledger.as_ref());
     let began_ns = observed.began_ns;
     let external = external_figures(engine, observed);
     let rate_per_second = external.rate_per_second;
@@ -95,21 +99,11 @@ fn counts(figures: &Figures, shape: &Shape) -> Counts {
     }
 }
 
-/// The requests carry no nonce, so only the number of requests in the ledger is known. Responses
-/// beyond this number did not come from the upstream.
-fn trace(figures: &Figures, ledger: Option<&LedgerDelta>) -> TraceCounts {
-    let reached = ledger.map_or(figures.completed, |ledger| ledger.requests);
-    TraceCounts {
-        never_reached_upstream: figures.completed.saturating_sub(reached),
-        ..TraceCounts::default()
-    }
-}
-
 /// Returns the usage of each component. Gateway and upstream are sampled before the start and after
 /// the end of the load generator, so that the samples enclose all work for its requests. The window
 /// is the period of its requests, because both components are idle before and after it.
-fn usages(watched: &Watched, pss: &PssAround, measure_ns: u64) -> BTreeMap<String, Usage> {
-    let engine = samples::usage(&watched.engine, None, None);
+fn usages(watched: &Watched, pss: PssAround, measure_ns: u64) -> BTreeMap<String, Usage> {
+    let engine = samples::usage(&watched.engine, [None; 2]);
     let mut usages = figures::usages(&watched.moments, pss, engine);
     for name in ["gateway", "upstream"] {
         if let Some(usage) = usages.get_mut(name) {

@@ -225,11 +225,10 @@ impl Library {
             return open(&Source::File(base.join(word)), word);
         }
         let names = self.names::<T>()?;
-        if !names.contains_key(word) {
+        named(&names, word)?.ok_or_else(|| {
             let known: Vec<String> = names.into_keys().collect();
-            return Err(unknown(T::TITLE, word, &known));
-        }
-        named(&names, word)
+            unknown(T::TITLE, word, &known)
+        })
     }
 
     /// Returns the documents that these arguments name, or the mistakes of all files together.
@@ -264,8 +263,8 @@ impl Library {
             return Ok(Named::Suite(Box::new(suite)));
         }
         let scenarios = self.names::<Scenario>()?;
-        if scenarios.contains_key(word) {
-            return Ok(Named::Scenarios(named(&scenarios, word)?));
+        if let Some(found) = named(&scenarios, word)? {
+            return Ok(Named::Scenarios(found));
         }
         let known: Vec<String> = suites.into_keys().chain(scenarios.into_keys()).collect();
         Err(unknown("suite or scenario", word, &known))
@@ -318,16 +317,17 @@ fn similar<'k>(word: &str, known: &'k [String]) -> Vec<&'k str> {
     }
 }
 
-/// Returns the document with this name, or those of a family, each from the file that defines it.
+/// Returns the document with this name, or those of a family, each from the file that defines it;
+/// none if there is no such name.
 fn named<T: Document>(
     names: &BTreeMap<String, Place>,
     word: &str,
-) -> Result<Vec<Listed<T>>, RunnerError> {
+) -> Result<Option<Vec<Listed<T>>>, RunnerError> {
     let Some(place) = names.get(word) else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     if place.members.is_empty() {
-        return open_place(place, word);
+        return open_place(place, word).map(Some);
     }
     let mut documents = Vec::new();
     for member in &place.members {
@@ -336,7 +336,7 @@ fn named<T: Document>(
             documents.push(Listed { word, ..listed });
         }
     }
-    Ok(documents)
+    Ok(Some(documents))
 }
 
 /// The document with this name from a file that may describe several.
@@ -404,6 +404,8 @@ mod tests {
         };
         assert!(remedy("jwt").starts_with("did you mean jwt-hs256 or jwt-rs256? `gatebench list`"));
         assert!(remedy("proxi-json").starts_with("did you mean proxy-json? "));
+        let unknown = library.find_suite_or_scenarios("nginx").err().unwrap();
+        assert!(unknown.remedy().contains("`gatebench list`"));
     }
 
     #[test]
@@ -425,15 +427,5 @@ mod tests {
             Library::default().find_suite_or_scenarios(word),
             Err(RunnerError::Mistakes(_))
         ));
-    }
-
-    #[test]
-    fn an_unknown_word_gets_the_command_that_lists_names() {
-        let error = Library::default()
-            .find_suite_or_scenarios("nginx")
-            .err()
-            .unwrap();
-        let remedy = error.remedy();
-        assert!(remedy.contains("`gatebench list`"), "{remedy}");
     }
 }

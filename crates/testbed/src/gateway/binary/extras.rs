@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gatebench_model::gateway::Extra;
-use serde::{Deserialize, Serialize};
 
 use super::{of_program, set_environment};
 use crate::gateway::folder::Folder;
@@ -22,18 +21,12 @@ const HERE: &str = "";
 /// The timeout of a test, which only loads libraries.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// An extra that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FoundExtra {
-    /// It can be used.
-    Usable,
-    /// Its test failed, with this last line of output.
-    Unusable(String),
-}
+/// The extras that were found, each with the reason why it cannot be used, if there is one.
+pub(super) type FoundExtras = BTreeMap<String, Option<String>>;
 
 /// The extras of a folder that are on this machine. A relative path is below gatebench's data
 /// folder.
-pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> BTreeMap<String, FoundExtra> {
+pub(super) fn on_this_machine(folder: &Folder, gateway: &Path) -> FoundExtras {
     let data = installed::data_folder().unwrap_or_default();
     let has = |path: &str| Ok(data.join(path).exists());
     let run = |words: &[String]| {
@@ -54,7 +47,7 @@ pub(super) fn found(
     program: &Path,
     has: impl Fn(&str) -> io::Result<bool>,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
-) -> io::Result<BTreeMap<String, FoundExtra>> {
+) -> io::Result<FoundExtras> {
     let mut found = BTreeMap::new();
     for (name, extra) in folder.spec.extras() {
         if has(&of_program(&extra.path, program).map_err(io::Error::other)?)? {
@@ -68,16 +61,17 @@ pub(super) fn found(
 /// up for each variant, and again when a gateway is prepared.
 static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
 
-/// Runs the test of an extra, unless it already succeeded in this process. A failed test runs
-/// again, because `gatebench install` may have repaired the extra in the meantime.
+/// Runs the test of an extra, unless it already succeeded in this process. Returns the last line of
+/// a failed test; none if the extra can be used. A failed test runs again, because `gatebench
+/// install` may have repaired the extra in the meantime.
 fn tested(
     extra: &Extra,
     place: &str,
     program: &Path,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
-) -> FoundExtra {
+) -> Option<String> {
     if extra.test.is_empty() {
-        return FoundExtra::Usable;
+        return None;
     }
     let succeeded = || SUCCEEDED.lock().unwrap_or_else(PoisonError::into_inner);
     let run = |words: Vec<String>| -> io::Result<(bool, String)> {
@@ -94,13 +88,13 @@ fn tested(
     let words = extra.test.iter().map(|word| of_program(word, program));
     let words: Result<Vec<String>, _> = words.collect();
     match words.map_err(io::Error::other).and_then(run) {
-        Ok((true, _)) => FoundExtra::Usable,
+        Ok((true, _)) => None,
         Ok((false, output)) => {
             let last = output.trim_end().lines().next_back().map(str::trim);
             let last = last.unwrap_or("its test failed and printed nothing");
-            FoundExtra::Unusable(last.to_owned())
+            Some(last.to_owned())
         }
-        Err(error) => FoundExtra::Unusable(format!("its test could not be run: {error}")),
+        Err(error) => Some(format!("its test could not be run: {error}")),
     }
 }
 
@@ -123,13 +117,10 @@ mod tests {
             runs.set(runs.get() + 1);
             Ok((outcome, "why".into()))
         };
-        let expected = match outcome {
-            true => FoundExtra::Usable,
-            false => FoundExtra::Unusable("why".into()),
-        };
+        let expected = (!outcome).then_some("why");
         for _ in 0..3 {
             let found = tested(&extra, place, Path::new("/bin/gw"), run);
-            assert_eq!(found, expected);
+            assert_eq!(found.as_deref(), expected);
         }
         runs.get()
     }

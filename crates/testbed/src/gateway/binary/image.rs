@@ -1,6 +1,5 @@
 //! The image of a gateway: its presence, its digest, and the version of the gateway in it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use gatebench_model::gateway::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::extras::{self, FoundExtra};
+use super::extras::{self, FoundExtras};
 use super::{FoundBinary, VERSION_TIMEOUT, must_fit, no_version, version_in};
 use crate::container::{Engine, LABEL, text_of, ulimits};
 use crate::error::DriverError;
@@ -49,7 +48,7 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     let engine = Engine::find().map_err(|why| fail(why, NO_ENGINE))?;
     let socket = engine.api.socket.clone();
     let failed = |error: io::Error| fail(format!("{}: {error}", socket.display()), NO_ENGINE);
-    let Some(found) = engine.image(name).map_err(failed)? else {
+    let Some(id) = engine.image(name).map_err(failed)? else {
         let message = format!("the container engine has no image {name}");
         let pull = format!("docker pull {name}, or podman pull {name}");
         return Err(fail(message, &pull));
@@ -62,7 +61,7 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
         .chain(&spec.binary.version_args)
         .cloned()
         .collect();
-    let (_, output) = run_once(&engine, &found.id, &user, &command).map_err(failed)?;
+    let (_, output) = run_once(&engine, &id, &user, &command).map_err(failed)?;
     let program = PathBuf::from(format!("{} of {name}", container.program));
     let version = version_in(&output, &spec.binary);
     let version = version.map_err(|message| no_version(folder, &program, message))?;
@@ -72,16 +71,16 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     );
     must_fit(folder, &program, &version, remedy)?;
     let inside = Path::new(&container.program);
-    let extras = extras_in(&engine, &found.id, &user, folder, inside).map_err(failed)?;
+    let extras = extras_in(&engine, &id, &user, folder, inside).map_err(failed)?;
     Ok(FoundBinary {
         version,
         path: container.program.into(),
         host: None,
         extras,
-        sha256: found.id.trim_start_matches("sha256:").to_owned(),
+        sha256: id.trim_start_matches("sha256:").to_owned(),
         image: Some(FoundImage {
             name: name.to_owned(),
-            id: found.id,
+            id,
             user,
             socket,
         }),
@@ -98,9 +97,9 @@ fn extras_in(
     user: &str,
     folder: &Folder,
     program: &Path,
-) -> io::Result<BTreeMap<String, FoundExtra>> {
+) -> io::Result<FoundExtras> {
     if folder.spec.extras().is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(FoundExtras::new());
     }
     let id = create(engine, image, user, &["/".into()])?;
     // Relative paths are below gatebench's data folder, which an image does not have.

@@ -1,32 +1,33 @@
-//! The program of a gateway: its path, its version and its digest.
+//! The program of a gateway: its path, its version and its digest; and a gateway with everything
+//! that a variant needs.
 
 mod candidates;
 mod extras;
 mod image;
 mod version;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use gatebench_model::Scenario;
 use gatebench_model::gateway::{Binary, Extra};
+use gatebench_model::{Scenario, Setup};
 use minijinja::{Environment, UndefinedBehavior, context};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 
-pub use self::image::FoundImage;
-
-use self::extras::FoundExtra;
+use self::extras::FoundExtras;
 use super::folder::Folder;
 use super::input::prefix_of;
+use super::limiter::Limiter;
 use crate::container;
 use crate::error::{DriverError, Unsupported};
 use crate::process::Launcher;
 use crate::system::command;
 use crate::system::digest::sha256_of_file;
+
+pub use self::image::FoundImage;
 
 /// The timeout for printing the version. A runtime that has to warm up may take seconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -40,8 +41,9 @@ pub struct FoundBinary {
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// The extras of its folder that were found where the program is.
-    pub extras: BTreeMap<String, FoundExtra>,
+    /// The extras of its folder that were found where the program is, each with the reason why it
+    /// cannot be used, if there is one.
+    pub extras: FoundExtras,
     /// The image that contains it; none if it is a file of this machine.
     pub image: Option<FoundImage>,
     /// The host on which it is; none for this machine.
@@ -53,8 +55,7 @@ impl FoundBinary {
     /// a missing one; none if the extra can be used.
     pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
         match self.extras.get(name) {
-            Some(FoundExtra::Usable) => None,
-            Some(FoundExtra::Unusable(why)) => Some(why.clone()),
+            Some(why) => why.clone(),
             None => Some(format!("missing: {}", extra.install)),
         }
     }
@@ -277,4 +278,48 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
             printed.trim()
         )
     })
+}
+
+/// A gateway that was found on this machine or another host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FoundGateway {
+    /// Its folder, with the user's configuration.
+    pub folder: Folder,
+    /// Its program in the requested version.
+    pub binary: FoundBinary,
+    /// The means that hold it to its limits.
+    pub limiter: Limiter,
+}
+
+impl FoundGateway {
+    /// Finds the program of a folder on this machine, and the means to limit it.
+    pub(crate) fn find(
+        folder: Folder,
+        setup: &Setup,
+        launcher: &Launcher,
+    ) -> Result<Self, DriverError> {
+        let binary = folder.find_binary_of(setup.version.as_deref(), launcher)?;
+        let limiter = match &binary.image {
+            Some(_) => Ok(Limiter::of_container(setup.limits)),
+            None => Limiter::of_process(setup.limits, setup.cores),
+        };
+        let limiter = limiter.map_err(|why| DriverError::Limits {
+            gateway: folder.spec.gateway.clone(),
+            limits: setup.limits.to_string(),
+            why: why.to_string(),
+        })?;
+        Ok(Self {
+            folder,
+            binary,
+            limiter,
+        })
+    }
+
+    /// Checks that it supports a scenario.
+    ///
+    /// # Errors
+    /// The policies and extras that it lacks.
+    pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
+        self.folder.supports(scenario, &self.binary)
+    }
 }

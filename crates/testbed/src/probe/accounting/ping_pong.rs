@@ -15,10 +15,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_net::clock::thread_cpu_ns;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use gatebench_net::workers::{joined, pin_to_core};
 
 use super::SoftirqPayer;
 use crate::probe::machine::{CoreTimes, MachineSample};
+use crate::probe::topology::allowed_cores;
 
 /// The number of rounds of a test; one undisturbed round is enough if processes are charged.
 const ROUNDS: usize = 4;
@@ -128,15 +129,14 @@ fn round(core: usize) -> io::Result<Round> {
     }
     let over = AtomicBool::new(false);
     let before = core_times(core);
-    let threads = thread::scope(|scope| {
+    let [asked, echoed] = thread::scope(|scope| {
         let echo = scope.spawn(|| on_core(core, || echo(server)));
         let ask = scope.spawn(|| on_core(core, || ask(client, &over)));
         thread::sleep(ROUND);
         over.store(true, Ordering::Relaxed);
-        [ask.join(), echo.join()]
+        [joined(ask), joined(echo)]
     });
     let after = core_times(core);
-    let [asked, echoed] = threads.map(finished);
     let interrupts = |times: CoreTimes| times.softirq_ns + times.irq_ns;
     Ok(Round {
         threads_ns: asked? + echoed?,
@@ -149,15 +149,9 @@ fn round(core: usize) -> io::Result<Round> {
 /// The time of other processes while a thread spins on the core.
 fn others_ns(core: usize) -> io::Result<u64> {
     let before = core_times(core);
-    let spun = thread::scope(|scope| scope.spawn(|| on_core(core, spin)).join());
-    let spun_ns = finished(spun)?;
+    let spun_ns = thread::scope(|scope| joined(scope.spawn(|| on_core(core, spin))))?;
     let used_ns = used(core_times(core)).saturating_sub(used(before));
     Ok(used_ns.saturating_sub(spun_ns))
-}
-
-/// The result of a thread; its panic continues in this thread.
-fn finished<T>(result: thread::Result<T>) -> T {
-    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn spin() -> io::Result<()> {
@@ -195,9 +189,7 @@ fn echo(mut server: TcpStream) -> io::Result<()> {
 
 /// Returns the CPU time that this thread uses for an operation on a core, in nanoseconds.
 fn on_core(core: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    sched_setaffinity(None, &set)?;
+    pin_to_core(core)?;
     let before_ns = thread_cpu_ns();
     work()?;
     Ok(thread_cpu_ns() - before_ns)
@@ -205,7 +197,7 @@ fn on_core(core: usize, work: impl FnOnce() -> io::Result<()>) -> io::Result<u64
 
 /// The core with the longest idle time during a short observation.
 fn least_busy() -> io::Result<usize> {
-    let allowed = sched_getaffinity(None)?;
+    let allowed = allowed_cores();
     let before = MachineSample::read();
     thread::sleep(ROUND / 4);
     let after = MachineSample::read();
@@ -215,7 +207,7 @@ fn least_busy() -> io::Result<usize> {
             .saturating_sub(before.busy_ns(&[*core]))
     };
     let cores = after.cores.iter().map(|times| times.core);
-    let usable = cores.filter(|core| *core < CpuSet::MAX_CPU && allowed.is_set(*core));
+    let usable = cores.filter(|core| allowed.contains(core));
     let none = || io::Error::other("/proc/stat names no core that this process may use");
     usable.min_by_key(busy_ns).ok_or_else(none)
 }

@@ -4,12 +4,15 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::container::ContainerSpec;
 use crate::system::limit::Limit;
 
-/// The supervisor's arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The supervisor's arguments: a JSON object, `--` and the command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Orders {
     /// The cores of the command [default: all].
     pub cores: Vec<usize>,
@@ -20,10 +23,12 @@ pub(crate) struct Orders {
     /// The container of the command; none if it runs directly on this machine.
     pub container: Option<ContainerSpec>,
     /// The signal that makes the command stop.
+    #[serde(serialize_with = "to_name", deserialize_with = "of_name")]
     pub stop_signal: Signal,
     /// The time after which the command is killed if it has not stopped.
     pub stop_timeout: Duration,
     /// The command and its arguments.
+    #[serde(skip)]
     pub command: Vec<OsString>,
 }
 
@@ -50,35 +55,9 @@ pub(crate) fn signal_name(signal: Signal) -> &'static str {
     found.map_or("TERM", |(name, _)| name)
 }
 
-impl Orders {
-    /// Returns the arguments in the form that [`Orders::parse`] reads.
-    pub(crate) fn to_args(&self) -> Vec<OsString> {
-        let mut args: Vec<OsString> = Vec::new();
-        if !self.cores.is_empty() {
-            let cores: Vec<String> = self.cores.iter().map(usize::to_string).collect();
-            args.extend(["--cores".into(), cores.join(",").into()]);
-        }
-        if let Some(nofile) = self.nofile {
-            args.extend(["--nofile".into(), nofile.to_string().into()]);
-        }
-        for limit in &self.limits {
-            let limit = serde_json::to_string(limit).unwrap_or_default();
-            args.extend(["--limit".into(), limit.into()]);
-        }
-        if let Some(container) = &self.container {
-            let container = serde_json::to_string(container).unwrap_or_default();
-            args.extend(["--container".into(), container.into()]);
-        }
-        let timeout_ms = self.stop_timeout.as_millis().to_string();
-        args.extend(["--stop-signal".into(), signal_name(self.stop_signal).into()]);
-        args.extend(["--stop-timeout-ms".into(), timeout_ms.into(), "--".into()]);
-        args.extend(self.command.iter().cloned());
-        args
-    }
-
-    /// Reads the supervisor's command line.
-    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
-        let mut orders = Self {
+impl Default for Orders {
+    fn default() -> Self {
+        Self {
             cores: Vec::new(),
             nofile: None,
             limits: Vec::new(),
@@ -86,46 +65,39 @@ impl Orders {
             stop_signal: Signal::TERM,
             stop_timeout: Duration::from_secs(3),
             command: Vec::new(),
-        };
-        let mut args = args.into_iter();
-        while let Some(option) = args.next() {
-            if option == "--" {
-                orders.command = args.collect();
-                break;
-            }
-            let value = args.next().and_then(|value| value.into_string().ok());
-            let value = value.ok_or_else(|| format!("{} needs a value", option.display()))?;
-            orders.set(&option.to_string_lossy(), &value)?;
         }
-        if orders.command.is_empty() {
-            Err("no command after --".into())
-        } else {
-            Ok(orders)
-        }
+    }
+}
+
+impl Orders {
+    /// Returns the arguments in the form that [`Orders::parse`] reads.
+    pub(crate) fn to_args(&self) -> serde_json::Result<Vec<OsString>> {
+        let orders = OsString::from(serde_json::to_string(self)?);
+        Ok([&[orders, "--".into()][..], &self.command].concat())
     }
 
-    fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
-        let wrong = || format!("{option} cannot be '{value}'");
-        match option {
-            "--cores" => {
-                let cores: Result<_, _> = value.split(',').map(str::parse).collect();
-                self.cores = cores.map_err(|_| wrong())?;
-            }
-            "--nofile" => self.nofile = Some(value.parse().map_err(|_| wrong())?),
-            "--limit" => self
-                .limits
-                .push(serde_json::from_str(value).map_err(|_| wrong())?),
-            "--container" => {
-                self.container = Some(serde_json::from_str(value).map_err(|_| wrong())?);
-            }
-            "--stop-signal" => self.stop_signal = signal_from_name(value).ok_or_else(wrong)?,
-            "--stop-timeout-ms" => {
-                self.stop_timeout = Duration::from_millis(value.parse().map_err(|_| wrong())?);
-            }
-            _ => return Err(format!("unknown option {option}")),
+    /// Reads the supervisor's command line.
+    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
+        let mut args = args.into_iter();
+        let orders = args.next().unwrap_or_default();
+        let orders = serde_json::from_str(&orders.to_string_lossy());
+        let orders: Self = orders.map_err(|error| format!("cannot read the orders: {error}"))?;
+        let command: Vec<OsString> = args.skip(1).collect();
+        match command.is_empty() {
+            true => Err("no command after --".into()),
+            false => Ok(Self { command, ..orders }),
         }
-        Ok(())
     }
+}
+
+fn to_name<S: Serializer>(signal: &Signal, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(signal_name(*signal))
+}
+
+fn of_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Signal, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let unknown = || D::Error::custom(format!("there is no signal '{name}'"));
+    signal_from_name(&name).ok_or_else(unknown)
 }
 
 #[cfg(test)]
@@ -148,19 +120,25 @@ mod tests {
             stop_timeout: Duration::from_millis(250),
             command: vec!["nginx".into(), "--".into(), "-c x".into()],
         };
-        assert_eq!(Orders::parse(orders.to_args()), Ok(orders));
+        assert_eq!(Orders::parse(orders.to_args().unwrap()), Ok(orders));
     }
 
     #[test]
     fn a_wrong_command_line_is_refused() {
         let parse = |words: &[&str]| Orders::parse(words.iter().map(OsString::from));
-        let cases: [(&[&str], &str); 3] = [
-            (&["--cores", "x", "--", "true"], "--cores cannot be 'x'"),
-            (&["--nofile", "1"], "no command after --"),
-            (&["--what", "1", "--", "true"], "unknown option --what"),
+        let cases: [(&[&str], &str); 5] = [
+            (&[], "cannot read the orders: EOF"),
+            (
+                &[r#"{"cores": "x"}"#, "--", "true"],
+                "invalid type: string \"x\"",
+            ),
+            (&[r#"{"stop_signal": "X"}"#, "--", "true"], "no signal 'X'"),
+            (&[r#"{"nofile": 1}"#], "no command after --"),
+            (&[r#"{"what": 1}"#, "--", "true"], "unknown field `what`"),
         ];
         for (words, message) in cases {
-            assert_eq!(parse(words), Err(message.into()));
+            let error = parse(words).unwrap_err();
+            assert!(error.contains(message), "{error}");
         }
     }
 }

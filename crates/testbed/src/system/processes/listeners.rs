@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, netlink, socket_with};
 
@@ -135,13 +135,11 @@ fn ip_from_hex(text: &str) -> Option<IpAddr> {
         Some(word.to_ne_bytes())
     };
     match text.len() {
-        8 => Some(IpAddr::V4(Ipv4Addr::from(word(0)?))),
+        8 => Some(word(0)?.into()),
         32 => {
-            let mut bytes = [0; 16];
-            for (index, chunk) in bytes.chunks_exact_mut(4).enumerate() {
-                chunk.copy_from_slice(&word(index * 8)?);
-            }
-            Some(IpAddr::V6(Ipv6Addr::from(bytes)).to_canonical())
+            let words = [word(0)?, word(8)?, word(16)?, word(24)?];
+            let bytes: [u8; 16] = *words.as_flattened().first_chunk()?;
+            Some(IpAddr::from(bytes).to_canonical())
         }
         _ => None,
     }

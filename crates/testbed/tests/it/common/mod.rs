@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
 use gatebench_testbed::gateway::{
-    Catalogue, Folder, FoundGateway, GatewayStart, Limiter, LocalGateway, Ports, Wiring,
+    Catalogue, Folder, FoundGateway, GatewayStart, Limiter, LocalGateway, Wiring,
 };
 use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
@@ -173,7 +173,7 @@ pub fn start(
     folder: &Folder,
     scenario: &Scenario,
     work: &Path,
-    ports: Ports,
+    ports: &[u16],
 ) -> Result<LocalGateway, DriverError> {
     start_before(origin().0, folder, scenario, work, ports, false)
 }
@@ -184,7 +184,7 @@ pub fn start_before(
     folder: &Folder,
     scenario: &Scenario,
     work: &Path,
-    ports: Ports,
+    ports: &[u16],
     access_log: bool,
 ) -> Result<LocalGateway, DriverError> {
     start_before_all(&[origin], folder, scenario, work, ports, access_log)
@@ -196,7 +196,7 @@ pub fn start_before_all(
     folder: &Folder,
     scenario: &Scenario,
     work: &Path,
-    ports: Ports,
+    ports: &[u16],
     access_log: bool,
 ) -> Result<LocalGateway, DriverError> {
     let launcher = launcher();
