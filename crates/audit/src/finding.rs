@@ -56,8 +56,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// Line or item of the row, or of the first of several rows; that of the headings if the whole
-    /// table is concerned. From 1.
+    /// Line or item of the row (of the first, if there are several), or of the headings if the
+    /// finding concerns the whole table. From 1.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,

@@ -173,7 +173,7 @@ mod tests {
             ("Kong Linux Memory", Meaning::Memory),
             ("Scenario", Meaning::Other),
             ("Data Sent", Meaning::Other),
-            // It contains min only as a part of a word.
+            // Contains `min` only within a word.
             ("Administrator", Meaning::Other),
         ] {
             assert_eq!(meaning(heading).0, expected, "{heading}");

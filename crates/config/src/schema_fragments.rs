@@ -1,5 +1,5 @@
-//! Schemas of the small strings that files consist of. `patternErrorMessage` is the message in
-//! editors, and from [`parse`](crate::parse), if a string has the wrong form.
+//! Schemas of the short strings used in files. `patternErrorMessage` is the message in editors, and
+//! from [`parse`](crate::parse), if a string has the wrong form.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 

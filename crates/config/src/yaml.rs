@@ -10,8 +10,8 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The largest nesting depth, which is more than any gatebench file needs. It limits the recursion
-/// of all code that walks the tree.
+/// The maximum nesting depth, more than any gatebench file needs. It limits the recursion of all
+/// code that walks the tree.
 const DEPTH_MAX: usize = 32;
 /// The number of nodes that aliases may add, so that a few lines cannot expand to gigabytes. It
 /// also limits the nesting depth of aliases: n levels cost about n²/2 nodes.
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Problem> {
         refuse_tag(tag.as_deref(), &span)?;
         if self.open.len() == DEPTH_MAX {
-            let message = format!("this is nested more than {DEPTH_MAX} deep");
+            let message = format!("this is nested more than {DEPTH_MAX} levels deep");
             let help = "no gatebench file needs that: check the brackets";
             return refuse(span, message, help);
         }

@@ -6,11 +6,11 @@ use super::{Judge, digits, median, ratio};
 use crate::finding::Severity;
 use crate::table::Row;
 
-/// Rows had the same number of users, which were always busy, if their requests in flight differ
-/// from the median by at most this share.
+/// If the requests in flight of several rows differ from the median by at most this share, these
+/// rows had the same number of users, all of them always busy.
 const SAME: f64 = 0.08;
 
-/// If rates differ by less than this factor, equal requests in flight indicate nothing.
+/// If rates differ by less than this factor, equal numbers of requests in flight indicate nothing.
 const RATES_APART_MIN: f64 = 1.3;
 
 const ROWS_MIN: usize = 3;

@@ -96,7 +96,7 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
         };
         if row.figure(column).is_some() && !is_trustworthy(quantile * 100.0, requests as u64) {
             let says = format!(
-                "only {} of {} requests are above this percentile; with fewer than 10, its value is chance",
+                "only {} of {} requests are above this percentile; with fewer than 10, its value is a matter of chance",
                 digits(requests * (1.0 - quantile)),
                 digits(requests)
             );

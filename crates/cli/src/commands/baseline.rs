@@ -56,7 +56,7 @@ enum Action {
         #[command(flatten)]
         folder: Folder,
     },
-    /// Remove a baseline; its runs stay
+    /// Remove a baseline, but keep its runs
     Remove {
         /// The name of the baseline
         name: String,

@@ -52,7 +52,7 @@ pub struct Compare {
     baseline: Option<String>,
     #[command(flatten)]
     folder: baseline::Folder,
-    /// Decide by this metric
+    /// Base the verdict on this metric
     #[arg(long, default_value = "cpu", value_parser = one_of(&METRICS))]
     metric: DecisiveMetric,
     /// Print the comparison in this format

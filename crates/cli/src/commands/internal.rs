@@ -10,7 +10,7 @@ use super::values::launcher;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// Run a command, and end it with all its descendants when gatebench has ended
+/// Run a command, and end it with all its descendants when gatebench ends
 #[derive(Debug, Args)]
 pub struct Supervise {
     /// Settings, `--`, and the command

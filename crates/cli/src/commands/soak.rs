@@ -39,7 +39,7 @@ pub struct Soak {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY", default_value = "reference")]
     gateway: String,
-    /// Measure this scenario, a name or file [default: proxy-json]
+    /// Measure this scenario (name or file) [default: proxy-json]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
     /// Measure for this time, after a warm-up of a tenth of it, at most 1m [default: 1h]

@@ -175,7 +175,7 @@ fn descriptors(facts: &EnvironmentFacts) -> Check {
             state: State::Missing,
             ..Check::advice(
                 "descriptors",
-                format!("a process may open {limit}, but the tour needs {DESCRIPTORS_MIN}"),
+                format!("the limit is {limit}, but the tour needs {DESCRIPTORS_MIN}"),
                 "ulimit -Hn 65536 (as root), or raise nofile in /etc/security/limits.conf",
             )
         },
@@ -280,7 +280,7 @@ fn libraries() -> Check {
     if versions.is_empty() {
         return Check::advice(
             "XML",
-            "built without the feature `soap`: the reference gateway processes no SOAP and no XML",
+            "built without the feature `soap`: the reference gateway processes neither SOAP nor XML",
             "build gatebench with its default features, if you need them",
         );
     }
@@ -308,7 +308,7 @@ fn redis() -> Check {
 /// The control groups with which `--gateway-cpus` and `--gateway-memory` limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
-        None => Check::good("control groups", "limit gateways to a size"),
+        None => Check::good("control groups", "can limit CPUs and memory of gateways"),
         Some(why) => Check::advice(
             "control groups",
             format!("{why}; only --gateway-cpus and --gateway-memory need them"),

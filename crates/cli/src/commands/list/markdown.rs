@@ -82,7 +82,7 @@ fn means(spec: &GatewayFolder) -> String {
     });
     let vendor = install.vendor.as_ref();
     let vendor =
-        vendor.map(|it| format!("[its makers]({}): {}, with `--yes`", it.page, it.version));
+        vendor.map(|it| format!("[its vendor]({}): {}, with `--yes`", it.page, it.version));
     let ways = [apt, pypi, maven, vendor, install.other.clone()];
     let ways = Vec::from_iter(ways.into_iter().flatten()).join("; ");
     if ways.is_empty() { "–".into() } else { ways }
@@ -92,7 +92,7 @@ fn means(spec: &GatewayFolder) -> String {
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
-         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐,\n\
+         ●: by a feature of the gateway. ○: by a script in a language shipped with it. ◐,\n\
          ◔: likewise, but without a part of the policy, which its section names. Blank: no\n\
          feature of the gateway covers the whole policy; its section gives the reason if one\n\
          would expect it. ·: the gateway has the feature, but its folder does not use it yet.\n\

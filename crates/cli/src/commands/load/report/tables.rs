@@ -74,7 +74,7 @@ pub fn requests(results: &Results<'_>) -> Chapter {
     let more = routes.len().saturating_sub(ROUTES_SHOWN);
     if more > 0 {
         blocks.push(Block::sentence(format!(
-            "and {more} more, which --json contains"
+            "and {more} more (see --json)"
         )));
     }
     headed("Requests", "requests", blocks)
