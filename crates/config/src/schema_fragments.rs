@@ -33,7 +33,7 @@ pub fn name_template(_: &mut SchemaGenerator) -> Schema {
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     text(
         r#"^/([!"$-~]|\{\{( *[A-Za-z0-9_.-]+| *"[^"]*"| *'[^']*') *\}\})*$"#,
-        "write a path that begins with /, as in /json/valid; spaces and other characters are percent-encoded, as %20",
+        "write a path that begins with /, as in /json/valid; spaces and special characters are percent-encoded, as in %20",
     )
 }
 

@@ -19,11 +19,11 @@ const ALIAS_NODES_MAX: usize = 10_000;
 /// The maximum size of a file in bytes. Files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads the only document of a text, and the mistakes that still leave a tree, such as a duplicate
+/// Reads the only document in a text, and the mistakes that still leave a tree, such as a duplicate
 /// key. `help` is the remedy for an empty text.
 ///
 /// # Errors
-/// Mistakes that leave no tree.
+/// Mistakes that prevent building a tree.
 pub(crate) fn root(
     file: &str,
     text: &str,
@@ -39,7 +39,7 @@ pub(crate) fn root(
     Err(Diagnostics::new(file, text, problems))
 }
 
-/// Reads the only document of a text. Mistakes that still leave a tree (such as a duplicate key)
+/// Reads the only document in a text. Mistakes that still leave a tree (such as a duplicate key)
 /// are returned together with the tree.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
@@ -211,7 +211,7 @@ impl<'a> Builder<'a> {
                 return refuse(span, "this number is not finite", "write a finite number");
             }
             Some(Scalar::String(text)) => Data::Text(text.into_owned()),
-            None => return refuse(span, "the value does not fit its tag", "remove the tag"),
+            None => return refuse(span, "the value does not match its tag", "remove the tag"),
         };
         self.put(span, data, anchor);
         Ok(())

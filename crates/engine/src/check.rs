@@ -5,7 +5,7 @@ use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// The checks that one response fails, as the texts in [`crate::Outcome::checks`]; for responses
+/// The checks that a response fails, as the strings in [`crate::Outcome::checks`]; for responses
 /// outside a load. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],

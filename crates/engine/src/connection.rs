@@ -16,7 +16,7 @@ pub(crate) type Last = bool;
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Requests may not be sent yet; the TLS handshake belongs to this state.
+    /// Requests may not be sent yet, for example during the TLS handshake.
     Connecting,
     Idle,
     /// A request is in flight.
@@ -118,7 +118,7 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// Handles the end of the server's side; `Complete` if that ends the response.
+    /// Handles the server's end of stream; `Complete` if that ends the response.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);
@@ -127,7 +127,7 @@ impl Connection {
         Ok(Progress::Complete)
     }
 
-    /// Reports whether the kernel has taken all that was written.
+    /// Reports whether the kernel has taken everything that was written.
     pub(crate) fn has_sent(&self) -> bool {
         let is_empty = |layer: &Layer| layer.outbox.pending_bytes() == 0;
         self.buffer.is_some() && self.layer.as_deref().is_none_or(is_empty)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
-    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
+    /// On `CLOCK_MONOTONIC` in nanoseconds; 0 until known.
     start_ns: AtomicU64,
     /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
     measure_ns: AtomicU64,

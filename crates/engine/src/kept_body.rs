@@ -3,17 +3,17 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The greatest length of a body, as received or decoded, that is kept.
+/// The maximum length of a kept body, as received or decoded.
 pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The bytes that every response may keep regardless of the others.
+/// The number of bytes that every response may keep regardless of the others.
 const SPARED_BYTES: usize = 16 * 1024;
 
 /// The bytes beyond [`SPARED_BYTES`] that all responses in flight of a worker may keep together.
 /// Vectors grow by doubling, so the memory is at most twice as much.
 const LENT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// The bytes that a worker may still lend to bodies.
+/// The number of bytes that a worker may still grant to bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowance(Rc<Cell<usize>>);
 

@@ -71,7 +71,7 @@ impl Layer {
         }
     }
 
-    /// Handles the end of the server's side; an error if its last bytes may be missing.
+    /// Handles the server's end of stream; an error if its last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }

@@ -86,7 +86,7 @@ impl Population {
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))
     }
 
-    /// The time of the next change of the number after a time.
+    /// The time of the next change to the number after a time.
     pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
         let now = self.connections_at(after_ns);
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);
@@ -101,7 +101,7 @@ impl Population {
         })
     }
 
-    /// The largest number of connections that the worker has at any time.
+    /// The maximum number of connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
         let numbers = self.legs.iter().map(|leg| leg.to);
         self.share(numbers.fold(self.first, u32::max))

@@ -61,7 +61,7 @@ impl Response {
         }
     }
 
-    /// Forgets the last response and waits for the response of another exchange.
+    /// Discards the last response and waits for that of another exchange.
     pub(crate) fn begin(&mut self, exchange: Exchange) {
         self.exchange = exchange;
         self.failed_checks.clear();

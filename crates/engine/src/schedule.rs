@@ -69,9 +69,9 @@ impl Schedule {
     }
 
     /// The arrivals of one of several workers. Even arrivals are distributed in turn, so the
-    /// arrivals of all workers together are the schedule. For a Poisson process each worker has an
-    /// independent process with an equal part of the rate; together they are a Poisson process of
-    /// the whole rate.
+    /// arrivals of all workers together form the schedule. For a Poisson process each worker has an
+    /// independent process with an equal part of the rate; together they form a Poisson process
+    /// with the whole rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {
@@ -199,8 +199,8 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Continues on another schedule that is equal until now. Repeats the last arrival, because it
-    /// may lie after the time at which the two begin to differ.
+    /// Continues on another schedule, identical up to now. Repeats the last arrival, because it may
+    /// lie after the time at which the two begin to differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {

@@ -129,7 +129,7 @@ impl Io for Simulated {
         assert_ne!(
             until,
             u64::MAX,
-            "the worker waits for something that never comes"
+            "the worker waits for an event that never occurs"
         );
         self.now_ns = self.now_ns.max(until);
         if let Some((_, for_ns)) = self.pause.take_if(|(at, _)| *at <= until) {

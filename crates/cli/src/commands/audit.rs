@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The indentation of a finding's sentence.
+/// The indentation of a finding's description.
 const INDENT: usize = 4;
 
 /// Check a published table for impossible or misleading figures

@@ -68,7 +68,7 @@ enum Action {
 /// The directory that contains runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
-    /// The directory of runs, which holds the baselines in baselines.json
+    /// The directory of runs, which contains the baselines in baselines.json
     #[arg(long = "runs-in", value_name = "DIR", default_value = "gatebench-runs")]
     dir: PathBuf,
 }

@@ -34,7 +34,7 @@ Examples:
 
 Runs take place at different times, so their trials cannot be paired. Two runs are compared by
 their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not include
-changes of the machine between the runs. A run is compared with a baseline by a prediction
+changes to the machine between the runs. A run is compared with a baseline by a prediction
 interval over at least three runs of the baseline. Runs with different machines, cores or load
 generators are not compared; scenarios and loads that differ are left out.
 

@@ -48,7 +48,7 @@ impl Splice {
     }
 }
 
-/// Start gateways on this host for a gatebench on another host, at the other end of ssh
+/// Start gateways on this host for gatebench on another host, connected over ssh
 #[derive(Debug, Args)]
 pub struct RemoteEnd {}
 

@@ -44,8 +44,7 @@ pub(super) struct GroupState<'a> {
     /// The number of connections over time, if it changes.
     population: Option<Population>,
     pub(super) next_change_ns: Option<u64>,
-    /// The numbers of connections that there should be and that there are, including those being
-    /// opened.
+    /// The target and actual numbers of connections, including those being opened.
     pub(super) wanted: u32,
     pub(super) have: u32,
     /// Connections that are ready for a request or have one in flight.
@@ -259,15 +258,15 @@ impl<'a> GroupState<'a> {
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Sets the number of connections that there should be at a time after the start; returns the
-    /// time of the next change.
+    /// Sets the target number of connections for a time after the start; returns the time of the
+    /// next change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);
         self.change_after(after_start_ns)
     }
 
-    /// Reports whether there are more connections than there should be.
+    /// Reports whether there are more connections than the target number.
     pub(super) fn has_too_many(&self) -> bool {
         self.have > self.wanted
     }
@@ -347,7 +346,7 @@ impl<'a> GroupState<'a> {
 /// The limits that both shapes have.
 struct Limits {
     connections: u32,
-    /// The largest number of connections at any time.
+    /// The maximum number of connections at any time.
     peak: u32,
     queue: u32,
     requests: Option<u64>,

@@ -31,7 +31,7 @@ use self::group::GroupState;
 use self::watch::Watch;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The longest a worker sleeps, so that it notices a stop.
+/// The maximum time that a worker sleeps, so that it notices a stop.
 const NAP_NS: u64 = 20_000_000;
 /// Pause before a refused connection is tried again.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;

@@ -242,7 +242,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection that may begin no request and owes no response.
+    /// Closes a connection that may begin no request and has no response pending.
     fn close_when_quiet(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;

@@ -43,7 +43,7 @@ pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outc
         .collect()
 }
 
-/// Every request ends as one of these errors, and as nothing else.
+/// Every request ends with one of these errors.
 pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }

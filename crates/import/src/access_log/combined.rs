@@ -1,4 +1,4 @@
-//! The formats common and combined of nginx, Apache and Kong, with any text after them.
+//! The `common` and `combined` formats of nginx, Apache and Kong, with any text after them.
 
 use memchr::{memchr, memmem};
 

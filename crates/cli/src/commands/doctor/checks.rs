@@ -234,7 +234,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
             Check::advice(
                 name,
                 format!("the kernel's configuration and a test of it disagree: {seen}"),
-                "boot without changes to the clock (tsc=), or compare only runs of this machine",
+                "boot without changes to the clock (tsc=), or compare only runs on this machine",
             )
         }
         SoftirqPayer::Processes => {
@@ -243,8 +243,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Nobody => Check::advice(
             name,
             format!("softirq is charged to no process: {seen}"),
-            "read CPU per request next to the busy time of the gateway's cores, and compare only runs of such \
-             kernels",
+            "read CPU per request next to the busy time of the gateway's cores, and compare only runs on such kernels",
         ),
         SoftirqPayer::Unknown => Check::advice(
             name,

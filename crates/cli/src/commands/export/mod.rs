@@ -1,4 +1,4 @@
-//! `gatebench export`: a scenario as a script of another tool, a run as metrics, and a dashboard.
+//! `gatebench export`: a scenario as a script for another tool, a run as metrics, and a dashboard.
 
 mod metrics;
 

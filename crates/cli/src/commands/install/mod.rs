@@ -35,7 +35,7 @@ Gateways that are already installed are not changed. The packages of a gateway's
 new package source on the system, so they are installed only with `--yes`.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
-arrives. Each gateway folder states the versions that its templates fit. If the folder was not
+arrives. Each gateway folder states the versions that its templates support. If the folder was not
 tested with the installed version, `list gateways`, `check gateway` and the report state this.")]
 pub struct Install {
     /// Gateways by name (see `gatebench list gateways`) or folder, `all`, or `redis`

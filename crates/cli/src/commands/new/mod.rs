@@ -18,7 +18,7 @@ Examples:
   gatebench new gateway mine --like haproxy
   gatebench new gateway mine --container docker.io/me/mygw:2.1";
 
-/// Create a gateway folder with a working plain proxy, which you change step by step
+/// Create a gateway folder with a working plain proxy, to be changed step by step
 #[derive(Debug, Args)]
 pub struct New {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ enum What {
     Gateway(NewGateway),
 }
 
-/// Create a gateway folder with a working plain proxy, which you change step by step
+/// Create a gateway folder with a working plain proxy, to be changed step by step
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {

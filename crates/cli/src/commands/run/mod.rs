@@ -58,7 +58,8 @@ pub struct Run {
     /// folder, or `all` for all installed gateways (repeatable)
     #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
-    /// Measure a gateway that already runs at http://HOST:PORT, in front of a `gatebench upstream`
+    /// Measure a gateway that is already running at http://HOST:PORT, in front of a `gatebench
+    /// upstream`
     #[arg(long, value_name = "URL")]
     attach: Option<String>,
     /// Read CPU and memory of the attached gateway from this process and its descendants
