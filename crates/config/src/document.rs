@@ -1,4 +1,4 @@
-//! Converts users' files to types, and reports all mistakes of a file at once.
+//! Converts users' files to types, and reports all mistakes in a file at once.
 //!
 //! Text → [`Node`] with places → checked against the schema of the type → completed, and checked
 //! against the rules that a schema cannot express → the type. The types are the single source of

@@ -32,7 +32,7 @@ pub struct Bare {
     pub warm_up: Duration,
     /// The measured part.
     pub measure: Duration,
-    /// Cores of the client, a worker on each; empty means one worker that is not pinned.
+    /// Cores of the client, with one worker on each; empty means one worker that is not pinned.
     pub client_cores: Vec<usize>,
     pub server_cores: Vec<usize>,
     /// True if the client polls for responses instead of sleeping until they come.

@@ -23,7 +23,8 @@ Examples:
   gatebench flame traefik --stacks frame-pointers      Go has frame pointers: cheaper to sample
 
 gatebench samples the stacks of each gateway with perf (Debian: linux-perf) during the
-measurement. It reports shares of samples as CPU time per request, so that gateways of different speeds are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
+measurement. It reports shares of samples as CPU time per request, so that gateways of different
+speeds are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
 gateway costs, and this command to see where. After Ctrl-C, the samples taken so far are kept.";
 
 /// Show where a gateway's CPU time goes, or how two gateways differ

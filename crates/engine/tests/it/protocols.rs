@@ -80,8 +80,8 @@ impl Nginx {
         text.lines().map(Into::into).collect()
     }
 
-    /// The lines of the log after the first `before`. nginx writes a line after the response, so
-    /// this waits until there are `count` lines, for at most ten seconds.
+    /// The log lines after the first `before` ones. nginx writes a line after the response, so this
+    /// waits until there are `count` lines, for at most ten seconds.
     fn log_after(&self, before: usize, count: u64) -> Vec<String> {
         let begun = Instant::now();
         loop {

@@ -89,7 +89,7 @@ impl<'a> Script<'a> {
         }
         if !self.scenario.data.is_empty() {
             limits.express_once(
-                "rows and numbers in turn by worker: in k6 they go in turn over all users of a scenario",
+                "rows and numbers in turn by worker: k6 assigns them in turn across all users of a scenario",
             );
         }
         self.after += length + phase.drain.0;

@@ -243,7 +243,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Nobody => Check::advice(
             name,
             format!("softirq is charged to no process: {seen}"),
-            "read CPU per request next to the busy time of the gateway's cores, and compare only runs on such kernels",
+            "read CPU per request together with the busy time of the gateway's cores, and compare only runs on such kernels",
         ),
         SoftirqPayer::Unknown => Check::advice(
             name,

@@ -126,7 +126,7 @@ fn installed() -> Result<Like, Failure> {
 /// Returns the folder for the same gateway in a container image.
 fn in_image(like: Like, image: &str) -> String {
     let container = format!(
-        "# gatebench does not pull the image. The program in it is `binary`; its entrypoint does not run.\n\
+        "# gatebench does not pull the image. The program in it is `binary`; its entrypoint is not run.\n\
          container: {{image: \"{image}\", program: /usr/sbin/NAME}}\nfiles:"
     );
     let own = format!("[{}]", like.name());
