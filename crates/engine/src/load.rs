@@ -97,7 +97,7 @@ pub struct Load {
     /// are sent on time, and responses are noticed at once while few are in flight. Only for
     /// workers with a core of their own that nothing else needs.
     pub spin: bool,
-    /// Kernel interface; `None` chooses the best that the kernel grants.
+    /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. `None` sends no nonce, and nothing is traced.
     pub trace_tag: Option<u16>,

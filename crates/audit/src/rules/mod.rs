@@ -128,7 +128,6 @@ fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     }
 }
 
-/// The median of the numbers.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     gatebench_stats::median(&values.collect::<Vec<_>>())
 }
