@@ -29,7 +29,7 @@ pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     text(pattern, NAME_FORM)
 }
 
-/// A path of a URL, with or without a query, which may contain values of `data`.
+/// A URL path, with or without a query, which may contain values of `data`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     text(
         r#"^/([!"$-~]|\{\{( *[A-Za-z0-9_.-]+| *"[^"]*"| *'[^']*') *\}\})*$"#,

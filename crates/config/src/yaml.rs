@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Converts a position of the parser, which counts characters, to a byte of the file.
+    /// Converts a parser position, which counts characters, to a byte offset in the file.
     fn bytes(&self, marker: Marker) -> usize {
         let end = self.base + self.text.len();
         *self.offsets.get(marker.index()).unwrap_or(&end)
@@ -180,8 +180,8 @@ impl<'a> Builder<'a> {
             Data::Map(entries) => entries.last().map(|entry| entry.value.span.end),
             _ => None,
         };
-        // The parser reports the end of a block at the next token, which may be far below. Only a
-        // closing bracket has a position of its own.
+        // The parser reports the end of a block at the next token, which may be many lines later.
+        // Only a closing bracket has a position of its own.
         let end = match self.text.as_bytes().get(open.start - self.base) {
             Some(b'[' | b'{') => span.end,
             _ => last_end.unwrap_or(open.start),

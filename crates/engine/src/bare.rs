@@ -35,7 +35,7 @@ pub struct Bare {
     /// Cores of the client, with one worker on each; empty means one worker that is not pinned.
     pub client_cores: Vec<usize>,
     pub server_cores: Vec<usize>,
-    /// True if the client polls for responses instead of sleeping until they come.
+    /// True if the client polls for responses instead of sleeping until they arrive.
     pub spin: bool,
     /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,

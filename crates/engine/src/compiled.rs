@@ -29,7 +29,8 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
-    /// The rendered last request of a connection, if connections end after a number of requests.
+    /// The rendered form of a connection's last request, if connections end after a number of
+    /// requests.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
 }

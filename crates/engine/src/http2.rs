@@ -236,7 +236,7 @@ impl Message {
     }
 }
 
-/// Reports whether HTTP/2 does not allow the field (RFC 9113 8.2.2); the name is in lower case.
+/// Reports whether HTTP/2 forbids the field (RFC 9113 8.2.2); the name is in lower case.
 fn is_of_connection(name: &str) -> bool {
     const FIELDS: [&str; 5] = [
         "connection",

@@ -84,8 +84,8 @@ const LOCAL: u8 = 0x20;
 /// Version 2, command PROXY.
 const PROXY: u8 = 0x21;
 
-/// The form of the PROXY header that a connection begins with (the PROXY protocol, versions 1 and
-/// 2, by HAProxy).
+/// The version of the PROXY header at the beginning of a connection (HAProxy's PROXY protocol,
+/// versions 1 and 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyProtocol {
     /// Version 1, a line of text.

@@ -55,7 +55,7 @@ impl Leg {
 }
 
 impl Population {
-    /// The connections of worker `worker` of `workers`. The warm-up has the first number; the
+    /// The connections of worker `worker` of `workers`. The warm-up has the initial number; the
     /// stages begin with the measurement.
     pub fn new(closed: &Closed, warm_up_ns: u64, worker: usize, workers: usize) -> Self {
         let (mut begin_ns, mut from) = (warm_up_ns, closed.connections);

@@ -30,7 +30,7 @@ pub struct Interval {
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
     /// The recordings of the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
-    /// Service, waiting and receiving of the responses that came in more than one read, until
+    /// Service, waiting and receiving of the responses that arrived in more than one read, until
     /// [`Interval::complete`].
     parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
     /// CPU time of the worker's thread in this second in nanoseconds, without the time spent

@@ -35,8 +35,8 @@ struct Segment {
 }
 
 impl Schedule {
-    /// The schedule of an open load. The warm-up has the rate of the beginning; stages that are
-    /// longer than the measurement are cut off.
+    /// The schedule of an open load. The warm-up has the initial rate; stages that are longer than
+    /// the measurement are cut off.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
         let mut line = Line {
             end_ns: warm_up_ns.saturating_add(measure_ns) as f64,

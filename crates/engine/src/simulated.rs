@@ -302,7 +302,7 @@ fn assert_all_take_a_millisecond(sum: &Interval) {
     assert_eq!(found, Some((1_000, MS, MS, MS)));
 }
 
-/// Sets the start of the measurement from outside to 300 ms; it is set 200 ms after the start.
+/// Simulates a load whose warm-up is ended from outside, 300 ms after the start.
 fn simulate_ended_warm_up(shape: Shape) -> Interval {
     let load = load(shape, 60_000, 1_000);
     let control = Control::new(1);

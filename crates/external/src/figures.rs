@@ -14,7 +14,7 @@ pub struct Figures {
     pub completed: u64,
     /// Responses by status class: `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, by the generator's names of the kinds of errors.
+    /// Requests without a response, by the generator's names for kinds of errors.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that it did not send.
     pub dropped: u64,

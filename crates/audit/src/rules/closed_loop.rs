@@ -1,5 +1,5 @@
 //! Latency of a closed loop at saturation. The mean is the number of users divided by the rate, so
-//! it adds no information to the rate.
+//! it adds no information beyond the rate.
 
 use super::in_flight::all_in_flight;
 use super::{Judge, digits, median, ratio};
@@ -30,7 +30,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     let columns = same[0].1.columns;
     let says = format!(
         "in {} of {} rows the rates differ by a factor of {}, but {} requests are always in flight (rate × mean time): \
-         a closed loop at saturation, in which the mean time is users ÷ rate and adds no information to the rate; \
+         a closed loop at saturation, in which the mean time is users ÷ rate and adds no information beyond the rate; \
          latencies are comparable only at equal rates",
         same.len(),
         all.len(),

@@ -101,7 +101,7 @@ impl Serve {
         Failure::words(self.dir.display().to_string(), what, remedy)
     }
 
-    /// The choices of the form: the suites, and the gateways that this machine has.
+    /// The choices of the form: the suites, and the gateways installed on this machine.
     fn launch(&self, folder: &Folder) -> Result<Launch, Failure> {
         if folder.only().is_some() {
             return Err(Failure::words(

@@ -141,7 +141,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// The times at which to open the first connections, in nanoseconds after the beginning.
+    /// The times at which to open the first connections, in nanoseconds from the beginning.
     pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
         let limits = Limits::of(&self.settings.shape);
         let gap_ns = limits

@@ -223,7 +223,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Continues a connection on which the server allowed no streams before and now does.
+    /// Continues a connection on which the server previously allowed no streams and now allows
+    /// some.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

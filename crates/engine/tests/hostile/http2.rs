@@ -122,7 +122,8 @@ fn endless_informational_responses() {
     fails(&[Protocol, Reset], flood(hint));
 }
 
-/// RFC 7541 does not limit the decoded size of a few bytes; the limit of a list of fields does.
+/// RFC 7541 does not limit the decoded size of a few bytes; the limit on the size of a field list
+/// does.
 #[test]
 fn header_bombs() {
     // One field of 4,000 bytes enters the table, and is then referenced 10,000 times.

@@ -65,7 +65,7 @@ fn brief(load: &mut Load) {
     load.measure = Duration::from_millis(300);
 }
 
-/// The requests over the first three connections get responses; every later connection fails as
+/// The requests over the first three connections get responses; every later connection fails with
 /// `kind`.
 fn only_later_ones_fail(
     kind: ErrorKind,
@@ -159,7 +159,7 @@ fn a_certificate_that_changes() {
 }
 
 /// A handshake that stalls counts as an error after the timeout of a request, so that no user is
-/// missing silently.
+/// silently missing.
 #[test]
 fn a_handshake_that_stalls() {
     let identity = made();

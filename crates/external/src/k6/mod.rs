@@ -97,7 +97,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
 }
 
 /// Exports a scenario with a whole load profile as a script for users, with the differences from a
-/// run of gatebench. The phases follow one another.
+/// gatebench run. The phases follow one another.
 ///
 /// # Errors
 /// k6 cannot do what a phase requires.

@@ -103,7 +103,7 @@ pub struct AccessLog {
     lines: u64,
     bytes: u64,
     malformed: u64,
-    /// The number of well-formed lines without a request, such as TLS on a plain port.
+    /// The number of well-formed lines without a request, such as TLS on a plaintext port.
     without_request: u64,
     examples: Vec<String>,
 }

@@ -120,7 +120,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// Converts `x_client`, as in a variable of nginx, to the header name `X-Client`.
+/// Converts `x_client`, as in an nginx variable, to the header name `X-Client`.
 fn header_name(variable: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,
