@@ -60,7 +60,7 @@ pub trait Document: DeserializeOwned + JsonSchema {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a type with this name in sentences.
+/// The JSON Schema (draft 2020-12) of a type, titled `gatebench {title}`.
 pub fn schema<T: JsonSchema>(title: &str) -> Value {
     let mut schema: Schema = schema_for!(T);
     schema.insert("title".into(), format!("gatebench {title}").into());

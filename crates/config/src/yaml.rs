@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
         };
         match (&mut open.data, open.key.take()) {
             (Data::List(items), _) => items.push(value),
-            // If a key is duplicate, the first value is used.
+            // If a key is duplicated, the first value is used.
             (Data::Map(entries), Some((key, key_span)))
                 if entries.iter().all(|entry| entry.key != key) =>
             {

@@ -69,7 +69,7 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // If the client has failed, nobody receives this.
+                    // If the client has failed, nothing receives this.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)

@@ -91,7 +91,7 @@ pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Sc
     Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
 }
 
-/// The request with the field that marks it as the last of its connection (RFC 9112 9.6). The
+/// The request with the field that marks it as the last on its connection (RFC 9112 9.6). The
 /// server then closes first, so that TIME-WAIT takes a port there and not here.
 fn with_close(request: &Request) -> Request {
     let mut request = request.clone();

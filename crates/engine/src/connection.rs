@@ -10,7 +10,7 @@ use crate::kept_body::Allowance;
 use crate::layer::Layer;
 use crate::response::{Exchange, Response};
 
-/// True if a request states that it is the last of its connection.
+/// True if a request states that it is the last on its connection.
 pub(crate) type Last = bool;
 
 /// The state of a connection.
@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     pub(crate) response: Response,
     /// The buffer for requests; `None` while the kernel is sending it.
     pub(crate) buffer: Option<Vec<u8>>,
-    /// The route of the request in the buffer, and whether it is the last of the connection.
+    /// The route of the request in the buffer, and whether it is the last on the connection.
     pub(crate) buffer_holds: Option<(usize, Last)>,
     /// The layer between HTTP and the socket; `None` if bytes pass unchanged.
     pub(crate) layer: Option<Box<Layer>>,

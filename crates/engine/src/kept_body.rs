@@ -47,7 +47,7 @@ pub(crate) struct KeptBody {
     bytes: Vec<u8>,
     lent_bytes: usize,
     allowance: Allowance,
-    /// True if the body is longer than what may be kept; then nothing is kept.
+    /// True if the body is too long to be kept; then nothing is kept.
     is_too_long: bool,
 }
 
@@ -84,7 +84,7 @@ impl KeptBody {
         }
     }
 
-    /// The body; `None` if it was longer than what may be kept.
+    /// The body; `None` if it was too long to be kept.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.bytes)
     }

@@ -1,10 +1,10 @@
 //! The times at which the requests of an open load are due: arithmetic on their index, without a
 //! clock.
 //!
-//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t.
-//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
-//! of the arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to
-//! Stochastic Processes, 1975, section 4.7), which is exact for any rate.
+//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due by t. Evenly
+//! spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹ of the
+//! arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
+//! Processes, 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Schedule {
         self.reached_ns(index as f64 + self.phase)
     }
 
-    /// Λ⁻¹: the time until which this number of arrivals was due, or `None` after the end.
+    /// Λ⁻¹: the time by which this number of arrivals is due, or `None` after the end.
     fn reached_ns(&self, arrivals: f64) -> Option<u64> {
         let number = self
             .segments

@@ -90,7 +90,7 @@ struct Worker<'a, I> {
     round_ns: u64,
     watch: Watch,
     recorder: Recorder,
-    /// The memory that is left for bodies that checks read.
+    /// The memory remaining for bodies that checks read.
     allowance: Allowance,
     /// Buffer for decrypted bytes; kept to reuse its memory.
     plain: Vec<u8>,
@@ -126,7 +126,7 @@ impl<'a, I: Io> Worker<'a, I> {
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
-            // Until the load begins nothing is sealed.
+            // Until the load begins, nothing is sealed.
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,

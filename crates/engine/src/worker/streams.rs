@@ -157,7 +157,7 @@ impl<I: Io> Worker<'_, I> {
         self.end_streams(conn, ErrorKind::Reset, now);
         self.unpark(conn, now);
         if received.is_err() {
-            // The frames about the error are the last ones sent.
+            // The error frames are the last ones sent.
             self.push_frames(conn, true);
             return self.fail(conn, ErrorKind::Protocol, now);
         }
