@@ -14,7 +14,7 @@ pub enum Severity {
     Missing,
 }
 
-/// The unit in which places are numbered.
+/// The unit in which positions are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Numbering {
@@ -51,13 +51,13 @@ pub struct Cell {
 /// A problem in a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The rule that found it, as a short name that never changes.
+    /// The short, stable name of the rule that found it.
     pub rule: &'static str,
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// Line or item of the row, or of the first of several rows; that of the headings if the whole
-    /// table is concerned. From 1.
+    /// Line or item of the row (of the first, if there are several), or of the headings if the
+    /// finding concerns the whole table. From 1.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,
@@ -74,12 +74,12 @@ pub struct Finding {
 /// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
-    /// Number of tables and printed results that were judged.
+    /// Number of tables and printed results judged.
     pub tables: usize,
     /// Number of their rows.
     pub rows: usize,
-    /// Number of tables without times or rates, which are not results of a load.
+    /// Number of tables without times or rates, which are not load results.
     pub passed_over: usize,
-    /// The findings in the order of the document.
+    /// The findings in document order.
     pub findings: Vec<Finding>,
 }

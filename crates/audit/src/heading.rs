@@ -34,12 +34,12 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
-    /// Reports whether it is a time that a request takes.
+    /// Reports whether it is a time taken by requests.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }
 
-    /// The rank among the times of a request, from 0 for the shortest to 1 for the longest.
+    /// The rank among request times, from 0 for the shortest to 1 for the longest.
     pub(crate) fn rank(self) -> Option<f64> {
         match self {
             Self::Min => Some(0.0),
@@ -173,7 +173,7 @@ mod tests {
             ("Kong Linux Memory", Meaning::Memory),
             ("Scenario", Meaning::Other),
             ("Data Sent", Meaning::Other),
-            // It contains min only as a part of a word.
+            // Contains `min` only within a word.
             ("Administrator", Meaning::Other),
         ] {
             assert_eq!(meaning(heading).0, expected, "{heading}");

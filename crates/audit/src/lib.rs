@@ -53,7 +53,7 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
 
 /// Judges the program's own figures, which are not in a document yet. Cells are written as in a
 /// document, with headings and units. The mean times are those of the requests sent, and the number
-/// of users is the limit of requests in flight.
+/// of users is the limit on requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     rules::judge(&table::Table {
         mean: tool::Mean::OfSent,

@@ -82,7 +82,7 @@ fn sized(name: &str) -> Option<(Unit, f64)> {
     Some((Unit::Bytes, factor))
 }
 
-/// Names of requests per second.
+/// Units that mean requests per second.
 const RATES: &str = "rps qps tps /s req/s reqs/s r/s req/sec requests/s requests/sec trans/sec";
 
 fn rate_of(name: &str) -> Option<(Unit, f64)> {

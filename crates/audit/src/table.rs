@@ -35,9 +35,9 @@ pub(crate) struct Row {
     pub(crate) line: usize,
     /// The row's label, or `row 5` if it has none.
     pub(crate) name: String,
-    /// The texts by column, as in the document.
+    /// The text of each column, as in the document.
     written: Vec<String>,
-    /// The numbers by column; none for a cell without a number.
+    /// The number of each column; none for a cell without a number.
     cells: Vec<Option<Quantity>>,
     /// True if a cell states the spread of its value.
     pub(crate) has_spread: bool,

@@ -52,7 +52,7 @@ impl Mean {
                  its mean includes requests that were never sent, and is too high",
             ),
             Self::OfSeveral => Some(
-                "this tool can have several requests in flight for a user (HTTP/2 streams, pipelining, batches), and \
+                "this tool can have several requests in flight per user (HTTP/2 streams, pipelining, batches), and \
                  the table does not state how many",
             ),
             Self::Unknown => Some(

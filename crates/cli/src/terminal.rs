@@ -41,7 +41,7 @@ fn write_out(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
         Err(error) => Err(Failure::environment(
             format!("cannot write to standard output: {error}"),
-            "check where standard output is redirected to",
+            "check where standard output is redirected",
         )),
     }
 }

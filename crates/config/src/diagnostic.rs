@@ -16,7 +16,7 @@ pub struct Problem {
     pub span: Range<usize>,
     /// The description of the mistake as a sentence.
     pub message: String,
-    /// The remedy: a correct text or value.
+    /// The remedy: correct text, or a correct value.
     pub help: String,
 }
 
@@ -46,7 +46,7 @@ pub struct Diagnostic {
     pub length: usize,
     /// The description of the mistake as a sentence.
     pub message: String,
-    /// The remedy: a correct text or value.
+    /// The remedy: correct text, or a correct value.
     pub help: String,
 }
 
@@ -89,7 +89,7 @@ fn floor_char_boundary(text: &str, index: usize) -> usize {
     index
 }
 
-/// All mistakes of one file, in the order of their lines. Never empty.
+/// All mistakes in one file, in the order of their lines. Never empty.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     file: String,
@@ -98,10 +98,10 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The mistakes of a document. `problems` must not be empty.
+    /// The mistakes in a document. `problems` must not be empty.
     pub fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
-        // The mistakes of a value that an alias repeats are reported once.
+        // Mistakes in a value that an alias repeats are reported once.
         problems
             .dedup_by(|later, former| later.span == former.span && later.message == former.message);
         let all = problems

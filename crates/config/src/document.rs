@@ -1,4 +1,4 @@
-//! Converts users' files to types, and reports all mistakes of a file at once.
+//! Converts users' files to types, and reports all mistakes in a file at once.
 //!
 //! Text → [`Node`] with places → checked against the schema of the type → completed, and checked
 //! against the rules that a schema cannot express → the type. The types are the single source of
@@ -21,7 +21,7 @@ pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// A type of file that users write.
 pub trait Document: DeserializeOwned + JsonSchema {
-    /// The name in sentences.
+    /// The name used in sentences.
     const TITLE: &'static str;
     /// The name in `gatebench schema NAME`.
     const WORD: &'static str;
@@ -60,7 +60,7 @@ pub trait Document: DeserializeOwned + JsonSchema {
     }
 }
 
-/// The JSON Schema (draft 2020-12) of a type with this name in sentences.
+/// The JSON Schema (draft 2020-12) of a type, titled `gatebench {title}`.
 pub fn schema<T: JsonSchema>(title: &str) -> Value {
     let mut schema: Schema = schema_for!(T);
     schema.insert("title".into(), format!("gatebench {title}").into());
@@ -69,13 +69,13 @@ pub fn schema<T: JsonSchema>(title: &str) -> Value {
 
 /// The remedy for an empty file of the kind that `gatebench schema WORD` describes.
 pub(crate) fn described(word: &str) -> String {
-    format!("write what `gatebench schema {word}` describes")
+    format!("write a file as described by `gatebench schema {word}`")
 }
 
 /// The reason why a file was not read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The system refuses to read it.
+    /// The system cannot read it.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
         /// The expected kind of file, as text.
@@ -126,12 +126,12 @@ fn next_to(path: &Path) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
 /// Reads YAML text of any kind as a tree. `file` is the file name in reports of mistakes.
 ///
 /// # Errors
-/// All mistakes of the text as YAML, each with its place and its remedy.
+/// All YAML mistakes in the text, each with its place and its remedy.
 pub fn read_tree(file: &str, text: &str) -> Result<Node, Diagnostics> {
     tree_or(file, text, "name another file")
 }
 
-/// Reads YAML text as a tree. `help` is the remedy for an empty text.
+/// Reads YAML text as a tree. `help` is the remedy for empty text.
 pub(crate) fn tree_or(file: &str, text: &str, help: &str) -> Result<Node, Diagnostics> {
     let (root, problems) = yaml::root(file, text, help)?;
     match problems.is_empty() {
@@ -145,19 +145,19 @@ pub fn tree(text: &str) -> Option<Node> {
     yaml::load(text).0
 }
 
-/// Reads YAML text of one document. `file` is the file name in reports of mistakes. Files that the
-/// text names are reported as missing.
+/// Reads YAML text with one document. `file` is the file name in reports of mistakes. Files that
+/// the text names are reported as missing.
 ///
 /// # Errors
-/// All mistakes of the text, each with its place and its remedy.
+/// All mistakes in the text, each with its place and its remedy.
 pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
     parse_with_files(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
 
-/// Reads YAML text of one document. `read_file` reads the files that the text names.
+/// Reads YAML text with one document. `read_file` reads the files that the text names.
 ///
 /// # Errors
-/// All mistakes of the text and of these files, each with its place in the text and its remedy.
+/// All mistakes in the text and in these files, each with its place in the text and its remedy.
 pub fn parse_with_files<T: Document>(
     file: &str,
     text: &str,
@@ -178,7 +178,7 @@ pub fn parse_with_files<T: Document>(
 /// files that the text names.
 ///
 /// # Errors
-/// All mistakes of the text, and those of the first document that has any.
+/// All mistakes in the text, and those in the first document that has any.
 pub fn parse_all<T: Document>(
     file: &str,
     text: &str,
@@ -292,7 +292,9 @@ mod tests {
     fn an_empty_file_names_the_schema() {
         assert_eq!(
             lines(""),
-            ["garden.yaml:1:1: the file is empty; write what `gatebench schema garden` describes"]
+            [
+                "garden.yaml:1:1: the file is empty; write a file as described by `gatebench schema garden`"
+            ]
         );
     }
 

@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanDuration(pub Duration);
 
-/// The units, longest suffix first so that `ms` is not read as `s`, and their nanoseconds.
+/// The units, longest suffix first so that `ms` is not read as `s`, and their lengths in
+/// nanoseconds.
 const UNITS: [(&str, u64); 5] = [
     ("us", 1_000),
     ("ms", 1_000_000),
@@ -47,7 +48,7 @@ impl HumanDuration {
     }
 }
 
-/// The reason why a text is not a [`HumanDuration`].
+/// The reason why a string is not a [`HumanDuration`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// It is not a number with a unit.

@@ -1,5 +1,5 @@
 //! Reads the YAML files that users write. Each value has its place in the text and is checked
-//! against a JSON Schema, and all mistakes of a file are reported at once. The crate is independent
+//! against a JSON Schema, and all mistakes in a file are reported at once. The crate is independent
 //! of particular kinds of files.
 
 mod conform;

@@ -1,5 +1,5 @@
-//! Schemas of the small strings that files consist of. `patternErrorMessage` is the message in
-//! editors, and from [`parse`](crate::parse), if a string has the wrong form.
+//! Schemas of the short strings used in files. `patternErrorMessage` is the message in editors, and
+//! from [`parse`](crate::parse), if a string has the wrong form.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -29,11 +29,11 @@ pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     text(pattern, NAME_FORM)
 }
 
-/// A path of a URL, with or without a query, which may contain values of `data`.
+/// A URL path, with or without a query, which may contain values of `data`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     text(
         r#"^/([!"$-~]|\{\{( *[A-Za-z0-9_.-]+| *"[^"]*"| *'[^']*') *\}\})*$"#,
-        "write a path that begins with /, as in /json/valid; spaces and other characters are percent-encoded, as %20",
+        "write a path that begins with /, as in /json/valid; spaces and special characters are percent-encoded, as in %20",
     )
 }
 

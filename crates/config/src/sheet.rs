@@ -89,7 +89,7 @@ impl Sheet {
     /// Returns an error if there are mistakes.
     ///
     /// # Errors
-    /// All mistakes of the file.
+    /// All mistakes in the file.
     pub fn finish(&self) -> Result<(), Diagnostics> {
         if self.problems.is_empty() {
             return Ok(());

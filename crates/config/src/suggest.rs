@@ -18,7 +18,7 @@ pub fn did_you_mean<'c>(
     nearest(word, candidates).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
 }
 
-/// The largest number of misspelt letters with which a word is recognised: one in a short word, a
+/// The maximum number of misspelt letters with which a word is recognised: one in a short word, a
 /// third of the letters in a long one.
 fn tolerance(candidate: &str) -> usize {
     (candidate.chars().count() / 3).max(1)

@@ -10,8 +10,8 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Entry, Node};
 
-/// The largest nesting depth, which is more than any gatebench file needs. It limits the recursion
-/// of all code that walks the tree.
+/// The maximum nesting depth, more than any gatebench file needs. It limits the recursion of all
+/// code that walks the tree.
 const DEPTH_MAX: usize = 32;
 /// The number of nodes that aliases may add, so that a few lines cannot expand to gigabytes. It
 /// also limits the nesting depth of aliases: n levels cost about n²/2 nodes.
@@ -19,11 +19,11 @@ const ALIAS_NODES_MAX: usize = 10_000;
 /// The maximum size of a file in bytes. Files written by people are smaller.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads the only document of a text, and the mistakes that still leave a tree, such as a duplicate
+/// Reads the only document in a text, and the mistakes that still leave a tree, such as a duplicate
 /// key. `help` is the remedy for an empty text.
 ///
 /// # Errors
-/// Mistakes that leave no tree.
+/// Mistakes that prevent building a tree.
 pub(crate) fn root(
     file: &str,
     text: &str,
@@ -39,7 +39,7 @@ pub(crate) fn root(
     Err(Diagnostics::new(file, text, problems))
 }
 
-/// Reads the only document of a text. Mistakes that still leave a tree (such as a duplicate key)
+/// Reads the only document in a text. Mistakes that still leave a tree (such as a duplicate key)
 /// are returned together with the tree.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Converts a position of the parser, which counts characters, to a byte of the file.
+    /// Converts a parser position, which counts characters, to a byte offset in the file.
     fn bytes(&self, marker: Marker) -> usize {
         let end = self.base + self.text.len();
         *self.offsets.get(marker.index()).unwrap_or(&end)
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Problem> {
         refuse_tag(tag.as_deref(), &span)?;
         if self.open.len() == DEPTH_MAX {
-            let message = format!("this is nested more than {DEPTH_MAX} deep");
+            let message = format!("this is nested more than {DEPTH_MAX} levels deep");
             let help = "no gatebench file needs that: check the brackets";
             return refuse(span, message, help);
         }
@@ -180,8 +180,8 @@ impl<'a> Builder<'a> {
             Data::Map(entries) => entries.last().map(|entry| entry.value.span.end),
             _ => None,
         };
-        // The parser reports the end of a block at the next token, which may be far below. Only a
-        // closing bracket has a position of its own.
+        // The parser reports the end of a block at the next token, which may be many lines later.
+        // Only a closing bracket has a position of its own.
         let end = match self.text.as_bytes().get(open.start - self.base) {
             Some(b'[' | b'{') => span.end,
             _ => last_end.unwrap_or(open.start),
@@ -211,7 +211,7 @@ impl<'a> Builder<'a> {
                 return refuse(span, "this number is not finite", "write a finite number");
             }
             Some(Scalar::String(text)) => Data::Text(text.into_owned()),
-            None => return refuse(span, "the value does not fit its tag", "remove the tag"),
+            None => return refuse(span, "the value does not match its tag", "remove the tag"),
         };
         self.put(span, data, anchor);
         Ok(())
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
         };
         match (&mut open.data, open.key.take()) {
             (Data::List(items), _) => items.push(value),
-            // If a key is duplicate, the first value is used.
+            // If a key is duplicated, the first value is used.
             (Data::Map(entries), Some((key, key_span)))
                 if entries.iter().all(|entry| entry.key != key) =>
             {

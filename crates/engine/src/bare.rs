@@ -1,5 +1,5 @@
-//! The highest rate of the network: messages of one size back and forth, whose contents neither
-//! side reads.
+//! Measures the maximum message rate of the network: messages of one size go back and forth, and
+//! neither side reads their contents.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,12 +14,12 @@ use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 use crate::load::nanos;
 use crate::population::share;
 
-/// The longest time to wait for connections.
+/// The maximum time to wait for connections.
 const CONNECT_NS: u64 = 5_000_000_000;
 
-/// Messages over loopback TCP, by the event loops of engine and upstream: a client that sends a
-/// message on each connection and, when a whole one has come back, sends it again; and a server
-/// that counts and responds.
+/// An exchange of messages over loopback TCP, through the event loops of engine and upstream. The
+/// client sends a message on each connection, and again whenever a whole one has come back; the
+/// server counts and responds.
 #[derive(Clone, Debug)]
 pub struct Bare {
     /// Size of a request message in bytes.
@@ -28,16 +28,16 @@ pub struct Bare {
     pub answered_bytes: usize,
     /// Connections, over all cores of the client.
     pub connections: u32,
-    /// The first part, which is discarded.
+    /// Time before the measurement; its results are discarded.
     pub warm_up: Duration,
     /// The measured part.
     pub measure: Duration,
-    /// Cores of the client, a worker on each; empty means one worker that is not pinned.
+    /// Cores of the client, with one worker on each; empty means one worker that is not pinned.
     pub client_cores: Vec<usize>,
     pub server_cores: Vec<usize>,
-    /// True if the client polls for responses instead of sleeping until they come.
+    /// True if the client polls for responses instead of sleeping until they arrive.
     pub spin: bool,
-    /// Kernel interface; `None` chooses the best that the kernel grants.
+    /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
 }
 
@@ -69,7 +69,7 @@ impl Bare {
                     stop: &stop,
                 };
                 let at = move |bound: &[SocketAddr]| {
-                    // If the client has failed, nobody receives this.
+                    // If the client has failed, nothing receives this.
                     let _ = heard.send(bound[0]);
                 };
                 workers.serve(&Echo(self), at).map_err(io::Error::other)
@@ -140,7 +140,7 @@ impl Side {
         whole
     }
 
-    /// Sends the owed messages until the loop accepts no more.
+    /// Sends the pending messages until the loop accepts no more.
     fn send<I: Io>(&mut self, io: &mut I, conn: ConnId) {
         while self.owed > 0
             && let Some(message) = self.message.take()

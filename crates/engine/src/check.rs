@@ -5,7 +5,7 @@ use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-/// The checks that one response fails, as the texts in [`crate::Outcome::checks`]; for responses
+/// The checks that a response fails, as the strings in [`crate::Outcome::checks`]; for responses
 /// outside a load. `body_bytes` is the length of the body as received.
 pub fn failed_checks(
     checks: &[Check],
@@ -114,7 +114,7 @@ impl Checks {
         }
     }
 
-    /// Fails all checks of the body, because it is longer than what may be kept.
+    /// Fails all checks of the body, because it is too long to be kept.
     pub(crate) fn fail_body(&self, mut failed: impl FnMut(usize)) {
         self.bodies.iter().for_each(|(number, _)| failed(*number));
     }

@@ -29,7 +29,8 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
-    /// The rendered last request of a connection, if connections end after a number of requests.
+    /// The rendered form of a connection's last request, if connections end after a number of
+    /// requests.
     pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
 }
@@ -90,7 +91,7 @@ pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Sc
     Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
 }
 
-/// The request with the field that marks it as the last of its connection (RFC 9112 9.6). The
+/// The request with the field that marks it as the last on its connection (RFC 9112 9.6). The
 /// server then closes first, so that TIME-WAIT takes a port there and not here.
 fn with_close(request: &Request) -> Request {
     let mut request = request.clone();

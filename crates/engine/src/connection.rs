@@ -10,13 +10,13 @@ use crate::kept_body::Allowance;
 use crate::layer::Layer;
 use crate::response::{Exchange, Response};
 
-/// True if a request states that it is the last of its connection.
+/// True if a request states that it is the last on its connection.
 pub(crate) type Last = bool;
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Requests may not be sent yet; the TLS handshake belongs to this state.
+    /// Requests may not be sent yet, for example during the TLS handshake.
     Connecting,
     Idle,
     /// A request is in flight.
@@ -29,7 +29,7 @@ pub(crate) struct Connection {
     pub(crate) response: Response,
     /// The buffer for requests; `None` while the kernel is sending it.
     pub(crate) buffer: Option<Vec<u8>>,
-    /// The route of the request in the buffer, and whether it is the last of the connection.
+    /// The route of the request in the buffer, and whether it is the last on the connection.
     pub(crate) buffer_holds: Option<(usize, Last)>,
     /// The layer between HTTP and the socket; `None` if bytes pass unchanged.
     pub(crate) layer: Option<Box<Layer>>,
@@ -118,7 +118,7 @@ impl Connection {
         Ok(Progress::Incomplete)
     }
 
-    /// Handles the end of the server's side; `Complete` if that ends the response.
+    /// Handles the server's end of stream; `Complete` if that ends the response.
     pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
         if !self.decoder.end_of_stream()? {
             return Ok(Progress::Incomplete);
@@ -127,7 +127,7 @@ impl Connection {
         Ok(Progress::Complete)
     }
 
-    /// Reports whether the kernel has taken all that was written.
+    /// Reports whether the kernel has taken everything that was written.
     pub(crate) fn has_sent(&self) -> bool {
         let is_empty = |layer: &Layer| layer.outbox.pending_bytes() == 0;
         self.buffer.is_some() && self.layer.as_deref().is_none_or(is_empty)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
-    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
+    /// On `CLOCK_MONOTONIC` in nanoseconds; 0 until known.
     start_ns: AtomicU64,
     /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
     measure_ns: AtomicU64,
@@ -47,8 +47,8 @@ impl Control {
     }
 
     /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all
-    /// connections are up. The measurement begins after the warm-up that starts then, so a sampler
-    /// of the load's costs can take samples at its boundaries.
+    /// connections are up. The warm-up starts then, and the measurement follows it, so a sampler of
+    /// the load's costs can sample at the boundaries of the measurement.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }

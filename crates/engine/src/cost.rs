@@ -24,7 +24,7 @@ impl ThreadCost {
         cost
     }
 
-    /// CPU time and run-queue wait since the last call, nanoseconds.
+    /// CPU time and run-queue wait since the last call, in nanoseconds.
     pub(crate) fn since_last(&mut self) -> (u64, u64) {
         let now = self.read();
         let since = (now.0 - self.last.0, now.1.saturating_sub(self.last.1));

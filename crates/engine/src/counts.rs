@@ -20,7 +20,7 @@ pub struct Counts {
     pub errors: [u64; ErrorKind::ALL.len()],
     /// Arrivals dropped because the queue was full.
     pub dropped: u64,
-    /// The greatest length of the queue.
+    /// The maximum length of the queue.
     pub queued_max: u64,
     /// Responses that failed a check, by the check's number.
     pub checks_failed: Vec<u64>,
@@ -38,7 +38,7 @@ pub struct Counts {
     pub bytes_received: u64,
     /// Responses for which all four times are known.
     pub traced: u64,
-    /// Responses without the times, though the request carried a nonce.
+    /// Responses without these times, although the request carried a nonce.
     pub untimed: u64,
     /// Responses that carry another request's nonce.
     pub foreign: u64,
@@ -53,7 +53,7 @@ impl Counts {
         }
     }
 
-    /// Adds another worker's or second's counts; keeps the greater length of the queue.
+    /// Adds another worker's or second's counts; keeps the larger maximum length of the queue.
     pub fn add(&mut self, other: &Self) {
         self.intended += other.intended;
         self.sent += other.sent;

@@ -1,5 +1,5 @@
-//! The values for templates in requests, resolved: names are numbers, and every distribution is
-//! ready to be drawn from. Shared by all workers and never modified.
+//! The values for templates in requests, resolved: names are replaced by numbers, and every
+//! distribution is ready for drawing. Shared by all workers and never modified.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use gatebench_model::data::{List, Pick, Rows};
 use gatebench_model::template::Reference;
 use rand_distr::{Normal, Uniform, Zipf};
 
-/// The reason that values or requests cannot be prepared.
+/// The reason why values or requests cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}; {}", self.what(), self.remedy())]
 pub enum DataError {
@@ -24,7 +24,7 @@ pub enum DataError {
     },
     /// A distribution has parameters for which it is not defined.
     Undefined { name: String, reason: String },
-    /// A text is not a valid template.
+    /// A string is not a valid template.
     Template(#[from] gatebench_model::template::TemplateError),
     /// A value of a source would end the part of a request that contains it.
     Unsafe {
@@ -155,7 +155,7 @@ impl DataSet {
         Ok(Slot { source, column })
     }
 
-    /// The texts that a slot can have, if they are not numbers.
+    /// The strings that a slot can produce; none for numbers.
     pub(crate) fn texts(&self, slot: Slot) -> impl Iterator<Item = &str> {
         let rows = match &self.sources[slot.source].values {
             Values::Rows(table) => Some(&table.rows),

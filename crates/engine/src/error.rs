@@ -8,7 +8,7 @@ use gatebench_net::tls::{SessionError, SettingsError};
 
 use crate::data::DataError;
 
-/// The reason that a load could not run.
+/// The reason why a load could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// No connection could be made.
@@ -22,7 +22,7 @@ pub enum EngineError {
     Environment(#[from] io::Error),
 }
 
-/// The reason that one of the first connections to a target was not made.
+/// The reason why one of the first connections to a target was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// The kernel's reason.
@@ -62,22 +62,24 @@ impl ConnectError {
                 wanted,
                 limit_s,
             } => {
-                format!("{made} of {wanted} connections were made, and no other within {limit_s} s")
+                format!("{made} of {wanted} connections were made, and no more within {limit_s} s")
             }
-            Self::ClosedInHandshake => "the connection is closed during the TLS handshake".into(),
+            Self::ClosedInHandshake => "the connection was closed during the TLS handshake".into(),
             Self::ClosedAtOnce => "connections are closed as soon as they are made".into(),
             Self::Settings { what, .. } => what.clone(),
             Self::Tls(error) => error.what(),
             Self::NoHttp2 => "the server did not agree to HTTP/2 (ALPN h2)".into(),
             Self::NotHttp2(reason) => format!("the server does not speak HTTP/2: {reason}"),
-            Self::GoAway => "the server refuses requests: it sent GOAWAY before the first".into(),
+            Self::GoAway => {
+                "the server refuses requests: it sent GOAWAY before the first one".into()
+            }
         }
     }
 
     /// Returns the action that removes the error; none if the user must examine the target itself.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
-            Self::Late { made: 1.., .. } => Some("open fewer, or fewer per second"),
+            Self::Late { made: 1.., .. } => Some("open fewer connections, or fewer per second"),
             Self::Settings { remedy, .. } => Some(remedy),
             Self::Tls(error) => Some(error.remedy()),
             Self::NoHttp2 => Some("use HTTP/1.1"),

@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 pub fn decoded(body: &[u8], bytes_max: usize) -> Vec<u8> {
     let mut plain = Vec::new();
     let mut kept = MultiGzDecoder::new(body).take(bytes_max as u64);
-    // An error keeps the bytes that were read before it.
+    // On an error, the bytes read before it are kept.
     let _ = kept.read_to_end(&mut plain);
     plain
 }

@@ -154,7 +154,7 @@ fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Response> {
     (stream.id == Some(id)).then_some(&mut stream.response)
 }
 
-/// One worker's header block and body of one route, in memory that is reused.
+/// The header block and body of one route for one worker, in reused memory.
 pub(crate) struct Message {
     block: Block,
     nonce: Option<Variable>,
@@ -166,7 +166,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A message in which only the nonce changes, or the first of those whose values are drawn.
+    /// A message in which only the nonce changes; if values are drawn, the first message.
     pub(crate) fn new(
         rendered: &Rendered,
         scheme: &str,
@@ -236,7 +236,7 @@ impl Message {
     }
 }
 
-/// Reports whether HTTP/2 does not allow the field (RFC 9113 8.2.2); the name is in lower case.
+/// Reports whether HTTP/2 forbids the field (RFC 9113 8.2.2); the name is in lower case.
 fn is_of_connection(name: &str) -> bool {
     const FIELDS: [&str; 5] = [
         "connection",

@@ -3,17 +3,17 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The greatest length of a body, as received or decoded, that is kept.
+/// The maximum length of a kept body, as received or decoded.
 pub(crate) const BODY_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The bytes that every response may keep regardless of the others.
+/// The number of bytes that every response may keep regardless of the others.
 const SPARED_BYTES: usize = 16 * 1024;
 
 /// The bytes beyond [`SPARED_BYTES`] that all responses in flight of a worker may keep together.
 /// Vectors grow by doubling, so the memory is at most twice as much.
 const LENT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// The bytes that a worker may still lend to bodies.
+/// The number of bytes that a worker may still grant to bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowance(Rc<Cell<usize>>);
 
@@ -47,7 +47,7 @@ pub(crate) struct KeptBody {
     bytes: Vec<u8>,
     lent_bytes: usize,
     allowance: Allowance,
-    /// True if the body is longer than what may be kept; then nothing is kept.
+    /// True if the body is too long to be kept; then nothing is kept.
     is_too_long: bool,
 }
 
@@ -84,7 +84,7 @@ impl KeptBody {
         }
     }
 
-    /// The body; `None` if it was longer than what may be kept.
+    /// The body; `None` if it was too long to be kept.
     pub(crate) fn whole(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.bytes)
     }

@@ -17,7 +17,7 @@ pub enum Metric {
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
-    /// From the first to the last byte of the response, which is 0 if both came in one read.
+    /// From the first to the last byte of the response, which is 0 if both arrived in one read.
     Receiving,
 }
 
@@ -60,7 +60,7 @@ pub enum Class {
     ClientError,
     /// 500 to 599.
     ServerError,
-    /// No response: timed out, reset, or not HTTP. Recorded with the time until that was known.
+    /// No response: timed out, reset, or not HTTP. Recorded with the time until this was known.
     Failed,
 }
 
@@ -97,7 +97,7 @@ impl Class {
     }
 }
 
-/// The reason that there was no response.
+/// The reason why there was no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// No connection could be made.

@@ -71,7 +71,7 @@ impl Layer {
         }
     }
 
-    /// Handles the end of the server's side; an error if its last bytes may be missing.
+    /// Handles the server's end of stream; an error if its last bytes may be missing.
     pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
         self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
     }
@@ -84,8 +84,8 @@ const LOCAL: u8 = 0x20;
 /// Version 2, command PROXY.
 const PROXY: u8 = 0x21;
 
-/// The form of the PROXY header that a connection begins with (the PROXY protocol, versions 1 and
-/// 2, by HAProxy).
+/// The version of the PROXY header at the beginning of a connection (HAProxy's PROXY protocol,
+/// versions 1 and 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyProtocol {
     /// Version 1, a line of text.

@@ -72,7 +72,7 @@ pub struct Group {
     pub order: Order,
     /// Closed or open.
     pub shape: Shape,
-    /// A request without a response after this long has failed.
+    /// A request without a response after this time has failed.
     pub timeout: Duration,
 }
 
@@ -82,14 +82,14 @@ pub struct Group {
 pub struct Load {
     /// The groups; at least one.
     pub groups: Vec<Group>,
-    /// The values that templates in requests are filled with.
+    /// The values for templates in requests.
     pub data: Arc<DataSet>,
-    /// The first part, which is discarded; shorter if
+    /// Time before the measurement, whose results are discarded; shorter if
     /// [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
     /// The measured part.
     pub measure: Duration,
-    /// The longest wait for the last responses.
+    /// The maximum wait for the last responses.
     pub drain: Duration,
     /// Cores of the workers, one each; empty means one worker that is not pinned.
     pub cores: Vec<usize>,
@@ -97,7 +97,7 @@ pub struct Load {
     /// are sent on time, and responses are noticed at once while few are in flight. Only for
     /// workers with a core of their own that nothing else needs.
     pub spin: bool,
-    /// Kernel interface; `None` chooses the best that the kernel grants.
+    /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. `None` sends no nonce, and nothing is traced.
     pub trace_tag: Option<u16>,

@@ -30,13 +30,13 @@ pub struct Outcome {
     pub connects: Recording,
     /// Connections whose TLS session was resumed.
     pub resumed: u64,
-    /// The texts of the checks, in the order of [`Counts::checks_failed`].
+    /// The checks as strings, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,
-    /// When the first request was due, `CLOCK_MONOTONIC` nanoseconds.
+    /// When the first request was due, on `CLOCK_MONOTONIC` in nanoseconds.
     pub start_ns: u64,
-    /// The measured window, `CLOCK_MONOTONIC` nanoseconds.
+    /// The measured window, on `CLOCK_MONOTONIC` in nanoseconds.
     pub window_ns: (u64, u64),
-    /// The wait for the last responses, nanoseconds.
+    /// The wait for the last responses, in nanoseconds.
     pub drained_ns: u64,
     /// True if the load was stopped before its end; then the window is shorter than configured.
     pub interrupted: bool,

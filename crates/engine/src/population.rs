@@ -55,7 +55,7 @@ impl Leg {
 }
 
 impl Population {
-    /// The connections of worker `worker` of `workers`. The warm-up has the first number; the
+    /// The connections of worker `worker` of `workers`. The warm-up has the initial number; the
     /// stages begin with the measurement.
     pub fn new(closed: &Closed, warm_up_ns: u64, worker: usize, workers: usize) -> Self {
         let (mut begin_ns, mut from) = (warm_up_ns, closed.connections);
@@ -86,7 +86,7 @@ impl Population {
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))
     }
 
-    /// The time of the next change of the number after a time.
+    /// The time of the next change to the number after a time.
     pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
         let now = self.connections_at(after_ns);
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);
@@ -101,7 +101,7 @@ impl Population {
         })
     }
 
-    /// The largest number of connections that the worker has at any time.
+    /// The maximum number of connections that the worker has at any time.
     pub fn connections_max(&self) -> u32 {
         let numbers = self.legs.iter().map(|leg| leg.to);
         self.share(numbers.fold(self.first, u32::max))

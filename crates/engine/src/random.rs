@@ -1,4 +1,4 @@
-//! Random numbers of workers: one seed gives every worker, and every use in it, its own sequence.
+//! Random numbers of workers: from one seed, every worker gets a separate sequence for every use.
 
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -6,7 +6,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// The generator: xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
 pub(crate) type Random = Xoshiro256PlusPlus;
 
-/// The use of random numbers. Uses are independent: a change of the data does not change the
+/// The use of random numbers. Uses are independent: a change to the data does not change the
 /// arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {

@@ -18,7 +18,8 @@ const STATUSES: Range<u16> = 100..600;
 /// The record of one second of one worker.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Seconds since the measurement began. The interval after the last whole one holds the drain.
+    /// Seconds since the measurement began. The interval after the last whole one contains the
+    /// drain.
     pub second: u32,
     pub counts: Counts,
     /// Requests in flight at its end.
@@ -29,7 +30,7 @@ pub struct Interval {
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
     /// The recordings of the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
-    /// Service, waiting and receiving of the responses that came in more than one read, until
+    /// Service, waiting and receiving of the responses that arrived in more than one read, until
     /// [`Interval::complete`].
     parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
     /// CPU time of the worker's thread in this second in nanoseconds, without the time spent
@@ -40,7 +41,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// An empty record with memory for the class that is expected.
+    /// An empty record with memory for the expected class.
     pub fn new(checks: usize) -> Self {
         let mut interval = Self {
             second: 0,

@@ -26,9 +26,9 @@ pub(crate) struct Recorder {
 /// The records of the whole measurement, returned at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
-    /// One record for each group; empty if there is only one, because it equals the load.
+    /// One record for each group; empty if there is only one, because it would equal the load's.
     pub(crate) groups: Vec<Interval>,
-    /// One record for each route; empty if there is only one, because it equals the load.
+    /// One record for each route; empty if there is only one, because it would equal the load's.
     pub(crate) routes: Vec<RouteRecord>,
     /// The time that connections took until requests could be sent, including connections made
     /// before the measurement.

@@ -1,4 +1,4 @@
-//! Histograms with the exact figures that their buckets blur.
+//! Histograms, with the exact figures that their buckets round.
 
 use hdrhistogram::{Counter, Histogram};
 
@@ -12,16 +12,16 @@ const ROUTE_LOWEST_NS: u64 = 1_000;
 /// Precision of a route's histogram: within 1 %, so that a thousand histograms fit a core's cache.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
 
-/// A histogram with the exact figures that its buckets blur.
+/// A histogram, with the exact figures that its buckets round.
 #[derive(Clone, Debug)]
 pub struct Recording<C: Counter = u64> {
-    /// Values in nanoseconds with 3 significant digits, for a route 2.
+    /// Values in nanoseconds with 3 significant digits (2 for a route).
     pub histogram: Histogram<C>,
     /// Exact sum in nanoseconds.
     pub sum_ns: u128,
-    /// Exact least value; `u64::MAX` if nothing was recorded.
+    /// Exact minimum; `u64::MAX` if nothing was recorded.
     pub min_ns: u64,
-    /// Exact greatest value, before clamping.
+    /// Exact maximum, before clamping.
     pub max_ns: u64,
     /// Values above [`HIGHEST_NS`], recorded as [`HIGHEST_NS`].
     pub clamped: u64,

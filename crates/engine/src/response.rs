@@ -16,7 +16,7 @@ pub(crate) struct Exchange {
     pub(crate) nonce: Nonce,
     pub(crate) status: u16,
     pub(crate) times: Option<Times>,
-    /// When the first byte of the response came; `u64::MAX` until then.
+    /// When the first byte of the response arrived; `u64::MAX` until then.
     pub(crate) first_byte_ns: u64,
 }
 
@@ -61,7 +61,7 @@ impl Response {
         }
     }
 
-    /// Forgets the last response and waits for the response of another exchange.
+    /// Discards the last response and waits for that of another exchange.
     pub(crate) fn begin(&mut self, exchange: Exchange) {
         self.exchange = exchange;
         self.failed_checks.clear();

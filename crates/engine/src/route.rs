@@ -18,7 +18,7 @@ pub struct RouteRecord {
     pub errors: [u64; ErrorKind::ALL.len()],
     /// Responses that failed at least one check.
     pub responses_failing_checks: u64,
-    /// Response times of all that were sent, at 2 significant digits.
+    /// Response times of all requests sent, with 2 significant digits.
     pub response: Recording<u32>,
 }
 

@@ -29,7 +29,7 @@ const INTERVALS_AHEAD: usize = 64;
 /// together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
-/// The collector's ends of the queues of an [`Outlet`].
+/// The collector's ends of an [`Outlet`]'s queues.
 struct Inlet {
     full: Consumer<Box<Interval>>,
     empty: Producer<Box<Interval>>,

@@ -9,9 +9,9 @@ use rand_distr::Distribution;
 use crate::data::{Choice, DataSet, Slot, Values};
 use crate::random::{Random, Use, generator};
 
-/// A worker's position in the data. Rows in turn are distributed: of W workers, worker w gets the
-/// rows `w`, `w+W`, `w+2·W` and so on, so no two workers use the same row as long as there are
-/// enough rows. The numbers of a sequence are distributed in the same way, so each is used once.
+/// A worker's position in the data. Rows drawn in turn are distributed: of W workers, worker w gets
+/// the rows `w`, `w+W`, `w+2·W` and so on, so no two workers use the same row if there are enough
+/// rows. The numbers of a sequence are distributed in the same way, so each is used once.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     data: Arc<DataSet>,
@@ -45,7 +45,7 @@ impl Sampler {
         }
     }
 
-    /// Draws the next value of these sources; the values of others stay.
+    /// Draws the next value of these sources; the values of others are unchanged.
     pub(crate) fn advance(&mut self, sources: &[usize]) {
         for source in sources {
             let place = &mut self.places[*source];
@@ -87,7 +87,8 @@ impl Sampler {
     }
 }
 
-/// The row of a worker's turn among its own rows; workers beyond the rows share them.
+/// The row for a worker's turn among its own rows; if there are more workers than rows, they share
+/// rows.
 fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
     if worker >= rows {
         return worker % rows;

@@ -1,10 +1,10 @@
 //! The times at which the requests of an open load are due: arithmetic on their index, without a
 //! clock.
 //!
-//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t.
-//! Evenly spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹
-//! of the arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to
-//! Stochastic Processes, 1975, section 4.7), which is exact for any rate.
+//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due by t. Evenly
+//! spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹ of the
+//! arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
+//! Processes, 1975, section 4.7), which is exact for any rate.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ struct Segment {
 }
 
 impl Schedule {
-    /// The schedule of an open load. The warm-up has the rate of the beginning; stages that are
-    /// longer than the measurement are cut off.
+    /// The schedule of an open load. The warm-up has the initial rate; stages that are longer than
+    /// the measurement are cut off.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
         let mut line = Line {
             end_ns: warm_up_ns.saturating_add(measure_ns) as f64,
@@ -69,9 +69,9 @@ impl Schedule {
     }
 
     /// The arrivals of one of several workers. Even arrivals are distributed in turn, so the
-    /// arrivals of all workers together are the schedule. For a Poisson process each worker has an
-    /// independent process with an equal part of the rate; together they are a Poisson process of
-    /// the whole rate.
+    /// arrivals of all workers together form the schedule. For a Poisson process each worker has an
+    /// independent process with an equal part of the rate; together they form a Poisson process
+    /// with the whole rate.
     pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
         let workers = workers.max(1);
         let next = match self.spread {
@@ -96,7 +96,7 @@ impl Schedule {
         self.reached_ns(index as f64 + self.phase)
     }
 
-    /// Λ⁻¹: the time until which this number of arrivals was due, or `None` after the end.
+    /// Λ⁻¹: the time by which this number of arrivals is due, or `None` after the end.
     fn reached_ns(&self, arrivals: f64) -> Option<u64> {
         let number = self
             .segments
@@ -199,8 +199,8 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Continues on another schedule that is equal until now. Repeats the last arrival, because it
-    /// may lie after the time at which the two begin to differ.
+    /// Continues on another schedule, identical up to now. Repeats the last arrival, because it may
+    /// lie after the time at which the two begin to differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {

@@ -129,7 +129,7 @@ impl Io for Simulated {
         assert_ne!(
             until,
             u64::MAX,
-            "the worker waits for something that never comes"
+            "the worker waits for an event that never occurs"
         );
         self.now_ns = self.now_ns.max(until);
         if let Some((_, for_ns)) = self.pause.take_if(|(at, _)| *at <= until) {
@@ -302,7 +302,7 @@ fn assert_all_take_a_millisecond(sum: &Interval) {
     assert_eq!(found, Some((1_000, MS, MS, MS)));
 }
 
-/// Sets the start of the measurement from outside to 300 ms; it is set 200 ms after the start.
+/// Simulates a load whose warm-up is ended from outside, 300 ms after the start.
 fn simulate_ended_warm_up(shape: Shape) -> Interval {
     let load = load(shape, 60_000, 1_000);
     let control = Control::new(1);

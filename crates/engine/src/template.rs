@@ -5,7 +5,7 @@ use gatebench_model::template::{Piece, Template};
 use crate::data::{DataError, DataSet, Slot};
 use crate::sampler::Sampler;
 
-/// A text of a request, ready to be written.
+/// A string in a request, ready to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text {
     pieces: Vec<TextPiece>,
@@ -18,7 +18,7 @@ pub(crate) enum TextPiece {
 }
 
 impl Text {
-    /// A text of constant bytes.
+    /// A constant string.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         let mut text = Self::default();
         text.push_bytes(bytes);

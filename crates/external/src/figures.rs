@@ -14,7 +14,7 @@ pub struct Figures {
     pub completed: u64,
     /// Responses by status class: `2xx`.
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without a response, by the generator's names of the kinds of errors.
+    /// Requests without a response, by the generator's names for kinds of errors.
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that it did not send.
     pub dropped: u64,
@@ -30,7 +30,7 @@ pub struct Figures {
     pub mean_ns: Option<u64>,
     /// The longest response time in nanoseconds.
     pub max_ns: Option<u64>,
-    /// Thresholds of the user's script; true for each that held.
+    /// Thresholds of the user's script; true for each that was met.
     pub thresholds: BTreeMap<String, bool>,
     /// Groups of the user's script.
     pub groups: Vec<String>,
@@ -56,14 +56,14 @@ impl Figures {
     }
 }
 
-/// The output of a load generator has another format, or is incomplete.
+/// The output of a load generator has an unknown format, or is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(pub(crate) String);
 
 impl ParseError {
     pub(crate) fn missing(what: &str) -> Self {
-        Self(format!("{what} is missing in its output"))
+        Self(format!("{what} is missing from its output"))
     }
 
     pub(crate) fn wrong(what: &str, found: &str) -> Self {

@@ -142,8 +142,8 @@ impl<'a> Job<'a> {
         Refusal::new(message, remedy)
     }
 
-    /// Returns the largest number of threads that is permitted for this number of connections. No
-    /// thread may be without a connection.
+    /// Returns the maximum number of threads for this number of connections. No thread may be
+    /// without a connection.
     pub(crate) fn threads_for(&self, connections: u32) -> u32 {
         let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
         threads.clamp(1, connections.max(1))
@@ -181,7 +181,7 @@ impl<'a> Job<'a> {
         let (name, rate) = (&self.phase.name, open.rate_per_second);
         Refusal::new(
             format!(
-                "{generator} cannot hold a rate, and phase '{name}' requires {rate} requests/s"
+                "{generator} cannot send at a fixed rate, and phase '{name}' requires {rate} requests/s"
             ),
             "choose a load that has only closed phases, as in --load closed, or use --engine k6 or \
              the built-in load generator",

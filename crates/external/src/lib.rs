@@ -42,7 +42,7 @@ pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> 
 /// its standard output.
 ///
 /// # Errors
-/// A required figure is missing or has another format.
+/// A required figure is missing or has an unknown format.
 pub fn parse(generator: Generator, text: &str) -> Result<Figures, ParseError> {
     match generator {
         Generator::Wrk => wrk::parse(text),

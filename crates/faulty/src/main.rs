@@ -36,10 +36,10 @@ struct Serve {
     /// Adds loop iterations and system calls to each response
     #[arg(long, value_name = "300,0.5")]
     handicap: Option<Handicap>,
-    /// Leaks this number of bytes for this number of responses
+    /// Leaks this number of bytes per this number of responses
     #[arg(long, value_name = "1KiB/1000")]
     leak: Option<Leak>,
-    /// Sends this share of errors in the responses to other requests as well
+    /// Also sends this share of error responses to other requests
     #[arg(long, value_name = "1%", value_parser = share)]
     leak_errors: Option<f64>,
 }

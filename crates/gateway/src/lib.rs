@@ -229,7 +229,7 @@ impl Gateway {
         ];
         let changed = fixed.iter().filter(|(_, is_same)| !is_same);
         let mistakes = changed.map(|(at, _)| {
-            let message = "this cannot change while the gateway serves";
+            let message = "this cannot change while the gateway is running";
             ConfigError::new(message, "restart it, or restore the previous value").below(at)
         });
         ConfigError::unless(mistakes.collect(), ()).map_err(ConfigErrors)?;

@@ -51,7 +51,7 @@ fn cells(row: &str) -> Vec<String> {
         }
         is_escaped = it == '\\' && !is_escaped;
     }
-    // An empty text after the last bar is not a cell.
+    // Empty text after the last bar is not a cell.
     if cells.last().is_some_and(|it| it.trim().is_empty()) && cells.len() > 1 {
         cells.pop();
     }

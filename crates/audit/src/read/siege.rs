@@ -1,4 +1,4 @@
-//! The output of siege, quoted in a text: each run becomes a row.
+//! The output of siege, quoted in a document: each run becomes a row.
 
 use crate::table::Table;
 

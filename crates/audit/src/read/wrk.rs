@@ -1,4 +1,4 @@
-//! The output of wrk, quoted in a text: each run becomes a row.
+//! The output of wrk, quoted in a document: each run becomes a row.
 
 use crate::table::Table;
 
@@ -31,7 +31,8 @@ fn run(lines: &[&str], start: usize) -> Option<Vec<String>> {
     // `5 threads and 1000 connections`
     let threads = body.iter().find_map(|it| it.strip_suffix(" connections"))?;
     let (_, connections) = threads.split_once(" threads and ")?;
-    // `Latency 17.51ms 61.46ms 1.04s 98.99%`: mean, deviation, maximum, share within a deviation.
+    // `Latency 17.51ms 61.46ms 1.04s 98.99%`: mean, standard deviation, maximum, share within one
+    // standard deviation.
     let latency: Vec<&str> = line("Latency ")?.split_whitespace().collect();
     // `672831 requests in 10.07s, 154.07MB read`
     let total = body.iter().find(|it| it.contains(" requests in "))?;

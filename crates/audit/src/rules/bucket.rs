@@ -11,7 +11,7 @@ use crate::table::Row;
 /// The bounds of the lowest buckets that gateways and client libraries use by default, in seconds.
 const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
 
-/// The smallest quantile that is judged; the range of a lower one in a bucket is too wide to
+/// The smallest quantile that is judged; the possible values of a lower one vary too widely to
 /// indicate anything.
 const QUANTILE_MIN: f64 = 0.9;
 
@@ -64,7 +64,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 }
 
 fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
-    // Half a unit in the last place that is usually written.
+    // Half a unit in the last digit that is usually printed.
     let slack = bound * 0.005;
     let range = quantile * bound - slack..=bound + slack;
     values.iter().all(|it| range.contains(it))

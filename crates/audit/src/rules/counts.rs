@@ -8,7 +8,8 @@ use crate::heading::Meaning;
 use crate::quantity::Unit;
 use crate::table::{Row, Table};
 
-/// The tolerance between the rate and requests ÷ duration, because requests may end after the load.
+/// The tolerated difference between the rate and requests ÷ duration, because requests may end
+/// after the load.
 const RATE_TOLERANCE: f64 = 0.03;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
@@ -96,7 +97,7 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
         };
         if row.figure(column).is_some() && !is_trustworthy(quantile * 100.0, requests as u64) {
             let says = format!(
-                "only {} of {} requests are above this percentile; with fewer than 10, its value is chance",
+                "only {} of {} requests are above this percentile; with fewer than 10, its value is a matter of chance",
                 digits(requests * (1.0 - quantile)),
                 digits(requests)
             );

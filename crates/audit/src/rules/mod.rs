@@ -48,12 +48,12 @@ impl Judge<'_> {
         self.rows(rule, Severity::Impossible, &[row], columns, says);
     }
 
-    /// Reports that these cells of a row mislead.
+    /// Reports that these cells of a row are misleading.
     fn misleading(&mut self, rule: &'static str, row: &Row, columns: &[usize], says: String) {
         self.rows(rule, Severity::Misleading, &[row], columns, says);
     }
 
-    /// Reports cells of several rows together.
+    /// Reports one finding for cells of several rows.
     fn rows(
         &mut self,
         rule: &'static str,
@@ -101,8 +101,8 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// Formats a number with three digits, or with all digits before the decimal point if they are more
-/// than three.
+/// Formats a number with three digits, or with all digits before the decimal point if there are
+/// more than three.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         it if it >= 100.0 => 0,
@@ -128,7 +128,6 @@ fn ratio(values: impl Iterator<Item = f64> + Clone) -> f64 {
     }
 }
 
-/// The median of some numbers.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     gatebench_stats::median(&values.collect::<Vec<_>>())
 }

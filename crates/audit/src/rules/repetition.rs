@@ -65,7 +65,7 @@ fn judge_runs(judge: &mut Judge<'_>, runs: &[&Row]) {
     let change = last.value / first.value - 1.0;
     if is_one_way && change.abs() > DRIFT_MAX {
         let says = format!(
-            "over {} repetitions the rate moves in one direction, by {} %: it had not settled, as without a warm-up; \
+            "over {} repetitions the rate moves in one direction, by {} %: it had not settled, as happens without a warm-up; \
              their mean depends on the number of repetitions",
             rates.len(),
             digits(100.0 * change)

@@ -86,7 +86,7 @@ fn more_in_flight_than_connections_is_reported() {
     }
     let several = [
         ("wrk -t2 -c64", "wrk adds samples"),
-        ("h2load", "several requests in flight for a user"),
+        ("h2load", "several requests in flight per user"),
         ("Results", "does not name the load tool"),
     ];
     for (heading, why) in several {
@@ -367,7 +367,7 @@ fn every_finding_names_its_row_and_its_cells() {
             );
         }
     }
-    // Missing information has no place in a table: the finding names the line of its headings.
+    // Missing information has no line of its own: the finding names the line of the headings.
     let audit = found("# A\n\n|x|rps|\n|-|-|\n|a|900|\n");
     let missing = [
         ("errors-not-reported", Severity::Missing, 3),
@@ -501,7 +501,7 @@ fn an_unreadable_document_is_an_error_with_its_line() {
     let error = |text: &str, form| audit(text, form).unwrap_err().to_string();
     assert_eq!(
         error("a,b\n1,2\n1,2,3\n", Form::Csv),
-        "line 3: there are 3 cells, and 2 headings"
+        "line 3: there are 3 cells but 2 headings"
     );
     assert!(error("{\n \"a\": }", Form::Json).starts_with("line 2: this is not JSON"));
 }
@@ -520,7 +520,7 @@ proptest! {
         }
     }
 
-    /// Units and numbers of decimal places do not matter, except for rounding.
+    /// Units and the number of decimal places matter only for rounding.
     #[test]
     fn any_figures_are_judged(cells in prop::collection::vec("[0-9]{1,12}(\\.[0-9]{1,3})?( ms| s| %|k|)", 6)) {
         let row = cells.join("|");

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The indentation of a finding's sentence.
+/// The indentation of a finding's description.
 const INDENT: usize = 4;
 
 /// Check a published table for impossible or misleading figures
@@ -104,8 +104,8 @@ fn read(file: &Path) -> Result<String, Failure> {
 fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
     let what = match audited.passed_over {
         0 => "it contains no table".to_owned(),
-        1 => "its only table has neither times nor rates of requests".to_owned(),
-        tables => format!("none of its {tables} tables has times or rates of requests"),
+        1 => "its only table has neither request times nor request rates".to_owned(),
+        tables => format!("none of its {tables} tables has request times or request rates"),
     };
     let remedy =
         "name the columns in a header: rps, mean ms, p99 ms, connections, requests, errors";

@@ -56,7 +56,7 @@ enum Action {
         #[command(flatten)]
         folder: Folder,
     },
-    /// Remove a baseline; its runs stay
+    /// Remove a baseline, but keep its runs
     Remove {
         /// The name of the baseline
         name: String,
@@ -68,7 +68,7 @@ enum Action {
 /// The directory that contains runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
-    /// The directory of runs, which holds the baselines in baselines.json
+    /// The directory of runs, which contains the baselines in baselines.json
     #[arg(long = "runs-in", value_name = "DIR", default_value = "gatebench-runs")]
     dir: PathBuf,
 }

@@ -1,5 +1,5 @@
-//! `gatebench capacity`: the rate at which a gateway meets an objective, and the cores that a rate
-//! needs.
+//! `gatebench capacity`: the rate at which a gateway meets an objective, and the cores needed for a
+//! rate.
 
 use std::path::PathBuf;
 
@@ -36,14 +36,14 @@ marked as limited and is a lower bound.
 Exit code: 0 if there is a result for every gateway, 4 if one has none, otherwise like gatebench
 run.";
 
-/// Find the rate that a gateway sustains, and the cores that a rate needs
+/// Find the rate that a gateway sustains, and the cores needed for a rate
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Capacity {
     /// The gateways: names, NAME@VERSION, NAME@/PREFIX, or folders [default: reference and nginx]
     #[arg(value_name = "GATEWAY", conflicts_with = "resume")]
     gateways: Vec<String>,
-    /// Measure this scenario, a name or file (repeatable) [default: proxy-json]
+    /// Measure this scenario (name or file; repeatable) [default: proxy-json]
     #[arg(long = "scenario", value_name = "NAME|FILE", conflicts_with = "resume")]
     scenarios: Vec<String>,
     /// Require these bounds on percentiles of the response time and on the share of errors
@@ -60,7 +60,7 @@ pub struct Capacity {
     /// How to space the arrivals
     #[arg(long, value_name = "SPACING", default_value = "poisson", value_parser = one_of(&SPREADS))]
     arrivals: Spread,
-    /// Measure each step for this time; the result holds for steps of this length
+    /// Measure each step for this time; the result is valid for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = step)]
     step: HumanDuration,
     /// Repeat the search N times, each with a fresh process; an interval needs at least 3
@@ -74,7 +74,7 @@ pub struct Capacity {
     /// Search with each of these numbers of cores for the gateway [default: 1]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = cores, conflicts_with = "resume")]
     cores: Vec<usize>,
-    /// Report how many cores this rate needs, in requests/s
+    /// Report how many cores are needed for this rate, in requests/s
     #[arg(long = "for", value_name = "RATE", value_parser = rate)]
     size_for: Option<f64>,
     /// Start no repeat that is unlikely to end within this time [default: no limit]

@@ -34,9 +34,9 @@ Examples:
 
 Runs take place at different times, so their trials cannot be paired. Two runs are compared by
 their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not include
-changes of the machine between the runs. A run is compared with a baseline by a prediction
-interval over at least three runs of the baseline. Runs with different machines, cores or load
-generators are not compared; scenarios and loads that differ are left out.
+changes to the machine between the runs. A run is compared with a baseline using a
+prediction interval over at least three runs of the baseline. Runs with different machines, cores
+or load generators are not compared; scenarios and loads that differ are left out.
 
 Exit code: 1 if the candidate is worse, 4 if the verdict is inconclusive, 0 otherwise.";
 
@@ -52,7 +52,7 @@ pub struct Compare {
     baseline: Option<String>,
     #[command(flatten)]
     folder: baseline::Folder,
-    /// Decide by this metric
+    /// Base the verdict on this metric
     #[arg(long, default_value = "cpu", value_parser = one_of(&METRICS))]
     metric: DecisiveMetric,
     /// Print the comparison in this format

@@ -24,7 +24,7 @@ Examples:
 
 gatebench samples the stacks of each gateway with perf (Debian: linux-perf) during the
 measurement. It reports shares of samples as CPU time per request, so that gateways of different
-speed are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
+speeds are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
 gateway costs, and this command to see where. After Ctrl-C, the samples taken so far are kept.";
 
 /// Show where a gateway's CPU time goes, or how two gateways differ
@@ -34,7 +34,7 @@ pub struct Flame {
     /// One or two gateways: names, NAME@VERSION, NAME@/PREFIX, or folders
     #[arg(value_name = "GATEWAY", default_value = "reference", num_args = 1..=2)]
     gateways: Vec<String>,
-    /// Measure this scenario, a name or file [default: proxy-json]
+    /// Measure this scenario (name or file) [default: proxy-json]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
     /// Sample for this time [default: 10s]

@@ -19,8 +19,8 @@ use crate::{signals, terminal};
 #[command(
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
                   The reference gateway is an instrument, not a product: it has no admin \
-                  interface. On SIGHUP it reloads its file without losing a request; a file with \
-                  mistakes changes nothing. On SIGTERM or Ctrl-C it finishes open requests \
+                  interface. On SIGHUP it reloads its file without losing a request; an invalid \
+                  file changes nothing. On SIGTERM or Ctrl-C it finishes open requests \
                   (`timeouts.drain_ms` [default: 10 s]); a second signal stops it immediately.\n\n\
                   docs/REFERENCE-GATEWAY.md describes its policies with examples."
 )]

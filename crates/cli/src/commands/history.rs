@@ -38,10 +38,10 @@ pub struct History {
     /// The directory of runs
     #[arg(default_value = "gatebench-runs")]
     dir: PathBuf,
-    /// Show this scenario only (repeatable)
+    /// Show only this scenario (repeatable)
     #[arg(long = "scenario", value_name = "NAME")]
     scenarios: Vec<String>,
-    /// Show this gateway only (repeatable)
+    /// Show only this gateway (repeatable)
     #[arg(long = "gateway", value_name = "NAME")]
     gateways: Vec<String>,
     /// Delete the index and read every run again

@@ -19,7 +19,7 @@ use crate::terminal;
 /// The argument that means standard input.
 const STDIN: &str = "-";
 
-/// The largest input that is read into memory.
+/// The maximum size of an input that is read into memory.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 const EXAMPLES: &str = "\
@@ -143,7 +143,7 @@ impl OfTraffic {
             return Err(Failure::words(
                 self.files[1].display().to_string(),
                 "only one HAR file can be imported at a time",
-                "import each file by itself",
+                "import each file separately",
             ));
         };
         let (dir, options) = self.options()?;

@@ -10,7 +10,7 @@ use super::values::launcher;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// Run a command, and end it with all its descendants when gatebench has ended
+/// Run a command, and end it with all its descendants when gatebench ends
 #[derive(Debug, Args)]
 pub struct Supervise {
     /// Settings, `--`, and the command
@@ -48,7 +48,7 @@ impl Splice {
     }
 }
 
-/// Start gateways on this host for a gatebench on another host, at the other end of ssh
+/// Start gateways on this host for gatebench on another host, connected over ssh
 #[derive(Debug, Args)]
 pub struct RemoteEnd {}
 

@@ -74,7 +74,7 @@ impl OutputArgs {
         })
     }
 
-    /// The run directory, for which `--out DIR` is an earlier form of `--dir DIR`.
+    /// The run directory; `--out DIR` is the earlier form of `--dir DIR`.
     ///
     /// # Errors
     /// The argument is the name of an output.
@@ -97,7 +97,7 @@ impl OutputArgs {
 /// # Errors
 /// The argument or an environment variable is not valid.
 pub fn out(word: &str) -> Result<Target, Failure> {
-    // The rest of the argument may hold a secret.
+    // The rest of the argument may contain a secret.
     let kind = word.split_once('=').map_or(word, |(kind, _)| kind);
     target(word, format!("--out {kind}"))
 }
@@ -121,7 +121,9 @@ pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
         && name.chars().all(|c| is_first(c) || c.is_ascii_digit())
         && !name.starts_with("__");
     if !is_name {
-        return Err("a name has letters, digits and underscores, and begins with a letter".into());
+        return Err(
+            "a name consists of letters, digits and underscores, and begins with a letter".into(),
+        );
     }
     if OWN_LABELS.contains(&name) {
         return Err(format!(

@@ -35,8 +35,8 @@ pub struct Report {
     /// write the report files to the run directory]
     #[arg(long)]
     format: Option<Format>,
-    /// Print the run in the columns of a published document, a name (see `gatebench list
-    /// published`) or file, with the differences from it; write no files
+    /// Print the run in the columns of this published document (a name from `gatebench list
+    /// published`, or a file), with the differences from it; write no files
     #[arg(long = "as", value_name = "DOCUMENT")]
     document: Option<String>,
     /// Omit command lines, paths, rendered files, requests, responses and the output of programs

@@ -15,7 +15,7 @@ use super::values::{Overlay, no_program};
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
-/// The time in which open pages are replaced by the report after a run has ended.
+/// The time for open pages to be replaced by the report after a run has ended.
 const PAGES_TURN: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
@@ -27,8 +27,8 @@ Examples:
   gatebench run --serve                             a page for a run while it runs
 
 The command prints a URL with a token, which keeps other users of this machine from reading the
-pages. It reads the files of the run directories, also while another process measures. It runs at
-the lowest priority and, if possible, on cores that the measurement does not use. Ctrl-C ends it.";
+pages. It reads the files of the run directories, even while another process is measuring. It runs
+at the lowest priority and, if possible, on cores that the measurement does not use. Ctrl-C ends it.";
 
 /// Show runs in the browser, including runs in progress
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub struct Serve {
     allow_run: bool,
     #[command(flatten)]
     overlay: Overlay,
-    /// Wait for the run of this name, and end with the process that holds standard input
+    /// Wait for the run of this name, and end when standard input is closed
     #[arg(long, value_name = "NAME", hide = true)]
     next_to: Option<String>,
 }
@@ -101,7 +101,7 @@ impl Serve {
         Failure::words(self.dir.display().to_string(), what, remedy)
     }
 
-    /// The choices of the form: the suites, and the gateways that this machine has.
+    /// The choices of the form: the suites, and the gateways installed on this machine.
     fn launch(&self, folder: &Folder) -> Result<Launch, Failure> {
         if folder.only().is_some() {
             return Err(Failure::words(

@@ -39,7 +39,7 @@ pub struct Soak {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY", default_value = "reference")]
     gateway: String,
-    /// Measure this scenario, a name or file [default: proxy-json]
+    /// Measure this scenario (name or file) [default: proxy-json]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
     /// Measure for this time, after a warm-up of a tenth of it, at most 1m [default: 1h]
@@ -51,7 +51,7 @@ pub struct Soak {
     /// Keep N connections busy, each with one request in flight; with --rate, open at most N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: Option<u32>,
-    /// Ignore growth of memory up to this size per hour
+    /// Ignore memory growth up to this size per hour
     #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = bytes)]
     growth: u64,
     /// Give the gateway N cores and N workers [default: 1]

@@ -58,7 +58,7 @@ struct Tls {
     /// The private key of --cert, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls", requires = "cert")]
     key: Option<PathBuf>,
-    /// Require client certificates signed by an authority in this file, in PEM format
+    /// Require client certificates signed by a CA in this file, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls")]
     client_ca: Option<PathBuf>,
 }

@@ -150,7 +150,7 @@ pub const ENGINES: [Named<Engine>; 4] = [
     ),
 ];
 
-/// The metrics that can decide a comparison.
+/// The metrics on which a verdict can be based.
 pub const METRICS: [Named<DecisiveMetric>; 5] = [
     (
         "cpu",

@@ -239,7 +239,7 @@ fn unsupported_plans_are_refused_before_anything_starts() {
         assert!(!bench.path("run").exists());
     };
     if installed("wrk") {
-        let says = ["wrk cannot hold a rate, and phase 'latency' requires 100 requests/s"];
+        let says = ["wrk cannot send at a fixed rate, and phase 'latency' requires 100 requests/s"];
         refused(OPEN, "--engine wrk", 2, &says);
         refused(
             CLOSED,

@@ -56,7 +56,7 @@ fn a_plan_states_its_shares_and_invalid_shares_are_refused() {
     let help = bench.gatebench("run --help").stdout.clone();
     let help: Vec<&str> = help.split_whitespace().collect();
     let connections =
-        format!("{CONNECTIONS} connections determine the saturation of the same process");
+        format!("the saturation of the same process is determined with {CONNECTIONS} connections");
     assert!(help.join(" ").contains(&connections));
     let script = bench.gatebench("run suite.yaml --engine wrk --at 50%");
     script

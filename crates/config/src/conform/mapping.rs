@@ -173,7 +173,8 @@ impl<'s> Walker<'s> {
             [_] => {}
             [first, others @ ..] => {
                 for other in others {
-                    let message = format!("`{}` and `{}` exclude each other", first.key, other.key);
+                    let message =
+                        format!("`{}` and `{}` are mutually exclusive", first.key, other.key);
                     let help = "keep one of them; in a list, begin another item with `- `";
                     self.report(other.key_span.clone(), message, help.into());
                 }

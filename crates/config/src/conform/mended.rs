@@ -30,7 +30,7 @@ impl<'s> Walker<'s> {
                 let Some(of_items) = schema.get("items") else {
                     return Some(node.to_json());
                 };
-                // Each item keeps its index, because mistakes of meaning are reported by index.
+                // Each item keeps its index, because mistakes in meaning are reported by index.
                 let kept = items.iter().map(|item| {
                     let value = self.kept(item, of_items);
                     value.unwrap_or_else(|| self.sample(of_items))

@@ -168,7 +168,7 @@ fn description(schema: &Value) -> &str {
     text.lines().next().unwrap_or("")
 }
 
-/// A description as the end of a remedy.
+/// A description to append to a remedy.
 fn about(description: &str) -> String {
     // A second sentence that continues on the next line is cut off.
     let whole = match description.rfind(". ") {

@@ -55,7 +55,7 @@ impl<I: Io> Worker<'_, I> {
         })
     }
 
-    /// Reports whether arrivals wait for a connection, and may get one.
+    /// Reports whether arrivals are waiting for a connection and may get one.
     fn is_queued(&self) -> bool {
         let waits = |it: &GroupState| !it.queue.is_empty() && !it.is_cut_off();
         self.groups.iter().any(waits)

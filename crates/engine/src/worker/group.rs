@@ -44,8 +44,7 @@ pub(super) struct GroupState<'a> {
     /// The number of connections over time, if it changes.
     population: Option<Population>,
     pub(super) next_change_ns: Option<u64>,
-    /// The numbers of connections that there should be and that there are, including those being
-    /// opened.
+    /// The target and actual numbers of connections, including those being opened.
     pub(super) wanted: u32,
     pub(super) have: u32,
     /// Connections that are ready for a request or have one in flight.
@@ -142,7 +141,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// The times at which to open the first connections, in nanoseconds after the beginning.
+    /// The times at which to open the first connections, in nanoseconds from the beginning.
     pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
         let limits = Limits::of(&self.settings.shape);
         let gap_ns = limits
@@ -151,7 +150,7 @@ impl<'a> GroupState<'a> {
         (0..self.wanted).map(move |number| (f64::from(number) * gap_ns) as u64)
     }
 
-    /// Begins the load. Users who think begin at different points of their first think time.
+    /// Begins the load. Users who think begin at different points in their first think time.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.advance(start_ns);
         self.next_change_ns = self.change_after(0).map(|at| start_ns + at);
@@ -259,15 +258,15 @@ impl<'a> GroupState<'a> {
         is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
-    /// Sets the number of connections that there should be at a time after the start; returns the
-    /// time of the next change.
+    /// Sets the target number of connections for a time after the start; returns the time of the
+    /// next change.
     pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
         let population = self.population.as_ref()?;
         self.wanted = population.connections_at(after_start_ns);
         self.change_after(after_start_ns)
     }
 
-    /// Reports whether there are more connections than there should be.
+    /// Reports whether there are more connections than the target number.
     pub(super) fn has_too_many(&self) -> bool {
         self.have > self.wanted
     }
@@ -347,7 +346,7 @@ impl<'a> GroupState<'a> {
 /// The limits that both shapes have.
 struct Limits {
     connections: u32,
-    /// The largest number of connections at any time.
+    /// The maximum number of connections at any time.
     peak: u32,
     queue: u32,
     requests: Option<u64>,

@@ -58,7 +58,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Handles a connection that was not made. Its place is free again after a pause, so that the
+    /// Handles a failed attempt to connect. The place becomes free again after a pause, so that the
     /// worker does not connect in a tight loop.
     pub(super) fn handshake_failed(
         &mut self,

@@ -31,7 +31,7 @@ use self::group::GroupState;
 use self::watch::Watch;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The longest a worker sleeps, so that it notices a stop.
+/// The maximum time that a worker sleeps, so that it notices a stop.
 const NAP_NS: u64 = 20_000_000;
 /// Pause before a refused connection is tried again.
 const RECONNECT_PAUSE_NS: u64 = 10_000_000;
@@ -90,7 +90,7 @@ struct Worker<'a, I> {
     round_ns: u64,
     watch: Watch,
     recorder: Recorder,
-    /// The memory that is left for bodies that checks read.
+    /// The memory remaining for bodies that checks read.
     allowance: Allowance,
     /// Buffer for decrypted bytes; kept to reuse its memory.
     plain: Vec<u8>,
@@ -126,7 +126,7 @@ impl<'a, I: Io> Worker<'a, I> {
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
-            // Until the load begins nothing is sealed.
+            // Until the load begins, nothing is sealed.
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,

@@ -16,7 +16,7 @@ use crate::response::Exchange;
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
 
-/// The longest time of polling for an event, about the time that waking a thread may take.
+/// The maximum time to poll for an event: about the time that waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
 /// With more responses in flight than this, sleeping costs nothing.
@@ -62,8 +62,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts a start of the measurement that was set from outside. No request that was due after
-    /// it has been sent yet, because `now` was read before this call and sending follows it.
+    /// Adopts a measurement start that was set from outside. No request that was due after it has
+    /// been sent yet, because `now` was read before this call and sending follows it.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -102,7 +102,7 @@ impl<I: Io> Worker<'_, I> {
     /// Waits for an event, or for the next due time.
     ///
     /// A sleeping thread is late by the time it takes to wake it, tens of microseconds on a virtual
-    /// machine. While the watch is on, the worker polls during the last part of a wait: before
+    /// machine. While polling is allowed, the worker polls during the last part of a wait: before
     /// something is due, and after the last event while few responses are in flight. With many in
     /// flight, the next one comes soon anyway.
     fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {

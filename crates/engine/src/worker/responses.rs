@@ -1,4 +1,4 @@
-//! Handles responses, and the events that replace them.
+//! Handles responses, and the events that occur instead of them.
 
 use std::cmp::Reverse;
 
@@ -271,7 +271,7 @@ impl<I: Io> Worker<'_, I> {
         Some(connection)
     }
 
-    /// Closes a surplus connection as soon as it owes no response.
+    /// Closes a surplus connection as soon as no response is pending on it.
     pub(super) fn retire(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;

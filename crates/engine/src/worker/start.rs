@@ -12,7 +12,7 @@ use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
-/// The longest time that the first connections may make no progress, in seconds.
+/// The maximum time without progress on the first connections, in seconds.
 const CONNECT_LIMIT_S: u64 = 5;
 const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
@@ -100,7 +100,7 @@ impl<I: Io> Worker<'_, I> {
             Event::Received { conn, bytes } if state == State::Connecting => {
                 self.establish(conn, &bytes, now)
             }
-            // TLS sends more after its handshake.
+            // TLS also sends messages after its handshake.
             Event::Received { conn, bytes } => {
                 self.received(conn, &bytes, now);
                 Ok(())
@@ -116,7 +116,7 @@ impl<I: Io> Worker<'_, I> {
         result.map_err(|reason| self.unreachable(group, reason))
     }
 
-    /// A server that closes before the first request gets its connections again later; a server
+    /// Connections that the server closes before the first request are opened again later; a server
     /// that closes all of them cannot be loaded.
     fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get(conn) else {

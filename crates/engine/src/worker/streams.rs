@@ -157,7 +157,7 @@ impl<I: Io> Worker<'_, I> {
         self.end_streams(conn, ErrorKind::Reset, now);
         self.unpark(conn, now);
         if received.is_err() {
-            // The frames about the error are the last ones sent.
+            // The error frames are the last ones sent.
             self.push_frames(conn, true);
             return self.fail(conn, ErrorKind::Protocol, now);
         }
@@ -223,7 +223,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Continues a connection on which the server allowed no streams before and now does.
+    /// Continues a connection on which the server previously allowed no streams and now allows
+    /// some.
     fn unpark(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
@@ -242,7 +243,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Closes a connection that may begin no request and owes no response.
+    /// Closes a connection that may begin no request and has no response pending.
     fn close_when_quiet(&mut self, conn: ConnId, now: u64) {
         let Some(connection) = self.conns.get(conn) else {
             return;

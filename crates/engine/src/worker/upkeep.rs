@@ -19,14 +19,14 @@ const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
-/// Rounds are never further apart than a nap, unless the worker was not scheduled: the machine was
-/// paused, or other threads had the core.
+/// Rounds are at most `NAP_NS` apart, unless the worker was not scheduled: the machine was paused,
+/// or other threads had the core.
 const STALL_MIN_NS: u64 = 5 * NAP_NS;
 
 impl<I: Io> Worker<'_, I> {
     /// The time for which this worker did not run before it woke at `now`; usually 0. Timeouts are
-    /// extended by it, so that responses that have arrived, or that a server paused at the same
-    /// time still owes, are read first. Their latency counts in full.
+    /// extended by it, so that responses that have arrived, or are still to come from a server
+    /// paused at the same time, are read first. Their latency counts in full.
     pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
         let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
         if gap_ns < STALL_MIN_NS {
@@ -215,12 +215,14 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-/// Reports whether a connection owes a response or, in a load of connections, is not made yet.
+/// Reports whether a connection has a response pending or, in a load of connections, is not made
+/// yet.
 fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,
         State::Connecting => handshakes,
-        // A server that responds early and then stops reading would otherwise keep it forever.
+        // A server that responds early and then stops reading would otherwise keep the connection
+        // forever.
         State::Idle => connection.waits_to_send,
     }
 }

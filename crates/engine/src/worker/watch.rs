@@ -8,7 +8,7 @@ const SHARED_WAIT_NS: u64 = 20_000_000;
 const PAUSE_MAX_SECONDS: u32 = 64;
 
 /// Decides whether to poll: only while no other thread needs the core. If the core was shared,
-/// polling pauses for a second, and for twice as long each time that happens again.
+/// polling pauses for a second, and for twice as long each time this happens again.
 #[derive(Debug)]
 pub(super) struct Watch {
     is_allowed: bool,

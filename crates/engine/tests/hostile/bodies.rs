@@ -101,7 +101,7 @@ fn a_body_longer_than_its_length() {
 }
 
 /// The kernel may deliver a body separately from its head. The response is then complete, and the
-/// surplus breaks the connection or the next response; it is never read as one.
+/// surplus breaks the connection or the next response; it is never read as a response.
 #[test]
 fn a_body_where_none_is_allowed() {
     for head in [
@@ -198,7 +198,7 @@ fn a_request_that_is_not_read_times_out() {
         it.reset();
     };
     fails_with(&[Timeout], deaf, long);
-    // The response and the reset come before the client has read.
+    // The response and the reset arrive before the client reads anything.
     let rude = |it: &mut Connection| {
         let _ = it.stream.read(&mut [0]);
         it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

@@ -122,10 +122,11 @@ fn endless_informational_responses() {
     fails(&[Protocol, Reset], flood(hint));
 }
 
-/// RFC 7541 does not limit the decoded size of a few bytes; the limit of a list of fields does.
+/// RFC 7541 does not limit the decoded size of a few bytes; the limit on the size of a field list
+/// does.
 #[test]
 fn header_bombs() {
-    // One field of 4,000 bytes enters the table, and is then named 10,000 times.
+    // One field of 4,000 bytes enters the table, and is then referenced 10,000 times.
     let mut block = [OK, b"\x40\x01a\x7f\xa1\x1e"].concat();
     block.extend_from_slice(&[b'v'; 4_000]);
     block.extend_from_slice(&[0xbe; 10_000]);
@@ -197,8 +198,7 @@ fn frames_that_break_the_connection() {
     );
 }
 
-/// More of a body than the window allows, which the client never tops up for a body that is
-/// refused.
+/// A body that exceeds the window, which the client does not enlarge for a refused body.
 #[test]
 fn more_data_than_the_window_allows() {
     let endless = |it: &mut Connection| {
@@ -209,8 +209,8 @@ fn more_data_than_the_window_allows() {
             it.flood(&frame(DATA, 0, stream, &[b'x'; 16_384]), u64::MAX);
         }
     };
-    // The client consumes it as it arrives, so the windows may never be exhausted; then it does not
-    // end.
+    // The client consumes the body as it arrives, so the windows may never be exhausted, and the
+    // body then never ends.
     fails_with(&[Timeout, Protocol, Reset], endless, |load| {
         impatient(load);
         over_http2(load);

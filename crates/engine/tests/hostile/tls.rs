@@ -65,7 +65,7 @@ fn brief(load: &mut Load) {
     load.measure = Duration::from_millis(300);
 }
 
-/// The requests over the first three connections get responses; every later connection fails as
+/// The requests over the first three connections get responses; every later connection fails with
 /// `kind`.
 fn only_later_ones_fail(
     kind: ErrorKind,
@@ -109,8 +109,8 @@ fn an_alert_instead_of_a_response() {
     let config = config(&identity);
     let pathology = move |it: &mut Connection| {
         if let Some(mut session) = accept(&config, it) {
-            // rustls can only be made to send close_notify, the alert that ends the stream in
-            // order.
+            // The only alert that rustls can be made to send is close_notify, which ends the stream
+            // properly.
             session.send_close_notify();
             say(&mut session, it, b"");
         }
@@ -143,7 +143,7 @@ fn reset_under_tls() {
     fails_with(&[Reset], pathology, trusting(&identity));
 }
 
-/// The first connections are trusted; those that replace them show another certificate.
+/// The first connections are trusted; those that replace them present another certificate.
 #[test]
 fn a_certificate_that_changes() {
     let (identity, other) = (made(), made());
@@ -159,7 +159,7 @@ fn a_certificate_that_changes() {
 }
 
 /// A handshake that stalls counts as an error after the timeout of a request, so that no user is
-/// missing silently.
+/// silently missing.
 #[test]
 fn a_handshake_that_stalls() {
     let identity = made();
@@ -201,7 +201,7 @@ fn no_handshake() {
     }
 }
 
-/// The handshakes of the first connections succeed; later ones fail in another way each.
+/// The handshakes of the first connections succeed; later ones fail, each in a different way.
 #[test]
 fn handshakes_that_fail_later() {
     for bytes in [

@@ -18,7 +18,7 @@ use crate::server::{Connection, Pathology, Server};
 
 /// Number of requests of a load, if it gets that far.
 pub const REQUESTS: u64 = 12;
-/// The largest permitted growth of the process: bodies kept for checks, twice if they are decoded.
+/// The maximum growth of the process: bodies kept for checks, twice if they are decoded.
 const GROWTH_MAX_KIB: u64 = 64 * 1024;
 /// A load that has not ended after this time is considered hung.
 const HANG: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outc
         .collect()
 }
 
-/// Every request ends as one of these errors, and as nothing else.
+/// Every request ends with one of these errors.
 pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
     fails_with(kinds, pathology, |_| {});
 }

@@ -1,5 +1,5 @@
 //! TLS, HTTP/2 and PROXY headers against nginx, which is not part of the project, so that a mistake
-//! that client and server of this project share would be seen.
+//! shared by this project's client and server would be detected.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -80,8 +80,8 @@ impl Nginx {
         text.lines().map(Into::into).collect()
     }
 
-    /// The lines of the log after the first `before`. nginx writes a line after the response, so
-    /// this waits until there are `count` lines, for at most ten seconds.
+    /// The log lines after the first `before` ones. nginx writes a line after the response, so this
+    /// waits until there are `count` lines, for at most ten seconds.
     fn log_after(&self, before: usize, count: u64) -> Vec<String> {
         let begun = Instant::now();
         loop {
@@ -397,7 +397,7 @@ fn an_unsupported_protocol_is_an_error() {
     target.tls = Some(nginx.context("h2", Version::Tls13, true));
     let reason = unreachable(target.clone());
     assert!(reason.contains("TLS"), "{reason}");
-    // An authority that has not signed it.
+    // A CA that has not signed it.
     let settings = ClientSettings::default();
     target.address = nginx.address(SECURE).into();
     target.tls = Some(ClientContext::new(&settings, "localhost").unwrap());

@@ -123,7 +123,8 @@ fn an_open_load_sends_exactly_its_schedule_with_several_workers() {
     }
 }
 
-/// One or two cores this process may use, so that there are two workers wherever that is possible.
+/// One or two cores that this process may use, so that there are two workers wherever that is
+/// possible.
 fn gatebench_cores() -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     (0..1024)

@@ -50,7 +50,7 @@ fn a_ramp_has_the_arrivals_of_its_area() {
     // 1 s of warm-up at 100/s, then 100/s to 300/s in 10 s: 100 + 2,000.
     let schedule = Schedule::new(&open(100.0, Some(300.0)), SECOND_NS, 10 * SECOND_NS);
     assert_eq!(all(&schedule, 0, 1).len(), 2_100);
-    // Half of the ramp holds 100·5 + 20·25/2 = 750 of them.
+    // The first half of the ramp contains 100·5 + 20·25/2 = 750 of them.
     assert_eq!(schedule.due_ns(850), Some(6 * SECOND_NS));
 }
 

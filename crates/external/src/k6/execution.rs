@@ -7,9 +7,9 @@ use serde_json::Value;
 /// The load of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// The largest number of users.
+    /// The maximum number of users.
     pub users_max: u32,
-    /// The longest time that it takes, including the wait at the end.
+    /// The maximum duration, including the wait at the end.
     pub takes: Duration,
 }
 

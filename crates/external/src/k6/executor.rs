@@ -177,8 +177,8 @@ fn of_open(
     })
 }
 
-/// Rates, each with the duration of the change to it. A step is a change of duration zero, followed
-/// by a constant rate.
+/// Rates, each with the time taken to reach it. A step takes no time and is followed by a constant
+/// rate.
 fn changes(open: &Open, length: Duration) -> Vec<(f64, Duration)> {
     if let Some(end) = open.ramp_to_per_second {
         return vec![(end, length)];

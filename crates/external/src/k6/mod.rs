@@ -18,9 +18,9 @@ pub use execution::{Execution, ScriptError, has_own_load, read_execution};
 pub(crate) use output::parse;
 use script::{Purpose, Script};
 
-/// The name of the script for k6.
+/// The file name of the script.
 const SCRIPT_FILE: &str = "scenario.js";
-/// The name of k6's summary.
+/// The file name of k6's summary.
 pub(crate) const SUMMARY_FILE: &str = "summary.json";
 
 /// The statistics of the summary; by default k6 prints no percentile above the 95th.
@@ -80,7 +80,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
     if let Shape::Open(open) = &job.phase.shape {
         return Err(Refusal::new(
             format!(
-                "the script defines no load, and phase '{}' requires {} requests/s, which k6 takes only from a script",
+                "the script defines no load, and phase '{}' requires {} requests/s, which k6 accepts only in a script",
                 job.phase.name, open.rate_per_second
             ),
             "write the load in options.scenarios of the script, or choose a load that has only closed phases (--load)",
@@ -97,7 +97,7 @@ fn own_script(job: &Job<'_>, own: &Path, limits: &mut Limits) -> Result<Vec<Stri
 }
 
 /// Exports a scenario with a whole load profile as a script for users, with the differences from a
-/// run of gatebench. The phases follow one another.
+/// gatebench run. The phases follow one another.
 ///
 /// # Errors
 /// k6 cannot do what a phase requires.

@@ -19,7 +19,7 @@ pub(super) struct Style<'a> {
 }
 
 impl Style<'_> {
-    /// Returns the request. If any request is filled with data, each text is a function of the
+    /// Returns the request. If any request is filled with data, each string is a function of the
     /// drawn rows.
     pub(super) fn written(&self, request: &Request) -> String {
         let sources = self.sources;

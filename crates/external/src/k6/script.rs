@@ -89,7 +89,7 @@ impl<'a> Script<'a> {
         }
         if !self.scenario.data.is_empty() {
             limits.express_once(
-                "rows and numbers in turn by worker: in k6 they go in turn over all users of a scenario",
+                "rows and numbers in turn by worker: k6 assigns them in turn across all users of a scenario",
             );
         }
         self.after += length + phase.drain.0;
@@ -197,7 +197,7 @@ impl<'a> Script<'a> {
             lines += "    checks: ['rate==1'],\n";
         }
         if self.stages.len() > 1 {
-            lines += "    // These always hold; they make k6 report each scenario separately.\n";
+            lines += "    // These are always met; they make k6 report each scenario separately.\n";
             for stage in &self.stages {
                 let metric = js(&format!("http_req_duration{{scenario:{}}}", stage.name));
                 lines += &format!("    {metric}: ['max>=0'],\n");

@@ -183,7 +183,7 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
     if names.is_empty() {
         return unseen(limits);
     }
-    limits.express("checks without a cost: they run in Lua for each response, which slows wrk");
+    limits.express("checks at no cost: they run in Lua for each response, which slows wrk");
     let zeros = vec!["0"; names.len()].join(", ");
     format!(
         "\nlooked_at = true\ncheck_names = {{{}}}\nfailed = {{{zeros}}}\nclasses = {{0, 0, 0, 0, 0}}\n\n\

@@ -108,16 +108,16 @@ fn missing_figures_are_named() {
     let message = |generator, text: &str| parse(generator, text).unwrap_err().to_string();
     assert_eq!(
         message(Generator::Wrk, "unable to connect"),
-        "the line of figures is missing in its output"
+        "the line of figures is missing from its output"
     );
     assert_eq!(
         message(Generator::H2load, "finished in 1s"),
-        "the line 'requests: ' is missing in its output"
+        "the line 'requests: ' is missing from its output"
     );
     let empty = r#"{"root_group": {"groups": {}, "checks": {}}, "metrics": {}}"#;
     assert_eq!(
         message(Generator::K6, empty),
-        "the number of requests is missing in its output"
+        "the number of requests is missing from its output"
     );
     let more = captured("wrk-sizes.txt").replace("\"requests\"", "\"unknown\":1,\"requests\"");
     assert!(message(Generator::Wrk, &more).contains("unknown field"));

@@ -226,7 +226,9 @@ fn assert_refused(generator: Generator, text: &str, phase: &str, message: &str) 
 #[test]
 fn unsupported_jobs_are_refused_with_a_reason() {
     let rate = |generator| {
-        format!("{generator} cannot hold a rate, and phase 'steady' requires 2.5 requests/s")
+        format!(
+            "{generator} cannot send at a fixed rate, and phase 'steady' requires 2.5 requests/s"
+        )
     };
     for generator in [Generator::Wrk, Generator::H2load] {
         assert_refused(generator, CHECKED, OPEN, &rate(generator));

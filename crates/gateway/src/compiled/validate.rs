@@ -39,7 +39,7 @@ impl GatewayConfig {
         }
         let metrics = self.metrics.as_ref();
         if metrics.is_some_and(|metrics| !metrics.path.starts_with('/')) {
-            let remedy = "write for example \"/metrics\"";
+            let remedy = "write a path such as \"/metrics\"";
             mistakes.add("/metrics/path", "this is not a path", remedy);
         }
         mistakes.timeouts(self);
@@ -131,7 +131,7 @@ impl Mistakes {
             let at = format!("/consumers/{at}/name");
             let mut bytes = consumer.name.bytes();
             if are_sent && !bytes.all(|byte| matches!(byte, b' '..=b'~')) {
-                let message = "the name goes into a header";
+                let message = "the name is sent in a header";
                 self.add(&at, message, "write it in visible ASCII");
             }
             if consumer.password.is_some() && consumer.name.contains(':') {

@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Reader {
                     place.insert(value);
                 }
                 Entry::Occupied(_) => {
-                    return Err(A::Error::custom("an object has a member twice"));
+                    return Err(A::Error::custom("an object has a duplicate member"));
                 }
             }
         }

@@ -229,7 +229,7 @@ impl Response {
                 Statuses::Class(u16::from(class - b'0'))
             }
             _ => {
-                let remedy = "write for example 200, 2XX or default";
+                let remedy = "write a status such as 200, 2XX or default";
                 let wrong = |_| ConfigError::new("this is not a status", remedy).below(pointer);
                 Statuses::One(word.parse::<u16>().map_err(wrong)?)
             }

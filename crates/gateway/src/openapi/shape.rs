@@ -107,7 +107,7 @@ impl Shape {
         for (name, text) in pairs {
             let value = self.member(name).value(text);
             if object.insert(name.to_owned(), value).is_some() {
-                return Err("it has a member twice".into());
+                return Err("it has a duplicate member".into());
             }
         }
         Ok(Value::Object(object))

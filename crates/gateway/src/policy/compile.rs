@@ -146,7 +146,7 @@ impl Compiler {
                 chain.response_xslt.add(policy, self.collected_max)?;
             }
             Policy::Soap(_) if chain.soap.is_some() => {
-                return Err(second("write both directions into one"));
+                return Err(second("write both directions in one policy"));
             }
             Policy::Soap(policy) => {
                 let around = Surroundings {
@@ -200,7 +200,7 @@ fn basic_challenge(realm: &str) -> Result<String, Vec<ConfigError>> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if !realm.bytes().all(is_plain) {
         let message = "the realm must be ASCII without quotes and backslashes";
-        let wrong = ConfigError::new(message, "write for example \"gatebench\"");
+        let wrong = ConfigError::new(message, "write a realm such as \"gatebench\"");
         return Err(wrong.below("/realm").into());
     }
     Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))

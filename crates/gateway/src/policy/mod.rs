@@ -122,7 +122,7 @@ impl Chain {
         match Body::of_request(head) {
             Err(words) => Some(Refusal::new(400, words)),
             Ok(body) if body.is_coded && body.decoded_form() == Form::Json => {
-                let words = "the body is compressed, so it cannot be edited; send it as it is";
+                let words = "the body is compressed, so it cannot be edited; send it uncompressed";
                 Some(Refusal::new(415, words))
             }
             Ok(_) => None,

@@ -125,7 +125,7 @@ impl Service for Gateway {
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "HTTP/1.1 is the common one, and finds its state without another step"
+    reason = "HTTP/1.1 is the common case, and its state is reached without an indirection"
 )]
 pub(crate) enum ClientConnection {
     Http1(Client),
@@ -268,7 +268,7 @@ impl<I: Io> Worker<I> {
         if !std::mem::replace(&mut self.has_reported_full, true) {
             let count = self.core.limits.connections_max;
             (self.core.notices)(&format!(
-                "gateway: clients have {count} connections open at one worker, so it closes new ones; \
+                "gateway: clients have {count} connections open to one worker, so it closes new ones; \
                  raise connections_max, or add workers"
             ));
         }

@@ -69,8 +69,8 @@ impl Soap {
         let mut mistakes = Vec::new();
         for (direction, chain) in policy.chains() {
             if chain.cache_ttl.as_nanos() == 0 {
-                let message = "definitions would be compiled all the time";
-                let mistake = ConfigError::new(message, "write for example \"1h\"");
+                let message = "definitions would be compiled continuously";
+                let mistake = ConfigError::new(message, "write a duration such as \"1h\"");
                 mistakes.push(mistake.below(format!("/{direction}/cache_ttl")));
             }
         }

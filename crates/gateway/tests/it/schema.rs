@@ -26,7 +26,7 @@ const EXEMPT: [(&str, &[&str]); 9] = [
     ),
     (
         "the name of a consumer where another part tells it to upstreams",
-        &["the name goes into a header"],
+        &["the name is sent in a header"],
     ),
     (
         "the groups of an IPv6 address",

@@ -1,4 +1,4 @@
-//! The formats common and combined of nginx, Apache and Kong, with any text after them.
+//! The `common` and `combined` formats of nginx, Apache and Kong, with any text after them.
 
 use memchr::{memchr, memmem};
 
@@ -37,7 +37,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Option<Hit<'_>>, &'static str> {
     }))
 }
 
-/// The address before ` - user`. The name of a server may precede it.
+/// The address before ` - user`. A server name may precede it.
 fn client(head: &[u8]) -> &[u8] {
     let end = memmem::find(head, b" - ").or_else(|| memchr(b' ', head));
     last_word(&head[..end.unwrap_or(head.len())])

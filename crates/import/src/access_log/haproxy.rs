@@ -1,4 +1,4 @@
-//! HAProxy's format of HTTP logs, with or without a syslog prefix.
+//! HAProxy's HTTP log format, with or without a syslog prefix.
 
 use memchr::memchr;
 

@@ -1,5 +1,5 @@
 //! One JSON object per line, with the member names of Kong, APISIX, Envoy, Traefik and Caddy, and
-//! those that are common in configurations of nginx and HAProxy.
+//! those that are common in nginx and HAProxy configurations.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -24,7 +24,7 @@ const SAMPLE_LINES: usize = 200;
 /// text may be personal.
 const EXAMPLES_MAX: usize = 5;
 
-/// The share of malformed lines from which a log is refused.
+/// The share of malformed lines at which a log is refused.
 const MALFORMED_SHARE_MAX: f64 = 0.01;
 
 /// The number of lines between two reports of progress.
@@ -103,7 +103,7 @@ pub struct AccessLog {
     lines: u64,
     bytes: u64,
     malformed: u64,
-    /// The number of well-formed lines without a request, such as TLS on a plain port.
+    /// The number of well-formed lines without a request, such as TLS on a plaintext port.
     without_request: u64,
     examples: Vec<String>,
 }
@@ -201,12 +201,12 @@ impl AccessLog {
         let mut facts = vec![format!("{} lines in the format {format}", self.lines)];
         let (malformed, without) = (self.malformed, self.without_request);
         if malformed > 0 {
-            facts.push(format!("malformed lines that are left out: {malformed}"));
+            facts.push(format!("malformed lines left out: {malformed}"));
             facts.extend(self.examples.iter().map(|it| format!("  {it}")));
         }
         if without > 0 {
             facts.push(format!(
-                "lines without an HTTP request that are left out: {without}"
+                "lines without an HTTP request, left out: {without}"
             ));
         }
         let folder = Folder {

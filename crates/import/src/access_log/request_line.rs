@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-/// The end of a quoted text: the first quote that is not escaped by a backslash.
+/// The end of a quoted string: the first quote that is not escaped by a backslash.
 pub(super) fn end(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

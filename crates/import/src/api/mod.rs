@@ -1,5 +1,5 @@
-//! An API as gateways are configured for it, with routes, policies and consumers, and the scenario
-//! that sends requests to it.
+//! An API as configured in a gateway, with routes, policies and consumers, and the scenario that
+//! sends requests to it.
 
 mod definitions;
 mod requests;

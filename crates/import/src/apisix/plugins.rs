@@ -95,7 +95,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     let seconds = keys.count("time_window", log)?;
     let span = keys.span.clone();
     if keys.text("policy", log).is_some_and(|it| it != "local") {
-        let what = "a rate limit that gateways share: it counts in memory here";
+        let what = "a rate limit shared by several gateways: it counts in memory here";
         log.simplified(&span, what);
     }
     let (kind, key) = (keys.text("key_type", log), keys.text("key", log));
@@ -120,7 +120,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     }))
 }
 
-/// Converts `x_client`, as in a variable of nginx, to the header name `X-Client`.
+/// Converts `x_client`, as in an nginx variable, to the header name `X-Client`.
 fn header_name(variable: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,
@@ -160,7 +160,7 @@ fn strips(keys: &mut Keys<'_>, path: &str, log: &mut Log<'_>) -> bool {
     {
         return true;
     }
-    let what = "a path that is rewritten by an expression: the upstream gets it as it is";
+    let what = "a path that is rewritten by an expression: the upstream gets the original path";
     log.simplified(&entry.key_span, what);
     false
 }

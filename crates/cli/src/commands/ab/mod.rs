@@ -64,17 +64,17 @@ pub struct Ab {
     /// Build each commit with this shell command, in the root of its clone
     #[arg(long, value_name = "COMMAND", requires = "git")]
     build: Option<String>,
-    /// Measure this scenario, a name or file (repeatable) [default: proxy-json]
+    /// Measure this scenario (name or file; repeatable) [default: proxy-json]
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// Use this load profile, a name or file [default: 64 connections side by side, then alone,
-    /// then 5,000 requests/s]
+    /// Use this load profile (name or file) [default: 64 connections side by side, then alone, then
+    /// 5,000 requests/s]
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
-    /// Decide by this metric
+    /// Base the verdict on this metric
     #[arg(long, default_value = "cpu", value_parser = one_of(&METRICS))]
     metric: DecisiveMetric,
-    /// Measure only the metric that decides, and stop at the verdict
+    /// Measure only the metric of the verdict, and stop once there is one
     #[arg(long)]
     verdict_only: bool,
     /// Stop after at most this time

@@ -47,7 +47,7 @@ struct CheckGateway {
     /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(value_name = "GATEWAY")]
     gateway: String,
-    /// Test only this scenario, a name or file (repeatable)
+    /// Test only this scenario (name or file; repeatable)
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
     /// Keep rendered files and logs in this directory [default: ./gatebench-check/NAME]

@@ -175,7 +175,7 @@ fn descriptors(facts: &EnvironmentFacts) -> Check {
             state: State::Missing,
             ..Check::advice(
                 "descriptors",
-                format!("a process may open {limit}, but the tour needs {DESCRIPTORS_MIN}"),
+                format!("the limit is {limit}, but the tour needs {DESCRIPTORS_MIN}"),
                 "ulimit -Hn 65536 (as root), or raise nofile in /etc/security/limits.conf",
             )
         },
@@ -234,7 +234,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
             Check::advice(
                 name,
                 format!("the kernel's configuration and a test of it disagree: {seen}"),
-                "boot without changes to the clock (tsc=), or compare only runs of this machine",
+                "boot without changes to the clock (tsc=), or compare only runs on this machine",
             )
         }
         SoftirqPayer::Processes => {
@@ -243,8 +243,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Nobody => Check::advice(
             name,
             format!("softirq is charged to no process: {seen}"),
-            "read CPU per request next to the busy time of the gateway's cores, and compare only runs of such \
-             kernels",
+            "read CPU per request together with the busy time of the gateway's cores, and compare only runs on such kernels",
         ),
         SoftirqPayer::Unknown => Check::advice(
             name,
@@ -280,7 +279,7 @@ fn libraries() -> Check {
     if versions.is_empty() {
         return Check::advice(
             "XML",
-            "built without the feature `soap`: the reference gateway processes no SOAP and no XML",
+            "built without the feature `soap`: the reference gateway processes neither SOAP nor XML",
             "build gatebench with its default features, if you need them",
         );
     }
@@ -308,7 +307,7 @@ fn redis() -> Check {
 /// The control groups with which `--gateway-cpus` and `--gateway-memory` limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
-        None => Check::good("control groups", "limit gateways to a size"),
+        None => Check::good("control groups", "can limit CPUs and memory of gateways"),
         Some(why) => Check::advice(
             "control groups",
             format!("{why}; only --gateway-cpus and --gateway-memory need them"),

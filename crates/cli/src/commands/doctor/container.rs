@@ -31,7 +31,7 @@ pub(super) fn check(engine: &str, grants: &[Grant]) -> Check {
     Check::advice(
         name,
         format!(
-            "{engine}, which refuses {}; the tour needs none of it",
+            "{engine}, which refuses {}; the tour does not need this",
             named(&refused)
         ),
         format!("start the container with {options}"),

@@ -90,8 +90,7 @@ fn print_openmetrics(run: &Run, tags: &BTreeMap<String, String>) -> Result<(), F
 pub struct Influxdb {
     #[command(flatten)]
     recorded: Recorded,
-    /// Make each point of the response times represent N requests [default: derived from the first
-    /// second]
+    /// Let each response-time point represent N requests [default: derived from the first second]
     #[arg(long, value_name = "N", conflicts_with = "to", value_parser = clap::value_parser!(u64).range(1..))]
     sampling: Option<u64>,
 }

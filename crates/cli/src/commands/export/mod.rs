@@ -1,4 +1,4 @@
-//! `gatebench export`: a scenario as a script of another tool, a run as metrics, and a dashboard.
+//! `gatebench export`: a scenario as a script for another tool, a run as metrics, and a dashboard.
 
 mod metrics;
 
@@ -59,10 +59,10 @@ The differences between the script and gatebench are printed on standard error."
 #[derive(Debug, Args)]
 #[command(after_help = SCRIPT_EXAMPLES)]
 struct Script {
-    /// The scenario, a name (see `gatebench list`) or file
+    /// The scenario: a name (see `gatebench list`) or file
     #[arg(value_name = "SCENARIO")]
     scenario: String,
-    /// Use this load profile, a name or file [default: the load of the tour]
+    /// Use this load profile (name or file) [default: the load of the tour]
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
     /// Send requests to this URL if GATEBENCH_URL is not set

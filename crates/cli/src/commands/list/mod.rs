@@ -74,7 +74,7 @@ fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entr
     all.into_iter().map(entry).collect()
 }
 
-/// The name of a suite, and its title with a note if the suite repeats a document.
+/// The name of a suite, and its title with a note if the suite reproduces a document.
 fn suite(it: Suite) -> (String, String) {
     let note = it.as_published.map_or("", |_| " (also --as-published)");
     (it.suite, it.title + note)

@@ -16,7 +16,7 @@ pub fn settings(args: &OutputArgs) -> Result<Settings, Failure> {
         None => args.settings(),
         Some(dir) => Err(Failure::words(
             format!("--out {}", dir.display()),
-            "a load writes no directory, and the argument names no kind of output",
+            "`gatebench load` writes no directory, and the argument names no kind of output",
             "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE",
         )),
     }

@@ -75,7 +75,7 @@ fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Cau
         Caution {
             word: "silence".into(),
             message: format!("No response arrived from second {stretches}{more}."),
-            remedy: "Check the target at that time: its log, its restarts, its pauses.".into(),
+            remedy: "Check the target's log, restarts and pauses at that time.".into(),
         }
     })
 }

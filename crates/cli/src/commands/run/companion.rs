@@ -17,7 +17,7 @@ use crate::terminal;
 /// The interval at which `--serve-keep` checks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The options of the page that all measuring commands have.
+/// The page options that all measuring commands share.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ServeArgs {
     /// Show the run in the browser while it runs. The URL is printed before the first trial, and

@@ -36,7 +36,9 @@ fn differences(prepared: &Prepared) -> Result<(), Failure> {
         let Some(own) = own_config(Path::new(file))? else {
             continue;
         };
-        terminal::say(&format!("\ndiff     {file}, which is not changed"))?;
+        terminal::say(&format!(
+            "\ndiff     {file} (the file itself is not changed)"
+        ))?;
         for change in &own.changes {
             let Change {
                 file,

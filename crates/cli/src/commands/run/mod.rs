@@ -58,22 +58,23 @@ pub struct Run {
     /// folder, or `all` for all installed gateways (repeatable)
     #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
-    /// Measure a gateway that already runs at http://HOST:PORT, in front of a `gatebench upstream`
+    /// Measure a gateway that is already running at http://HOST:PORT, in front of a `gatebench
+    /// upstream`
     #[arg(long, value_name = "URL")]
     attach: Option<String>,
     /// Read CPU and memory of the attached gateway from this process and its descendants
     #[arg(long, requires = "attach")]
     pid: Option<u32>,
-    /// Measure this scenario, a name or file, instead of those of the suite (repeatable)
+    /// Measure this scenario (name or file; repeatable) instead of those of the suite
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// Use this load profile, a name or file, instead of that of the suite
+    /// Use this load profile (name or file) instead of that of the suite
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = values::percent,
           conflicts_with = "as_published", help = values::help_of_at())]
     at: Vec<u32>,
-    /// Repeat everything N times, each time with fresh processes; a claim needs at least 10
+    /// Repeat everything N times, each time with fresh processes; a verdict needs at least 10
     /// [default: the number in the suite]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
@@ -81,15 +82,15 @@ pub struct Run {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Shorten the run to minutes: at most 3 blocks, phases of at most 2 s (the default for suites
-    /// that repeat a document)
+    /// that reproduce a document)
     #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
     /// Verify in seconds that everything works, without measuring: one block, in which one user of
     /// each group sends each request once
     #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
-    /// Use the durations, ramps and users of the document that the suite repeats (see `gatebench
-    /// list suites`), and send no headers of gatebench
+    /// Use the durations, ramps and users of the document that the suite reproduces (see `gatebench
+    /// list suites`), and send no gatebench headers
     #[arg(long)]
     as_published: bool,
     /// Omit the trials without a gateway, and the suite's null gateway
@@ -105,7 +106,7 @@ pub struct Run {
     /// Give each gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// Limit each gateway to this number of CPUs by a control group, on as many cores as needed;
+    /// Limit each gateway to this number of CPUs with a control group, on as many cores as needed;
     /// each value is a variant
     #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = values::cpu_millis)]
     gateway_cpus: Vec<u32>,

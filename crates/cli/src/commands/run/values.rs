@@ -30,7 +30,7 @@ fn free(dir: &Path) -> PathBuf {
 pub(super) fn help_of_at() -> String {
     format!(
         "Also measure latency at these shares of each gateway's own saturation, for example \
-         50%,70%,90%; after the load, {CONNECTIONS} connections determine the saturation of the same process"
+         50%,70%,90%; after the load, the saturation of the same process is determined with {CONNECTIONS} connections"
     )
 }
 

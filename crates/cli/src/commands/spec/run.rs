@@ -103,7 +103,7 @@ impl RunSpecifications {
         let [folder] = &self.gateways[..] else {
             return Err(Failure::words(
                 "--git",
-                "commits belong to one gateway, but several are named",
+                "commits are valid only with one gateway, but several are named",
                 "name its folder in your repository: --gateway ./gateway",
             ));
         };

@@ -30,7 +30,7 @@ pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -
     }
 }
 
-/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel allows it; `GATEBENCH_REQUIRE_URING=1` requires io_uring.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Uring, Backend::Epoll];

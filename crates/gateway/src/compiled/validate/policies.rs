@@ -34,7 +34,7 @@ impl Mistakes {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
             Policy::ConsumerHeader(policy) => self.consumer_header(at, &policy.header),
             Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => {
-                let remedy = "write for example \"api_key\"";
+                let remedy = "write a name such as \"api_key\"";
                 self.add(format!("{at}/name"), "the parameter has no name", remedy);
             }
             Policy::RateLimit(limit) => {
@@ -63,14 +63,14 @@ impl Mistakes {
     fn header(&mut self, at: String, name: &str) {
         if !is_token(name) {
             let message = format!("\"{name}\" is not a field name");
-            self.add(at, message, "write for example \"X-Api-Key\"");
+            self.add(at, message, "write a name such as \"X-Api-Key\"");
         }
     }
 
     fn consumer_header(&mut self, at: &str, name: &str) {
         let at = format!("{at}/header");
         if is_framing(name) {
-            self.add(&at, framing(name), "write for example \"X-Consumer\"");
+            self.add(&at, framing(name), "write a name such as \"X-Consumer\"");
         }
         self.header(at, name);
     }
@@ -78,7 +78,7 @@ impl Mistakes {
     fn redis(&mut self, at: &str, limit: &RedisRateLimitPolicy) {
         for (name, span) in [("interval", limit.interval), ("timeout", limit.timeout)] {
             if span.as_nanos() == 0 {
-                let remedy = "write for example \"100ms\"";
+                let remedy = "write a duration such as \"100ms\"";
                 self.add(format!("{at}/{name}"), "this time is zero", remedy);
             }
         }
@@ -92,7 +92,7 @@ impl Mistakes {
         header: Option<&str>,
     ) {
         if window.as_nanos() == 0 {
-            let remedy = "write for example \"1m\"";
+            let remedy = "write a duration such as \"1m\"";
             self.add(format!("{at}/window"), "the window is zero", remedy);
         }
         match (per, header) {
@@ -100,7 +100,7 @@ impl Mistakes {
             (RateLimitKey::Header, None) => self.add(
                 at,
                 "`per: header` does not name the header",
-                "add for example \"header\": \"X-Client\"",
+                "add a header, as in \"header\": \"X-Client\"",
             ),
             (_, Some(_)) => self.add(
                 format!("{at}/header"),
@@ -117,7 +117,7 @@ impl Mistakes {
         for name in names.chain(edits.add.keys()).chain(renamed) {
             if !is_token(name) {
                 let message = format!("\"{name}\" is not a field name");
-                self.add(at, message, "write for example \"X-Mine\"");
+                self.add(at, message, "write a name such as \"X-Mine\"");
             } else if is_framing(name) {
                 self.add(at, framing(name), "remove the edit");
             }
@@ -134,12 +134,16 @@ impl Mistakes {
     fn mock(&mut self, at: &str, mock: &MockPolicy) {
         if !(200..=599).contains(&mock.status) {
             let message = "the status is not from 200 to 599";
-            self.add(format!("{at}/status"), message, "write for example 200");
+            self.add(
+                format!("{at}/status"),
+                message,
+                "write a status such as 200",
+            );
         }
         let content_type = &mock.content_type;
         if content_type.is_empty() || content_type.bytes().any(|byte| byte.is_ascii_control()) {
             let at = format!("{at}/content_type");
-            let remedy = "write for example \"text/plain\"";
+            let remedy = "write a type such as \"text/plain\"";
             self.add(at, "this is not a content type", remedy);
         }
         if matches!(mock.status, 204 | 304) && !mock.body.is_empty() {

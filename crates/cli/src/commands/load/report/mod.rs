@@ -79,7 +79,7 @@ fn outcome(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     if figures.ended() == 0 {
         let unit = results.unit();
-        return (format!("No {unit} ended in the measured time."), false);
+        return (format!("No {unit} ended during the measurement."), false);
     }
     let interrupted = match figures.outcome.interrupted {
         true => "Interrupted: ",

@@ -73,9 +73,7 @@ pub fn requests(results: &Results<'_>) -> Chapter {
     let mut blocks = vec![Lines::new("Requests", heads, lines).into()];
     let more = routes.len().saturating_sub(ROUTES_SHOWN);
     if more > 0 {
-        blocks.push(Block::sentence(format!(
-            "and {more} more, which --json contains"
-        )));
+        blocks.push(Block::sentence(format!("and {more} more (see --json)")));
     }
     headed("Requests", "requests", blocks)
 }

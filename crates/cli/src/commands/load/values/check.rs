@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Check, String> {
         None if key == "body" => Ok(Check::BodyEquals(value.into())),
         None if key == "contains" && !value.is_empty() => Ok(Check::BodyContains(value.into())),
         None if key == "contains" => {
-            Err("every body contains the empty text: write contains=TEXT".into())
+            Err("every body contains the empty string: write contains=TEXT".into())
         }
         None if key == "bytes" => bytes(value),
         Some(("header", name)) => header(name.trim(), value),
