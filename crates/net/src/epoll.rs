@@ -23,7 +23,7 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// The largest number of events taken from the kernel in one call.
+/// The maximum number of events taken from the kernel in one call.
 const EVENTS_PER_WAIT: usize = 512;
 
 /// One thread's loop on epoll.

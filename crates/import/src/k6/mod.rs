@@ -87,7 +87,7 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.len() < before {
         let label = request.label();
         let what =
-            format!("checks of the content of {label}: the upstream here sends other content");
+            format!("checks of the content of {label}: gatebench's upstream sends other content");
         log.simplified(&(0..0), what);
     }
     if let Some(Check::Status(status)) = request.checks.first()

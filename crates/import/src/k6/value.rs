@@ -7,10 +7,10 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::lexer::{Kind, Token, tokens_in};
 
-/// Stands for a part of a string that is known only when the script runs.
+/// A placeholder for a part of a string that is known only when the script runs.
 pub(super) const HOLE: char = '\u{e000}';
 
-/// The largest nesting depth of an expression.
+/// The maximum nesting depth of an expression.
 const DEPTH_MAX: usize = 64;
 
 /// The constants of a script.

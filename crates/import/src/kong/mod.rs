@@ -93,7 +93,7 @@ pub(crate) fn name_in(node: &Node) -> Option<&str> {
     named.unwrap_or(node).text()
 }
 
-/// The keys for lists of credentials, in a consumer or in the file.
+/// The keys under which a consumer or the file lists credentials.
 const CREDENTIALS: [&str; 3] = [
     "keyauth_credentials",
     "basicauth_credentials",

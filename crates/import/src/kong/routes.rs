@@ -236,7 +236,7 @@ impl Conditions {
         }
         if !headers.is_empty() || !methods.is_empty() {
             let what =
-                "a route by host, header or method: other gateways choose it by its path alone";
+                "a route that matches a host, header or method: other gateways match only its path";
             log.simplified(&span, what);
         }
         Self {
@@ -257,7 +257,7 @@ fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
         None if text.chars().all(is_plain) => return Some(RoutePath::plain(&text)),
         None => &text,
     };
-    // The end of a segment needs no further segment.
+    // The suffix also matches the end of the path, so it adds no segment to the sample.
     let segments = expression.strip_suffix("(?:/|$)").unwrap_or(expression);
     Some(RoutePath {
         sample: regex_sample::sample_of(segments, &text, &node.span, log)?,

@@ -226,7 +226,7 @@ impl Condition {
         }
         if method.is_some() || !condition.headers.is_empty() || !query.is_empty() {
             let what =
-                "a rule by method, header or query: other gateways choose it by its path alone";
+                "a rule that matches a method, header or query: other gateways match only its path";
             log.simplified(&span, what);
         }
         condition.method = method.unwrap_or_else(|| "GET".into());

@@ -95,7 +95,7 @@ fn add_body(
         Some(example) => Some(example.clone()),
         None => sample::of(document, media.get("schema").unwrap_or(&Value::Null)),
     };
-    let sample = sample.ok_or("no value of its body can be made")?;
+    let sample = sample.ok_or("no value can be generated for its body")?;
     let text = match found.is_some() {
         true => sample.to_string(),
         false => {
@@ -138,7 +138,7 @@ impl Target {
             Some(example) => Some(example.clone()),
             None => sample::of(document, schema),
         };
-        let value = plain(&value.ok_or("no value of a parameter can be made")?);
+        let value = plain(&value.ok_or("no value can be generated for a parameter")?);
         match place {
             "path" => self.path = self.path.replace(&format!("{{{name}}}"), &encoded(&value)),
             "query" => {
@@ -150,7 +150,7 @@ impl Target {
                 let cookie = ("Cookie".into(), format!("{name}={value}"));
                 self.headers.push(cookie);
             }
-            _ => return Err("a parameter has no known place"),
+            _ => return Err("the location of a parameter is not known"),
         }
         Ok(())
     }

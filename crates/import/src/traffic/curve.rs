@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::time::HOUR_MS;
 
-/// The largest number of slots.
+/// The maximum number of slots.
 const SLOTS_MAX: usize = 200_000;
 
 /// The initial length of a slot in milliseconds.

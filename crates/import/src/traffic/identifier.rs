@@ -86,7 +86,7 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether it is a long text without digits in which upper and lower case alternate more
+/// Reports whether it is a long string without digits in which upper and lower case alternate more
 /// often than in words.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {

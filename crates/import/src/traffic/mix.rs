@@ -49,7 +49,7 @@ pub(super) struct Mix {
 pub struct Shares {
     /// The share of the log that the scenario omits, 0 to 1.
     pub left_out: f64,
-    /// The largest difference of a request's share from that in the log, 0 to 1.
+    /// The largest difference between a request's share and its share in the log, 0 to 1.
     pub difference_max: f64,
 }
 
@@ -195,7 +195,7 @@ fn path_of(segments: &[Segment]) -> String {
     segments.iter().map(part).collect()
 }
 
-/// The name in figures: `GET /users/{number}`, and the status unless it is 200.
+/// The name in reports: `GET /users/{number}`, and the status unless it is 200.
 fn name_of(entry: &Entry) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{name}"),

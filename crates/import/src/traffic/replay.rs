@@ -37,7 +37,7 @@ const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 /// The maximum number of listed hours.
 const HOURS_MAX: usize = 48;
 
-/// The maximum number of connections of the closed load.
+/// The maximum number of connections in the closed-loop load.
 const USERS_MAX: f64 = 10_000.0;
 
 /// The time that a replay covers, and its description.
@@ -131,7 +131,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
         format!("{} requests, {}", traffic.curve.total(), covered.words),
         covered.arrivals.to_owned(),
         format!(
-            "shares of requests differ from those of the log by at most {:.2} %; rare requests that are left out: {:.2} %",
+            "request shares differ from those of the log by at most {:.2} %; rare requests left out: {:.2} %",
             100.0 * shares.difference_max,
             100.0 * shares.left_out
         ),
@@ -145,7 +145,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
     if traffic.skipped > 0 {
         let count = traffic.skipped;
         facts.push(format!(
-            "requests without a path, such as CONNECT, that are left out: {count}"
+            "requests left out because they have no path, such as CONNECT: {count}"
         ));
     }
     facts

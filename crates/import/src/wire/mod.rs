@@ -38,13 +38,13 @@ pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 /// `conf.d/*.conf`, each with its path. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
-/// The reasons for changes that several languages have in common.
+/// The reasons for changes that apply to several languages.
 const PORT: &str = "each trial has its own port";
 const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
 const CERTIFICATE: &str = "each trial has its own certificate";
-const UPSTREAM: &str = "the upstream here is gatebench's";
-const PLAIN: &str = "the upstream here speaks HTTP without TLS";
+const UPSTREAM: &str = "the upstream is gatebench's";
+const PLAIN: &str = "gatebench's upstream speaks HTTP without TLS";
 const MOVED: &str = "files are written to the folder of the trial";
 const OWN_PROCESS: &str = "gatebench starts and places the process";
 
@@ -147,7 +147,7 @@ fn is_template(text: &str) -> bool {
 /// is a template, which is used unchanged.
 ///
 /// # Errors
-/// All mistakes of the text, and parts that cannot run in a trial, each with its line and its
+/// All mistakes in the text, and parts that cannot run in a trial, each with its line and its
 /// remedy.
 pub fn wire(
     file: &str,

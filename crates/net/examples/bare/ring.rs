@@ -94,7 +94,7 @@ impl<'a> Client<'a> {
 
     fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: a receive points to no memory of its own; a send points to the request, which
-        // outlives the ring, as `work` is borrowed for longer than this client lives.
+        // outlives the ring, because `work` outlives this client.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             // The queue is full; an error is reported again by the next wait.
             let _ = self.ring.submit();
@@ -202,7 +202,8 @@ impl Buffers {
         };
         let entries = map(count * entry_bytes)?;
         let memory = map(count * BUFFER_BYTES)?.cast();
-        // SAFETY: the mapping is page-aligned, holds this number of entries, and is never unmapped.
+        // SAFETY: the mapping is page-aligned, contains this number of entries, and is never
+        // unmapped.
         unsafe {
             let submitter = ring.submitter();
             submitter.register_buf_ring_with_flags(entries as u64, BUFFERS, GROUP, 0)?;

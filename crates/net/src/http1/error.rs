@@ -33,7 +33,7 @@ pub enum ProtocolError {
     #[error("a field name is not a token followed by a colon")]
     FieldName,
     /// A control character, CR included, in a field value (RFC 9110 5.5).
-    #[error("a field value holds a control character")]
+    #[error("a field value contains a control character")]
     FieldValue,
     /// The request line alone exceeds [`super::Limits::head_bytes`].
     #[error("the request line exceeds {limit} bytes")]
@@ -58,7 +58,7 @@ pub enum ProtocolError {
     #[error("the value of Content-Length is not a 64-bit decimal number")]
     ContentLength,
     /// Several Content-Lengths that differ (RFC 9112 6.3 item 5).
-    #[error("the message has Content-Lengths that differ")]
+    #[error("the message has Content-Length fields with different values")]
     ContentLengthsDiffer,
     /// Both ways of framing at once, the pattern of request smuggling (RFC 9112 6.3 item 3).
     #[error("the message has both Content-Length and Transfer-Encoding")]
@@ -84,7 +84,7 @@ pub enum ProtocolError {
     ChunkSize,
     /// A control character in a chunk extension, or an extension that ends with LF alone (RFC 9112
     /// 7.1.1).
-    #[error("a chunk extension holds a control character")]
+    #[error("a chunk extension contains a control character")]
     ChunkExtension,
     /// The line before a chunk exceeds [`super::Limits::chunk_line_bytes`].
     #[error("the line before a chunk exceeds {limit} bytes")]

@@ -26,8 +26,8 @@ pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
         })
 }
 
-/// Reports whether a field concerns only one connection, or may be mistaken for one that does by
-/// other programs. `connection_options` are the values of the message's Connection fields: a proxy
+/// Reports whether a field concerns only one connection, or may be mistaken by other programs for
+/// one that does. `connection_options` are the values of the message's Connection fields: a proxy
 /// does not forward the fields that they list either.
 pub fn is_hop_by_hop<'c>(
     name: impl AsRef<[u8]>,

@@ -38,10 +38,10 @@ pub(super) struct Connection {
     pub(super) reading: Reading,
     intake: Intake,
     pub(super) queued: Queued,
-    /// The highest stream number so far. At a client this side opened that stream, at a server the
-    /// peer did.
+    /// The highest stream number so far. On a client, this side opened that stream; on a server,
+    /// the peer did.
     pub(super) last_stream: u32,
-    /// No more streams are accepted: this side or, at a client, the peer has announced it.
+    /// No more streams are accepted: this side or, on a client, the peer has announced it.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }

@@ -14,7 +14,7 @@ use parse::{Keyword, Line, Section};
 
 const MOVED: &str = "files and sockets are in the folder of the trial";
 const LOG: &str = "logs are written to the folder of the trial";
-const CHECK: &str = "the upstream here has other content";
+const CHECK: &str = "gatebench's upstream has other content";
 
 /// Lines of `global` that do not apply to a trial.
 const GLOBAL: [&str; 16] = [

@@ -65,7 +65,7 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     all
 }
 
-/// The demand of a test such as `path_beg -i /api`.
+/// The requirement that a test such as `path_beg -i /api` makes.
 fn of_words(words: &[Word]) -> Demand {
     let mut demand = Demand::default();
     let mut words = words.iter().map(|word| word.text.as_str());

@@ -7,10 +7,10 @@ use super::{Source, source};
 use crate::error::ImportError;
 use crate::wire::ReadIncluded;
 
-/// The largest nesting depth of included files.
+/// The maximum nesting depth of included files.
 const DEPTH_MAX: usize = 8;
 
-/// The largest number of included files.
+/// The maximum number of included files.
 const FILES_MAX: usize = 500;
 
 /// The included files by the pattern that names them.

@@ -7,7 +7,7 @@ use super::parse::Directive;
 use crate::wire::edits::Edits;
 use crate::wire::{LISTENER, OTHER_PORT, PORT, Word};
 
-const SAME_PORT: &str = "another `listen` of this server has the port already";
+const SAME_PORT: &str = "another `listen` of this server already has the port";
 
 /// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
@@ -39,7 +39,7 @@ impl Listeners {
                 entry.has_tls |= has_tls;
             }
         }
-        // If several are equal, prefers a port without TLS, because that changes less.
+        // On a tie, prefers a port without TLS, because that changes less.
         let rank = |port: &str, it: &Port| (it.routes, !it.has_tls, port == "80");
         let best = ports.iter().max_by_key(|all| rank(all.0, all.1));
         let (measured, has_tls) = match best {
