@@ -48,7 +48,7 @@ pub(crate) fn describe(schema: &mut Schema) {
     let matrix = json_schema!({
         "type": "object",
         "description": "Values that multiply this file into one scenario per combination. \
-                        `{{ routes }}` in a string is replaced with the value of the axis `routes`.",
+                        `{{ routes }}` in a string becomes the value of the axis `routes`.",
         "additionalProperties": {"type": "array", "minItems": 1}
     });
     let properties = schema.get_mut("properties");

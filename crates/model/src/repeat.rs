@@ -25,7 +25,7 @@ pub(crate) fn describe(schema: &mut Schema) {
     });
     let normal = json_schema!({
         "type": "object",
-        "description": "Gives the copies weights that follow a normal distribution over their numbers.",
+        "description": "Weights the copies by a normal distribution over their numbers.",
         "additionalProperties": false,
         "required": ["mean", "standard_deviation"],
         "properties": {

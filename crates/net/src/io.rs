@@ -30,7 +30,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The connection to which it happened.
+    /// The connection that it concerns.
     pub fn conn(&self) -> ConnId {
         match self {
             Self::Accepted { conn, .. }
@@ -50,8 +50,8 @@ pub type Bound = (ListenerId, SocketAddr);
 ///
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
 /// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were pending.
-/// Events that an earlier poll delivered remain in the caller's list: names are never reused, so
-/// look them up. Operations on a closed `ConnId` do nothing.
+/// Events that an earlier poll delivered remain in the caller's list: identifiers are never reused,
+/// so look them up. Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop returns simulated time.

@@ -40,7 +40,7 @@ pub fn run_when_idle() -> io::Result<()> {
 /// Sets a policy whose only priority is 0 for the calling thread.
 fn set_policy(policy: libc::c_int) -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameter lives through the call, which only reads it; 0 is the calling thread.
+    // SAFETY: the parameter outlives the call, which only reads it; 0 is the calling thread.
     match unsafe { libc::sched_setscheduler(0, policy, &priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

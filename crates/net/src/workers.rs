@@ -20,7 +20,7 @@ pub trait Service: Sync {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()>;
 }
 
-/// The longest time between two checks of a worker for the stop: 50 ms.
+/// The maximum time between two checks by a worker for a stop request: 50 ms.
 pub const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// The identity and the listeners of one worker.
@@ -159,7 +159,7 @@ pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 /// Pins the calling thread to one core.
 ///
 /// # Errors
-/// The core does not exist or is not granted to this process.
+/// The core does not exist, or this process may not use it.
 pub fn pin_to_core(core: usize) -> io::Result<()> {
     if core >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -112,7 +112,7 @@ metrics! {
     COMPONENT_MEMORY = OWN "component_memory_bytes" Gauge
         "Anonymous resident memory of the component.";
     COMPONENT_DESCRIPTORS = OWN "component_descriptors" Gauge
-        "Open descriptors of the component.";
+        "Open file descriptors of the component.";
     CPU_PER_REQUEST = OWN "cpu_seconds_per_request" Gauge
         "CPU time of the gateway per response, since the start of the measurement.";
     OWN_REQUESTS = OWN "own_requests" Counter "The gateway's own count of requests.";

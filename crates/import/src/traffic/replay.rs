@@ -131,7 +131,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
         format!("{} requests, {}", traffic.curve.total(), covered.words),
         covered.arrivals.to_owned(),
         format!(
-            "request shares differ from those of the log by at most {:.2} %; rare requests left out: {:.2} %",
+            "request shares differ from the log by at most {:.2} %; rare requests left out: {:.2} %",
             100.0 * shares.difference_max,
             100.0 * shares.left_out
         ),

@@ -61,7 +61,10 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     };
     if open.get("stages").is_some() {
         let help = "remove the ramp, or write it as a stage over the whole measurement";
-        problems.push(ramp.problem("`stages` and `ramp_to_per_second` are mutually exclusive", help));
+        problems.push(ramp.problem(
+            "`stages` and `ramp_to_per_second` are mutually exclusive",
+            help,
+        ));
     }
     let rate = open.get("rate_per_second").and_then(Node::number);
     if rate.is_some() && ramp.value.number() == rate {

@@ -194,7 +194,7 @@ impl Connection {
         self.finish_outgoing(id, out);
     }
 
-    /// Closes a stream at a server whose response is complete. The rest of a request that is still
+    /// On a server, closes a stream whose response is complete. The rest of a request that is still
     /// arriving is then not needed (RFC 9113 8.1). A client closes a stream at the end of its
     /// response.
     #[inline]

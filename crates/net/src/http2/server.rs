@@ -9,7 +9,7 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// the client.
 ///
 /// Everything is written to the `out` of the call; the caller sends it, and may do so once for
-/// several calls. Calls for a stream that is closed already are ignored, because the client may
+/// several calls. Calls for a stream that is already closed are ignored, because the client may
 /// have reset it.
 #[derive(Debug)]
 pub struct Server {

@@ -6,7 +6,7 @@ use super::index::Index;
 /// The next part of the peer's message on a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Incoming {
-    /// The head, at a client only.
+    /// The head, on a client only.
     #[default]
     Head,
     /// The body, or trailers.

@@ -17,10 +17,10 @@ const KEPT_SESSIONS: usize = 256;
 /// The way the server's certificate is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// With the machine's authorities, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Against the system's CA certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     #[default]
     System,
-    /// With these authorities.
+    /// Against these CA certificates.
     Ca(Pem),
     /// No verification: every certificate is accepted.
     Skip,

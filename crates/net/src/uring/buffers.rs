@@ -44,7 +44,7 @@ impl BufferRing {
             tail: 0,
             pool,
         };
-        // SAFETY: the mapping is page-aligned, holds `count` entries, and outlives the ring:
+        // SAFETY: the mapping is page-aligned, contains `count` entries, and outlives the ring:
         // `Uring` drops its `IoUring` first.
         unsafe {
             ring.submitter()

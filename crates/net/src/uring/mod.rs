@@ -7,8 +7,8 @@
 //! the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
-//! to) until the operation's completion has been reaped. [`Conn`] holds such memory, and a [`Conn`]
-//! is dropped only when none of its operations is outstanding, even if its user closed it earlier.
+//! to) until the operation's completion has been reaped. A [`Conn`] owns such memory, and is
+//! dropped only when none of its operations is outstanding, even if its user closed it earlier.
 
 #![allow(unsafe_code)]
 
@@ -359,7 +359,7 @@ impl Uring {
         match response {
             Ok(_) => Ok(()),
             // TIME: the clock reached `until_ns`. INTR: a signal. BUSY: completions wait to be
-            // reaped. AGAIN: memory is short now; the submissions stay queued for the next poll.
+            // reaped. AGAIN: memory is short; the submissions stay queued for the next poll.
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
                 _ => Err(error),

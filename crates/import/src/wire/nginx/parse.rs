@@ -135,7 +135,11 @@ impl Parser<'_> {
                     let first = words.into_iter().next();
                     let (name, span) = first
                         .map_or_else(|| (String::new(), start..self.at), |it| (it.text, it.span));
-                    self.problem(span, format!("`{name}` is not terminated"), "add `;` at its end");
+                    self.problem(
+                        span,
+                        format!("`{name}` is not terminated"),
+                        "add `;` at its end",
+                    );
                     return None;
                 }
             }
