@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The longest value that is written on one line.
+/// The maximum length of a value on one line, in characters.
 const FLOW_CHARS_MAX: usize = 88;
 
 /// Words that YAML does not read as strings.

@@ -310,7 +310,7 @@ fn count(
         )));
     };
     if counted == Counted::Requests {
-        return Err(value.wrong("requests are a number, not a share: write requests>1000"));
+        return Err(value.wrong("`requests` is a count, not a share: write requests>1000"));
     }
     match number(name, value, share.trim_end())? {
         percent if percent <= 100.0 => Ok((Quantity::Share(counted), percent / 100.0)),

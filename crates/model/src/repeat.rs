@@ -83,7 +83,7 @@ impl Expander<'_> {
             self.lists_of(&mut item);
             if let Some(normal) = item.entry("normal") {
                 let help = "add `repeat`, or write a `weight`";
-                let message = "`normal` weighs the copies of a repeated request";
+                let message = "`normal` weights the copies of a repeated request";
                 self.problems.push(normal.problem(message, help));
             }
             return vec![item];

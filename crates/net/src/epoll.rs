@@ -34,7 +34,7 @@ pub struct Epoll {
     pool: Rc<Pool>,
     resting: Resting,
     readable: VecDeque<ConnId>,
-    /// Events made by calls between two polls.
+    /// Events produced by calls between two polls.
     ready: Vec<Event>,
     kernel_events: Vec<epoll::Event>,
 }

@@ -47,7 +47,7 @@ pub struct TlsIo<I> {
     pool: Rc<Pool>,
     /// The events of the underlying loop, kept to reuse the memory.
     below: Vec<Event>,
-    /// Events made by calls between two polls.
+    /// Events produced by calls between two polls.
     ready: Vec<Event>,
 }
 

@@ -58,8 +58,8 @@ pub struct Workers<'a> {
 }
 
 impl Workers<'_> {
-    /// Runs `service` on all workers until stopped; `on_listening` gets the addresses once every
-    /// worker listens on them.
+    /// Runs `service` on all workers until stopped; `on_listening` receives the addresses once
+    /// every worker listens on them.
     ///
     /// # Errors
     /// The first failure of any worker, after all have ended.

@@ -247,7 +247,7 @@ pub fn prometheus() -> Value {
     dashboard("prometheus", &PROMETHEUS, target, testid, &[phases])
 }
 
-/// The dashboard for a data source of InfluxDB with InfluxQL.
+/// The dashboard for an InfluxDB data source with InfluxQL.
 pub fn influxdb() -> Value {
     let target = |_: &Panel, query: &str, legend: &str| {
         vec![

@@ -10,7 +10,7 @@ use crate::distribution::Distribution;
 pub struct Load {
     /// Number of the load, unique in the run.
     pub id: u64,
-    /// Labels of all its series, by name: `testid`, `scenario`, and the tags of the user.
+    /// Labels of all its series, by name: `testid`, `scenario`, and the user's tags.
     pub labels: BTreeMap<String, String>,
     /// Labels of the series about its requests: `method`, `name`, `url`, `proto`.
     pub request: BTreeMap<&'static str, String>,

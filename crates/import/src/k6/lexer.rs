@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Regex,
 }
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -109,7 +109,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// Reports whether a slash here begins a regular expression and is not a division.
+    /// Reports whether a slash here begins a regular expression rather than a division.
     fn begins_regex(&self) -> bool {
         let Some(last) = self.tokens.last() else {
             return true;

@@ -1,4 +1,4 @@
-//! The requests of a script: the calls of `http`, `check` and `sleep`, by the function that
+//! The requests of a script: the calls to `http`, `check` and `sleep`, by the function that
 //! contains them.
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::log::Log;
 /// The source of values for parts that are known only when the script runs.
 pub(super) const SOURCE: &str = "value";
 
-/// The calls of `http` that are requests, and the index of their parameters.
+/// The functions of `http` that send requests, and the index of their parameters.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -96,7 +96,7 @@ impl Walker<'_> {
             .to_owned()
     }
 
-    /// Handles a token, and returns the place of the next one.
+    /// Handles a token, and returns the index of the next one.
     fn step(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let is_call = |at: usize| self.word(at) == "(";
         match self.word(at) {

@@ -84,7 +84,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     Ok(api)
 }
 
-/// The secrets with which consumers sign tokens, each with the issuer in these tokens.
+/// The secrets with which consumers sign tokens, each with the issuer of those tokens.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
 /// The name in a reference to an entity, which is the name itself, or `{name: ...}`.

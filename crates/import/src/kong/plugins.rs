@@ -106,8 +106,8 @@ impl Effects {
         effects
     }
 
-    /// Without a plug-in that identifies the consumer, a limit counts by client address, and a load
-    /// has only one address.
+    /// Without a plug-in that identifies the consumer, a limit is counted per client address, and a
+    /// load has only one address.
     fn count_together_without_consumers(&mut self) {
         let mut kinds = self.policies.iter().map(Policy::kind);
         if kinds.any(|it| matches!(it, "api_key" | "api_key_query" | "basic_auth" | "jwt")) {

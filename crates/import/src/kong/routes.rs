@@ -51,7 +51,7 @@ const OF_ROUTE: [&str; 13] = [
     "priority",
 ];
 
-/// Reads services and routes with the plug-ins that act on them.
+/// Reads services and routes with the plug-ins that apply to them.
 pub(super) struct Reader<'n> {
     /// Plug-ins at the top level of the file.
     plugins: Vec<Plugin<'n>>,
@@ -168,8 +168,8 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// The plug-ins that act on a route. Of several with the same name, only the plug-in with the most
-/// specific binding acts.
+/// The plug-ins that apply to a route. Of several with the same name, only the plug-in with the
+/// most specific binding applies.
 fn acting<'n>(
     all: &[Plugin<'n>],
     of_service: &[Plugin<'n>],

@@ -21,7 +21,7 @@ use filters::Effects;
 /// The gateways of the suite, which support all policies of the Gateway API's core.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
-/// Kinds of resources that do not concern requests.
+/// Kinds of resources that do not affect requests.
 const IGNORED: [&str; 12] = [
     "GatewayClass",
     "Service",

@@ -109,7 +109,7 @@ impl Curve {
     }
 
     /// The number of requests in equal parts of a time span. A slot that overlaps several parts is
-    /// divided over them in proportion.
+    /// divided among them in proportion.
     pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
         self.settle();
         let mut counts = vec![0.0; parts];

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// The longest pause within a visit.
+/// The maximum pause within a visit.
 const PAUSE_MS_MAX: i64 = 120_000;
 
 /// The maximum number of clients whose last request is kept.

@@ -72,7 +72,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a text; none if it is not known.
+    /// The language of a configuration; none if it is not known.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
@@ -100,12 +100,12 @@ impl Language {
         text.lines().any(is_block).then_some(Self::Nginx)
     }
 
-    /// The gateway that reads it, by the name of its folder.
+    /// The gateway that reads this language, by the name of its folder.
     pub fn gateway(self) -> &'static str {
         self.names().0
     }
 
-    /// The rendered file that it replaces, by its name in the working folder.
+    /// The rendered file that the configuration replaces, by its name in the working folder.
     pub fn replaces(self) -> &'static str {
         self.names().1
     }

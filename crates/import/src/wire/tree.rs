@@ -1,4 +1,4 @@
-//! Places in YAML or JSON configurations.
+//! Positions in YAML or JSON configurations.
 
 use std::ops::Range;
 

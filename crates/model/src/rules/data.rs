@@ -42,7 +42,7 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
     unique(columns, "columns", help, problems);
     for column in columns {
         if let Some(name) = column.text().filter(|name| !is_column_name(name)) {
-            let message = format!("a template cannot name the column `{name}`");
+            let message = format!("a template cannot refer to the column `{name}`");
             problems.push(column.problem(message, "use only letters, digits, `_`, `-` and `.`"));
         }
     }

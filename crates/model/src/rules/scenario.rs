@@ -100,7 +100,7 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
         && targets < 2.0
     {
         let help = "write how many processes the upstream has, as in `targets: 3`";
-        problems.push(entry.problem("with one target there is nothing to weigh", help));
+        problems.push(entry.problem("with one target there is nothing to weight", help));
     }
 }
 

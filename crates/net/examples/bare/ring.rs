@@ -26,7 +26,7 @@ const COMPLETIONS: u32 = 16 * 1024;
 /// The operation is the top bit of the user data, the connection's index the rest.
 const IS_SEND: u64 = 1 << 63;
 
-/// Keeps `work.connections` requests in flight until the time is over.
+/// Keeps `work.connections` requests in flight until the time is up.
 pub fn run(work: &Work) -> Result<Found, Failure> {
     let mut client = Client::new(work)?;
     let began = Instant::now();
@@ -225,7 +225,7 @@ impl Buffers {
         // published tail, and there are no more buffers than entries, so none it still owns is
         // overwritten.
         let entry = unsafe { &mut *self.entries.add(at) };
-        // SAFETY: a buffer's number is below BUFFERS, so its first byte lies in the mapping.
+        // SAFETY: a buffer's number is below BUFFERS, so its first byte is in the mapping.
         let address = unsafe { self.memory.add(usize::from(buffer) * BUFFER_BYTES) };
         entry.set_addr(address as u64);
         entry.set_len(BUFFER_BYTES as u32);
@@ -234,7 +234,7 @@ impl Buffers {
     }
 
     fn publish(&self) {
-        // SAFETY: the ring's tail lies in the first entry of the mapping, is aligned, and is only
+        // SAFETY: the ring's tail is in the first entry of the mapping, is aligned, and is only
         // ever written here; the kernel reads it with acquire semantics.
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A peer violated HTTP/1.1 or exceeded a limit. The connection cannot be used any more, because
-/// the beginning of the next message is unknown.
+/// A peer violated HTTP/1.1 or exceeded a limit. The connection can no longer be used, because the
+/// beginning of the next message is unknown.
 ///
 /// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

@@ -27,8 +27,8 @@
 //! contain its first bytes (pipelining). However the bytes are split, the events and the error are
 //! the same, except for the places where bodies are split.
 //!
-//! A head that lies in one input is parsed in place, without a copy; only a head split across
-//! inputs is collected first. In steady state a decoder allocates nothing.
+//! A head in a single input is parsed in place, without a copy; only a head split across inputs is
+//! collected first. In steady state a decoder allocates nothing.
 //!
 //! A [`ResponseReader`] reads one response from a blocking stream, for clients outside a load.
 //!

@@ -50,7 +50,7 @@ impl Client {
         free.min(numbers)
     }
 
-    /// Reports whether no request can be sent on this connection any more: GOAWAY arrived, the
+    /// Reports whether requests can no longer be sent on this connection: GOAWAY arrived, the
     /// connection failed, or the stream numbers are used up. Open streams may continue.
     pub fn is_closing(&self) -> bool {
         let connection = &self.connection;

@@ -92,7 +92,7 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// The code that GOAWAY states for it.
+    /// The error code that GOAWAY carries.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::FrameTooLarge { .. } | Self::FrameLength { .. } => ErrorCode::FRAME_SIZE_ERROR,
@@ -152,7 +152,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// The code that RST_STREAM states for it.
+    /// The error code that RST_STREAM carries.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Ended => ErrorCode::STREAM_CLOSED,

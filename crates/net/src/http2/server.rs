@@ -121,9 +121,9 @@ impl Server {
         self.connection.give_up(code, out);
     }
 
-    /// Announces the end of the connection: the client must begin no further request here.
-    /// Requests that are already in transit are served, because GOAWAY states the highest stream
-    /// number (RFC 9113 6.8). Call [`Self::go_away`] when they have arrived.
+    /// Announces the end of the connection: the client must send no new requests on it. Requests
+    /// that are already in transit are served, because GOAWAY states the highest stream number (RFC
+    /// 9113 6.8). Call [`Self::go_away`] when they have arrived.
     pub fn announce_end(&mut self, out: &mut Vec<u8>) {
         frame::write_go_away(out, frame::WINDOW_BYTES_MAX, ErrorCode::NO_ERROR);
     }

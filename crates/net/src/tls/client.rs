@@ -14,7 +14,7 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 /// The number of sessions kept for resumption.
 const KEPT_SESSIONS: usize = 256;
 
-/// The way the server's certificate is verified.
+/// How the server's certificate is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
     /// Against the system's CA certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
@@ -29,7 +29,7 @@ pub enum Verify {
 /// The TLS settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// The way the server's certificate is verified.
+    /// How the server's certificate is verified.
     pub verify: Verify,
     /// The name for SNI and for the check of the certificate (the host by default).
     pub server_name: Option<String>,

@@ -39,7 +39,7 @@ use crate::{ConnId, ListenerId, Peer, clock, socket};
 
 /// The number of submissions that fit the queue before it is flushed early.
 const SUBMISSIONS: u32 = 1024;
-/// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
+/// The number of completions that fit; the kernel keeps any beyond it (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
 /// Sends are batched if the last poll returned at least this number of completions. With fewer
 /// there is little to batch, and the completion of a batched send would end the next wait at once:
@@ -55,7 +55,7 @@ pub struct Uring {
     conns: Slots<Conn>,
     listeners: Vec<Option<OwnedFd>>,
     resting: Resting,
-    /// Events made by calls between two polls.
+    /// Events produced by calls between two polls.
     ready: Vec<Event>,
     /// Completions being processed, kept to reuse the memory.
     completions: Vec<cqueue::Entry>,
@@ -413,7 +413,7 @@ impl Io for Uring {
         let entry = opcode::Connect::new(fd, address.cast(), len)
             .build()
             .user_data(token(Operation::Connect, conn));
-        // SAFETY: the address lies in a box that the connection keeps until the completion.
+        // SAFETY: the address is in a box that the connection keeps until the completion.
         unsafe { self.push(entry) };
         Ok(conn)
     }

@@ -137,7 +137,7 @@ fn global(line: &Line, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces a word of a line, if it has this word.
+/// Replaces the word at this index, if the line has it.
 fn replace(line: &Line, place: usize, new: &str, why: &'static str, edits: &mut Edits<'_>) {
     if let Some(word) = line.words.get(place) {
         edits.replace(&word.span, new, why);

@@ -20,7 +20,7 @@ pub(super) struct Listeners {
     ports: Vec<String>,
 }
 
-/// A port with what is known of its servers.
+/// A port, and the known facts about its servers.
 #[derive(Default)]
 struct Port {
     routes: usize,

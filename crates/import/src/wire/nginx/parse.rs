@@ -1,4 +1,4 @@
-//! Directives of nginx with their places.
+//! Directives of nginx with their positions.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl Directive {
     }
 }
 
-/// Reads a document, and the mistakes in it.
+/// Parses a document; also returns the mistakes in it.
 pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut parser = Parser {
         text,
