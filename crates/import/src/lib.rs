@@ -51,7 +51,7 @@ pub enum TextKind {
     Kubernetes,
     /// An OpenAPI document, 3.0 or 3.1.
     Openapi,
-    /// Recorded traffic of a browser (HTTP Archive 1.2).
+    /// Traffic recorded by a browser (HTTP Archive 1.2).
     Har,
     /// A k6 script, or the output of `k6 inspect`.
     K6,

@@ -292,8 +292,8 @@ impl Epoll {
     }
 }
 
-/// A bit in the user data of listeners that no connection has, because generations are 24 bits
-/// wide.
+/// A bit of the user data that marks listeners; no connection has it, because generations are 24
+/// bits wide.
 const LISTENER: u64 = 1 << 63;
 
 impl Io for Epoll {

@@ -4,9 +4,9 @@
 
 use std::io;
 
-/// Sets whether the calling thread, when it wakes, preempts the thread that runs on the core at
-/// once (the default), or waits for its turn, at most a few milliseconds (`SCHED_BATCH`, sched(7)).
-/// On a core that is free this makes no difference.
+/// Sets whether the calling thread, when it wakes, immediately preempts the thread on the core (the
+/// default), or waits for its turn, at most a few milliseconds (`SCHED_BATCH`, sched(7)). On a free
+/// core this makes no difference.
 ///
 /// A thread under another policy, such as real time, keeps that policy.
 ///

@@ -84,8 +84,8 @@ impl Workers<'_> {
                     ready: ready.clone(),
                 };
                 threads.push(scope.spawn(move || worker.serve()));
-                // One worker after the other: the port that the first one gets for port 0 is used
-                // by the others.
+                // One worker after another: the port that the first one gets for port 0 is used by
+                // the others.
                 match heard.recv() {
                     Ok(Some(addresses)) => bound = addresses,
                     Ok(None) | Err(_) => break,

@@ -38,7 +38,7 @@ pub struct Fact {
 /// The kind of a fact with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// The requests of a second, or of the drain.
+    /// The requests in one second, or in the drain.
     Second(Second),
     /// Resource usage in one second.
     Usage(Usage),
@@ -52,7 +52,7 @@ pub enum What {
     Closed,
 }
 
-/// The requests of a second.
+/// The requests in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
     /// Number of the second in the measurement, from 0.

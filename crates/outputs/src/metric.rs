@@ -85,7 +85,7 @@ metrics! {
     HTTP_REQ_TLS_HANDSHAKING = K6 "http_req_tls_handshaking" Trend
         "Always 0: requests are sent on connections whose handshake is complete.";
     HTTP_REQ_SENDING = K6 "http_req_sending" Trend
-        "Always 0: a request is handed to the kernel in one piece, and the wait begins.";
+        "Always 0: a request is handed to the kernel in one piece, and then the wait begins.";
     HTTP_REQ_WAITING = K6 "http_req_waiting" Trend
         "Time from the send of the request to the first byte of the response.";
     HTTP_REQ_RECEIVING = K6 "http_req_receiving" Trend

@@ -1,4 +1,4 @@
-//! Tokens of the part of JavaScript that k6 scripts use.
+//! Tokens of the JavaScript subset that k6 scripts use.
 
 use std::ops::Range;
 

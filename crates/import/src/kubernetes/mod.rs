@@ -1,4 +1,4 @@
-//! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or several YAML documents.
+//! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or more YAML documents.
 
 mod documents;
 mod filters;
@@ -184,7 +184,7 @@ impl Condition {
         }
     }
 
-    /// Reads a condition; none if no request is known that meets it.
+    /// Reads a condition; none if no known request meets it.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);

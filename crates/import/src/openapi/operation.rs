@@ -109,7 +109,7 @@ fn add_body(
     Ok(is_object.then(|| "[]".to_owned()))
 }
 
-/// Names and values in the form of a query.
+/// Names and values as a query string.
 fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     let pair = |(name, value): (&str, String)| format!("{}={}", encoded(name), encoded(&value));
     pairs.map(pair).collect::<Vec<_>>().join("&")

@@ -28,7 +28,7 @@ impl Counts {
     }
 }
 
-/// The number of requests by time.
+/// The number of requests over time.
 #[derive(Debug)]
 pub(super) struct Curve {
     width_ms: i64,
@@ -93,7 +93,7 @@ impl Curve {
         self.total
     }
 
-    /// The number of requests by the beginning of each hour of the whole log.
+    /// The number of requests in each hour of the whole log, by the beginning of the hour.
     pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
         self.settle_hour();
         &self.hours.all

@@ -63,7 +63,7 @@ fn covered(traffic: &mut Recorder, replay: &Replay) -> Option<Covered> {
     let words = format!("{from} to {until} at {times}x in {duration}");
     let arrivals = match traffic.curve.has_fractions {
         true => "arrivals within a stage are Poisson",
-        false => "arrivals within a second are Poisson, because the log has whole seconds only",
+        false => "arrivals within a second are Poisson, because the log has only whole seconds",
     };
     Some(Covered {
         start_ms,
@@ -112,14 +112,14 @@ pub(crate) fn write(
     let rates = profile("rate", &title, rates, covered.over);
     folder.add("load.yaml", &[], &rates)?;
     if let Some(users) = users(&traffic, &covered, options.replay.times) {
-        let title = format!("Users of {file}, who on average think as long as those of the log");
+        let title = format!("Users of {file}, with the same mean think time as in the log");
         let users = profile("users", &title, users, covered.over);
         folder.add("users.yaml", &[], &users)?;
     }
     let gateways = defaults::gateways(&["reference", "nginx", "haproxy"]);
     let scenarios = vec!["./scenario.yaml".into()];
     let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
-    let mut lines = vec!["Requests of each hour of the log; `--hour` selects one:".to_owned()];
+    let mut lines = vec!["Requests in each hour of the log; `--hour` selects one:".to_owned()];
     let shown = hours.iter().take(HOURS_MAX);
     lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
     folder.add(SUITE_FILE, &lines, &suite)?;

@@ -7,7 +7,7 @@ use gatebench_model::data::{List, Pick, Rows, Uniform};
 
 use super::identifier::Kind;
 
-/// The number of values of a source.
+/// The number of values in a source.
 const VALUES: u64 = 200;
 
 /// The maximum length of a value.

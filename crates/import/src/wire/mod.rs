@@ -137,7 +137,7 @@ pub struct OwnConfig {
     pub scenario: Option<Scenario>,
 }
 
-/// Reports whether a document is a template that names the ports of a trial itself.
+/// Reports whether a document is a template that itself refers to the ports of a trial.
 fn is_template(text: &str) -> bool {
     let mut expressions = text.split("{{").skip(1).map(str::trim_start);
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))

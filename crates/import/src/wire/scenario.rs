@@ -31,7 +31,7 @@ impl Hint {
         }
     }
 
-    /// A route for a regular expression; none if no path is known that matches it.
+    /// A route for a regular expression; none if no known path matches it.
     pub(super) fn expression(host: Option<String>, expression: &str) -> Option<Self> {
         Some(Self {
             host,

@@ -86,7 +86,7 @@ fn shares_sizes_and_the_curve_are_those_of_the_log() {
     );
     assert_eq!(load.phases[0].measure.to_string(), "1m");
     assert!(
-        load.title.contains("the log has whole seconds only"),
+        load.title.contains("the log has only whole seconds"),
         "{}",
         load.title
     );

@@ -16,7 +16,7 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     let mut mocked = false;
     for (at, entry) in entries().enumerate() {
         if mocked {
-            let message = format!("`{}` comes after `mock` and never acts", entry.key);
+            let message = format!("`{}` comes after `mock` and has no effect", entry.key);
             problems.push(entry.problem(message, "put it before `mock`, or remove it"));
         }
         mocked |= entry.key == "mock";

@@ -18,12 +18,12 @@ const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
 
-/// The number of submissions, and thus completions, that fit the queue: several for each
+/// The number of submissions, and thus completions, that fit in the queue: several for each
 /// connection.
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 16 * 1024;
 
-/// The operation is the top bit of the user data, the connection's index the rest.
+/// The top bit of the user data is the operation; the rest is the connection's index.
 const IS_SEND: u64 = 1 << 63;
 
 /// Keeps `work.connections` requests in flight until the time is up.
@@ -196,7 +196,7 @@ impl Buffers {
         let (entry_bytes, count) = (size_of::<BufRingEntry>(), usize::from(BUFFERS));
         let flags = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         let map = |bytes| {
-            // SAFETY: a new private mapping at an address of the kernel's choice touches no
+            // SAFETY: a new private mapping at an address that the kernel chooses overlaps no
             // existing memory.
             unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, flags.0, flags.1) }
         };

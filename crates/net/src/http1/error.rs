@@ -20,7 +20,7 @@ pub enum ProtocolError {
     /// CONNECT, whose response turns the connection into a tunnel.
     #[error("the method CONNECT is not supported")]
     Connect,
-    /// 101: the peer changed the protocol without a request for it (RFC 9110 15.2.2).
+    /// 101: the peer switched to a protocol that was not requested (RFC 9110 15.2.2).
     #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
     /// A line of a head that ends with LF alone.
@@ -60,7 +60,7 @@ pub enum ProtocolError {
     /// Several Content-Lengths that differ (RFC 9112 6.3 item 5).
     #[error("the message has Content-Length fields with different values")]
     ContentLengthsDiffer,
-    /// Both ways of framing at once, the pattern of request smuggling (RFC 9112 6.3 item 3).
+    /// Both ways of framing at once, as in request smuggling (RFC 9112 6.3 item 3).
     #[error("the message has both Content-Length and Transfer-Encoding")]
     LengthAndEncoding,
     /// Transfer-Encoding in an HTTP/1.0 message (RFC 9112 6.1).
@@ -101,10 +101,10 @@ pub enum ProtocolError {
     /// More 1xx responses than [`super::Limits::informational`] came before a final one.
     #[error("more than {limit} informational responses came before the final one")]
     TooManyInformational { limit: u32 },
-    /// The peer closed the connection inside a head, or after a 1xx response (RFC 9112 8).
+    /// The peer closed the connection within a head, or after a 1xx response (RFC 9112 8).
     #[error("the connection was closed before a complete head")]
     TruncatedHead,
-    /// The peer closed the connection inside a body whose length was announced (RFC 9112 8).
+    /// The peer closed the connection within a body whose length was announced (RFC 9112 8).
     #[error("the connection was closed before the end of the body")]
     TruncatedBody,
 }

@@ -33,8 +33,8 @@
 //! A [`ResponseReader`] reads one response from a blocking stream, for clients outside a load.
 //!
 //! Reading is strict where leniency lets two parties see different messages (request smuggling): a
-//! bare CR or LF, white space before a colon, folded lines, and every contradiction about the
-//! length of a body are errors.
+//! bare CR or LF, white space before a colon, folded lines, and every contradiction in the length
+//! of a body are errors.
 
 mod chunked;
 mod decode;

@@ -30,7 +30,7 @@ impl Client {
     }
 
     /// Reports whether the server's settings have arrived. A request sent earlier may be refused,
-    /// because the server's limit of streams is not known yet.
+    /// because the server's limit on streams is not known yet.
     pub fn is_ready(&self) -> bool {
         self.connection.receiving.settings_received
     }
@@ -85,7 +85,7 @@ impl Client {
         Some(id)
     }
 
-    /// Cancels a request; no event of it follows. Does nothing if the request is complete.
+    /// Cancels a request; no event for it follows. Does nothing if the request is complete.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }

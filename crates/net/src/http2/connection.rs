@@ -93,7 +93,7 @@ pub(super) struct IncomingData {
 pub(super) enum Queued {
     Nothing,
     End(StreamId),
-    /// GOAWAY arrived: streams above `last_stream` are dropped, one slot after the other.
+    /// GOAWAY arrived: streams above `last_stream` are dropped, one slot after another.
     Refused {
         last_stream: u32,
         slot: u32,
@@ -325,7 +325,7 @@ impl Connection {
         }
     }
 
-    /// Resets a stream after an error by the peer on it (RFC 9113 5.4.2).
+    /// Resets a stream on which the peer made an error (RFC 9113 5.4.2).
     pub(super) fn reset_for(
         &mut self,
         id: StreamId,

@@ -76,8 +76,8 @@ pub enum ProtocolError {
     /// An acknowledgement of settings that were not sent.
     #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
-    /// A WINDOW_UPDATE of the connection by 0 bytes (RFC 9113 6.9).
-    #[error("a WINDOW_UPDATE of the connection adds nothing")]
+    /// A WINDOW_UPDATE for the connection by 0 bytes (RFC 9113 6.9).
+    #[error("a WINDOW_UPDATE for the connection adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE or setting raises a window above 2^31-1")]
@@ -140,8 +140,8 @@ pub enum StreamError {
     /// More DATA than the stream's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the stream's window allows")]
     WindowExceeded,
-    /// A WINDOW_UPDATE of the stream by 0 bytes (RFC 9113 6.9).
-    #[error("a WINDOW_UPDATE of the stream adds nothing")]
+    /// A WINDOW_UPDATE for the stream by 0 bytes (RFC 9113 6.9).
+    #[error("a WINDOW_UPDATE for the stream adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]

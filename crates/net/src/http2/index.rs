@@ -5,7 +5,7 @@
 /// ring.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A power of two, at least twice the number of entries; number 0 marks a free place.
+    /// A power of two, at least twice the number of entries; number 0 marks a free slot.
     places: Vec<Entry>,
     entries: usize,
 }

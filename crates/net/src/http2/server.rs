@@ -55,7 +55,7 @@ impl Server {
     /// that the client's windows do not allow is kept and sent later.
     ///
     /// If a response ends before its request, the rest of the request is reset (RFC 9113 8.1): no
-    /// event of it follows.
+    /// event for it follows.
     pub fn respond(
         &mut self,
         stream: StreamId,
@@ -98,8 +98,7 @@ impl Server {
         self.connection.streams.oldest_unsent()
     }
 
-    /// The number of bytes of bodies that the client's windows have allowed since the connection
-    /// began.
+    /// The number of body bytes that the client's windows have allowed since the connection began.
     pub fn sent_bytes(&self) -> u64 {
         self.connection.sending.sent_bytes
     }
@@ -110,7 +109,7 @@ impl Server {
         self.connection.hold(stream, is_held, out);
     }
 
-    /// Ends a stream at once; no event of it follows.
+    /// Ends a stream at once; no event for it follows.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }

@@ -46,7 +46,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The nearest settings that are allowed.
+    /// The nearest allowed settings.
     pub(super) fn clamped(self) -> Self {
         Self {
             stream_window_bytes: self.stream_window_bytes.clamp(1, WINDOW_BYTES_MAX),

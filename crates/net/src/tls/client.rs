@@ -31,7 +31,7 @@ pub enum Verify {
 pub struct ClientSettings {
     /// How the server's certificate is verified.
     pub verify: Verify,
-    /// The name for SNI and for the check of the certificate (the host by default).
+    /// The name for SNI and certificate verification (the host by default).
     pub server_name: Option<String>,
     /// The offered protocols in order of preference, for example `http/1.1`; none if empty.
     pub alpn: Vec<Vec<u8>>,

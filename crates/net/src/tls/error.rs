@@ -1,4 +1,4 @@
-//! Errors of settings and of a session.
+//! Errors in settings and in a session.
 
 use std::io;
 use std::path::PathBuf;
@@ -239,7 +239,7 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     };
     match error {
         E::BadEncoding => (Fault::Other, "it cannot be parsed".into()),
-        E::BadSignature => (Fault::Other, "its signature is wrong".into()),
+        E::BadSignature => (Fault::Other, "its signature is invalid".into()),
         E::Revoked => (Fault::Other, "it was revoked".into()),
         E::UnknownIssuer => {
             let reason = "it is not signed by a trusted CA (UnknownIssuer)";
@@ -283,7 +283,7 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
 
 const SECONDS_OF_A_DAY: u64 = 24 * 3600;
 
-/// A name from a message of rustls: `localhost` from `DnsName("localhost")`.
+/// A name from a rustls message: `localhost` from `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
     let inner = name
         .split_once('(')

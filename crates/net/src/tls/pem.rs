@@ -106,7 +106,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Describes an error of rustls about a chain and a key in the user's terms.
+    /// Describes a rustls error about a chain and a key in the user's terms.
     pub(super) fn refused(&self, error: &rustls::Error) -> SettingsError {
         match error {
             rustls::Error::InconsistentKeys(_) => self.chain.unusable(

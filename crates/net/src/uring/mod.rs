@@ -37,7 +37,7 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// The number of submissions that fit the queue before it is flushed early.
+/// The number of submissions that fit in the queue before it is flushed early.
 const SUBMISSIONS: u32 = 1024;
 /// The number of completions that fit; the kernel keeps any beyond it (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;

@@ -1,4 +1,4 @@
-//! The addresses on which Envoy listens: one of them is measured, the others become Unix sockets of
+//! The addresses on which Envoy listens: one of them is measured; the others become Unix sockets of
 //! the trial.
 
 use gatebench_config::Node;

@@ -1,4 +1,4 @@
-//! The addresses on which HAProxy listens: one of them is measured, the others become Unix sockets
+//! The addresses on which HAProxy listens: one of them is measured; the others become Unix sockets
 //! of the trial.
 
 use super::parse::{Keyword, Line, Section};

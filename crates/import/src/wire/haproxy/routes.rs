@@ -86,7 +86,7 @@ fn of_words(words: &[Word]) -> Demand {
     demand
 }
 
-/// The requirement of a line's condition; none if no request is known that meets it.
+/// The requirement of a line's condition; none if no known request meets it.
 fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
     let mut demand = Demand::default();
     let words = line.from(2);

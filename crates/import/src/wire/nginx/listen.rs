@@ -1,4 +1,4 @@
-//! The addresses on which nginx listens: one of them is measured, the others become Unix sockets of
+//! The addresses on which nginx listens: one of them is measured; the others become Unix sockets of
 //! the trial.
 
 use std::collections::{BTreeMap, BTreeSet};

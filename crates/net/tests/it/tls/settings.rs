@@ -1,4 +1,4 @@
-//! Errors of settings name their cause.
+//! Settings errors name their cause.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
