@@ -1,5 +1,5 @@
 //! Sockets with the options that both backends need: non-blocking, close-on-exec, without Nagle's
-//! delay.
+//! algorithm.
 
 #![allow(unsafe_code)]
 

@@ -194,7 +194,7 @@ fn rare_requests_are_left_out_and_many_names_become_one() {
     let fact = folder
         .facts
         .iter()
-        .find(|it| it.starts_with("shares of requests"))
+        .find(|it| it.starts_with("request shares"))
         .unwrap();
     assert!(fact.contains("at most 0.0"), "{fact}");
 }

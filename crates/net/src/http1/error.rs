@@ -57,7 +57,7 @@ pub enum ProtocolError {
     /// 6.3 item 5).
     #[error("the value of Content-Length is not a 64-bit decimal number")]
     ContentLength,
-    /// Several Content-Lengths that differ (RFC 9112 6.3 item 5).
+    /// Content-Length fields with different values (RFC 9112 6.3 item 5).
     #[error("the message has Content-Length fields with different values")]
     ContentLengthsDiffer,
     /// Both ways of framing at once, as in request smuggling (RFC 9112 6.3 item 3).
