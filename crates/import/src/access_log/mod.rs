@@ -201,12 +201,12 @@ impl AccessLog {
         let mut facts = vec![format!("{} lines in the format {format}", self.lines)];
         let (malformed, without) = (self.malformed, self.without_request);
         if malformed > 0 {
-            facts.push(format!("malformed lines, which are left out: {malformed}"));
+            facts.push(format!("malformed lines that are left out: {malformed}"));
             facts.extend(self.examples.iter().map(|it| format!("  {it}")));
         }
         if without > 0 {
             facts.push(format!(
-                "lines without an HTTP request, which are left out: {without}"
+                "lines without an HTTP request that are left out: {without}"
             ));
         }
         let folder = Folder {

@@ -149,7 +149,7 @@ fn malformed_lines_are_counted_and_fatal_from_one_percent_on() {
     let log = lines(&[("/a", 200)], 1_000);
     let with = |bad: usize| log.clone() + &"what is this\n".repeat(bad);
     let folder = imported(&[with(9).as_bytes()], &options()).unwrap();
-    assert_eq!(folder.facts[1], "malformed lines, which are left out: 9");
+    assert_eq!(folder.facts[1], "malformed lines that are left out: 9");
     assert_eq!(
         folder.facts[2],
         "  access.log:1001: expected a time in brackets"
