@@ -244,7 +244,8 @@ fn text(text: &str) -> String {
     }
 }
 
-/// Reports whether it is digits followed by a time unit, which YAML does not read as a number.
+/// Reports whether the text is digits followed by a time unit, which YAML does not read as a
+/// number.
 fn is_duration(text: &str) -> bool {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     digits.len() < text.len() && matches!(digits, "us" | "ms" | "s" | "m" | "h")
