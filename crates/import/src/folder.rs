@@ -12,7 +12,7 @@ use crate::error::ImportError;
 use crate::log::{Effect, Note};
 use crate::yaml;
 
-/// The file of the suite, which `gatebench run FOLDER` runs.
+/// The suite file, which `gatebench run FOLDER` runs.
 pub(crate) const SUITE_FILE: &str = "suite.yaml";
 
 /// The width of a comment in characters.
@@ -32,19 +32,19 @@ pub struct NewFile {
 #[derive(Clone, Debug, Default)]
 pub struct Folder {
     pub files: Vec<NewFile>,
-    /// The parts of the input that the files do not contain in the same form.
+    /// Parts of the input that the files simplify or omit.
     pub notes: Vec<Note>,
-    /// Facts about the input, each as a line for the reader.
+    /// Facts about the input, one line each.
     pub facts: Vec<String>,
 }
 
 impl Folder {
-    /// The notes with an effect.
+    /// The notes with this effect.
     pub fn notes_with(&self, effect: Effect) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(move |note| note.effect == effect)
     }
 
-    /// Adds a file with an unchanged text.
+    /// Adds a file with this text, unchanged.
     pub(crate) fn add_text(&mut self, path: &str, text: &str, has_secrets: bool) {
         self.files.push(NewFile {
             path: path.into(),
@@ -67,8 +67,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Adds a document, and reads it again as `gatebench run` will. A value that the input allows
-    /// but gatebench does not is reported as a mistake in the generated file.
+    /// Adds a document, and parses it as `gatebench run` will. A value that the input allows but
+    /// gatebench does not is reported as a mistake in the generated file.
     pub(crate) fn add<T: Document + Serialize>(
         &mut self,
         path: &str,

@@ -61,7 +61,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let archive: Archive = serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let message = format!("line {line}, column {column}: this is not an HTTP Archive");
-        let remedy = format!("save it again as HAR 1.2 with all entries; the reason: {error}");
+        let remedy = format!("save it again as HAR 1.2 with all entries (reason: {error})");
         ImportError::nothing(&options.file, &message, &remedy)
     })?;
     let mut folder = Folder::default();
@@ -90,7 +90,7 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     }
     if without_time > 0 {
         folder.facts.push(format!(
-            "entries without a valid startedDateTime that are left out: {without_time}"
+            "entries left out for lack of a valid startedDateTime: {without_time}"
         ));
     }
     let requests = recorder.requests();
@@ -113,7 +113,7 @@ fn main_host(entries: &[Entry], folder: &mut Folder) -> String {
     let (host, count) = main.unwrap_or_default();
     let others = entries.len() as u64 - count;
     if others > 0 {
-        let fact = format!("requests to other hosts that are left out: {others}");
+        let fact = format!("requests left out because they go to other hosts: {others}");
         folder.facts.push(fact);
     }
     host.to_owned()

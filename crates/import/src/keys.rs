@@ -11,7 +11,7 @@ use crate::log::Log;
 pub(crate) struct Keys<'n> {
     /// The name of the mapping in messages.
     what: String,
-    /// The place for messages about the mapping as a whole.
+    /// The position reported for mistakes in the mapping as a whole.
     pub(crate) span: Range<usize>,
     rest: Vec<&'n Entry>,
 }
@@ -59,14 +59,14 @@ impl<'n> Keys<'n> {
         self.text(key, log)
     }
 
-    /// Takes a whole number from 0 on.
+    /// Takes a non-negative integer.
     pub(crate) fn count(&mut self, key: &str, log: &mut Log<'_>) -> Option<u64> {
         let node = self.node(key)?;
         let is_count = |it: &f64| it.fract() == 0.0 && (0.0..=1e15).contains(it);
         let count = node.number().filter(is_count);
         if count.is_none() {
             let what = &self.what;
-            let message = format!("`{key}` of {what} is not a whole number of at least 0");
+            let message = format!("`{key}` of {what} is not a non-negative integer");
             log.problem(&node.span, message, "write a whole number without quotes");
         }
         count.map(|it| it as u64)
@@ -140,7 +140,7 @@ impl<'n> Keys<'n> {
     }
 
     /// Notes that only the user's gateway has the unread keys. `of` completes the description of a
-    /// key. Returns the texts for `not_understood` of a scenario.
+    /// key. Returns the entries for `not_understood` of a scenario.
     pub(crate) fn not_understood(self, of: &str, log: &mut Log<'_>) -> Vec<String> {
         let note =
             |entry: &Entry| log.not_understood(&entry.key_span, format!("`{}`{of}", entry.key));

@@ -40,7 +40,7 @@ pub use log::{Effect, Note};
 pub use options::{Hour, NotAnHour, Options, Replay};
 pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
 
-/// A kind of input that consists of one text.
+/// A kind of input that consists of a single string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
     /// Kong: a declarative configuration or a deck file, format 1.1 to 3.0.
@@ -51,7 +51,7 @@ pub enum TextKind {
     Kubernetes,
     /// An OpenAPI document, 3.0 or 3.1.
     Openapi,
-    /// Recorded traffic of a browser (HTTP Archive 1.2).
+    /// Traffic recorded by a browser (HTTP Archive 1.2).
     Har,
     /// A k6 script, or the output of `k6 inspect`.
     K6,
@@ -60,7 +60,7 @@ pub enum TextKind {
 /// Imports a document.
 ///
 /// # Errors
-/// All mistakes of the text, each with its line and its remedy.
+/// All mistakes in the text, each with its line and its remedy.
 pub fn import(kind: TextKind, text: &str, options: &Options) -> Result<Folder, ImportError> {
     match kind {
         TextKind::Kong => kong::import(text, options),

@@ -8,7 +8,7 @@ use gatebench_config::{Diagnostics, Entry, Node, Problem};
 
 use crate::error::ImportError;
 
-/// A part of the input that the result does not contain in the same form.
+/// A part of the input that the result simplifies or omits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The line number in the input, from 1.
@@ -72,7 +72,7 @@ impl<'t> Log<'t> {
             .push(Problem::new(span.clone(), message, help));
     }
 
-    /// Notes a part that only the user's gateway has. Returns the text for `not_understood` of a
+    /// Notes a part that only the user's gateway has. Returns the entry for `not_understood` of a
     /// scenario.
     pub(crate) fn not_understood(
         &mut self,
@@ -85,7 +85,7 @@ impl<'t> Log<'t> {
         words
     }
 
-    /// Notes a part that the scenario replaces by a simpler one.
+    /// Notes a part that the scenario replaces with a simpler one.
     pub(crate) fn simplified(&mut self, span: &Range<usize>, what: impl Into<String>) {
         self.note(self.line(span.start), what.into(), Effect::Simplified);
     }

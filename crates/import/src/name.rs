@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// The maximum length of a name that is derived from a string.
 const CHARS_MAX: usize = 60;
 
-/// A name that resembles a string.
+/// A valid name derived from a string.
 pub(crate) fn slug(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
@@ -44,7 +44,7 @@ pub(crate) fn path_of_url(url: &str) -> &str {
 pub(crate) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// A name that resembles a string, with a number if the name is taken.
+    /// A valid name derived from a string, with a number if the name is taken.
     pub(crate) fn unique(&mut self, text: &str) -> String {
         let name = slug(text);
         let mut all = (0..).map(|index| numbered(&name, index));

@@ -41,7 +41,7 @@ pub struct Replay {
     /// The duration of the replay, to which the curve is compressed [default: a minute, or the
     /// log's duration if that is shorter].
     pub over: Option<HumanDuration>,
-    /// The only hour of the log that is replayed.
+    /// The hour of the log to replay; if none, the whole log.
     pub hour: Option<Hour>,
     /// True to keep the values in queries.
     pub query_values: bool,

@@ -7,7 +7,7 @@ use std::str::Chars;
 
 use crate::log::Log;
 
-/// The largest nesting depth of groups.
+/// The maximum nesting depth of groups.
 const DEPTH_MAX: usize = 16;
 
 /// The maximum number of repetitions that a sample contains.
@@ -33,7 +33,7 @@ pub(crate) fn sample_of(
 ) -> Option<String> {
     let sample = sample(expression);
     if sample.is_none() {
-        let what = format!("the path {text}, for which no request can be made: it gets none");
+        let what = format!("the path {text}: no request can be generated for it");
         log.simplified(span, what);
     }
     sample
@@ -61,7 +61,7 @@ pub(crate) fn literal_prefix(expression: &str) -> String {
         }
         prefix.push(literal);
     }
-    // Alternatives at the top level may begin with different texts.
+    // Alternatives at the top level may begin with different literals.
     match expression.contains('|') && !expression.contains('(') {
         true => String::new(),
         false => prefix,
@@ -174,7 +174,7 @@ impl Parser<'_> {
         others.find(|c| !members.contains(c))
     }
 
-    /// The smallest number of repetitions, so that an optional part is omitted.
+    /// The minimum number of repetitions, so that an optional part is omitted.
     fn quantifier(&mut self) -> Option<usize> {
         let least = match self.chars.next_if(|c| "*?+{".contains(*c)) {
             None => return Some(1),

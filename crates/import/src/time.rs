@@ -21,7 +21,7 @@ fn number(digits: &[u8]) -> Option<i16> {
     is_short.then(|| digits.iter().fold(Some(0), add))?
 }
 
-/// Parses the two digits with which a text begins.
+/// Parses the first two digits of a string.
 fn pair(text: &[u8]) -> Option<i8> {
     number(text.get(..2)?).map(|it| it as i8)
 }

@@ -1,8 +1,8 @@
-//! Writes values as readable YAML: in blocks, but short values on one line.
+//! Writes values as readable YAML in block style; short values are on one line.
 
 use serde_json::{Map, Value};
 
-/// The longest value that is written on one line.
+/// The maximum length of a value on one line, in characters.
 const FLOW_CHARS_MAX: usize = 88;
 
 /// Words that YAML does not read as strings.
@@ -42,7 +42,7 @@ const DEFAULTS: [(&str, &str); 14] = [
     ("queue_max", "100000"),
 ];
 
-/// Members with values of the user, from which nothing is omitted.
+/// Members with user-supplied values, from which nothing is omitted.
 const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
 
 /// A document with a final newline.
@@ -119,7 +119,7 @@ fn list(items: &[Value], indent: usize, out: &mut String) {
     }
 }
 
-/// Reports whether the list has items, and none is a list, a mapping or a text of several lines.
+/// Reports whether the list has items, and none is a list, a mapping or a multi-line string.
 fn is_plain_list(items: &[Value]) -> bool {
     let is_plain = |item: &Value| !item.is_array() && !item.is_object() && !has_literal(item);
     !items.is_empty() && items.iter().all(is_plain)
@@ -184,7 +184,7 @@ fn has_literal(value: &Value) -> bool {
     }
 }
 
-/// Reports whether the text has several lines that a literal block can contain unchanged.
+/// Reports whether the text has several lines and fits in a literal block unchanged.
 fn is_literal(text: &str) -> bool {
     let fits = |line: &str| line.trim_end() == line && !line.chars().any(|c| c.is_control());
     let first = text.chars().next().unwrap_or(' ');
@@ -244,7 +244,8 @@ fn text(text: &str) -> String {
     }
 }
 
-/// Reports whether it consists of digits with a unit of time, which YAML does not read as a number.
+/// Reports whether the text is digits followed by a time unit, which YAML does not read as a
+/// number.
 fn is_duration(text: &str) -> bool {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     digits.len() < text.len() && matches!(digits, "us" | "ms" | "s" | "m" | "h")

@@ -102,7 +102,7 @@ impl<'de> Deserialize<'de> for Body {
                 .map_err(serde::de::Error::custom),
             WrittenBody::Made(MadeBody::FillerBytes(length)) => match usize::try_from(length) {
                 Ok(bytes) if length <= FILLER_BYTES_MAX => Ok(Self::filler(bytes)),
-                _ => Err(serde::de::Error::custom("a filler has at most 128 MiB")),
+                _ => Err(serde::de::Error::custom("a filler cannot exceed 128 MiB")),
             },
         }
     }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// The end of the message about an unknown quantity.
 const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
-     or lateness.) nor rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
+     or lateness.) nor one of rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx and 5xx";
 
 /// The number of samples that must lie beyond a percentile, so that it can be reported.
 const SAMPLES_BEYOND: f64 = 10.0;
@@ -310,7 +310,7 @@ fn count(
         )));
     };
     if counted == Counted::Requests {
-        return Err(value.wrong("requests are a number, not a share: write requests>1000"));
+        return Err(value.wrong("`requests` is a count, not a share: write requests>1000"));
     }
     match number(name, value, share.trim_end())? {
         percent if percent <= 100.0 => Ok((Quantity::Share(counted), percent / 100.0)),

@@ -205,7 +205,7 @@ impl<'de> Deserialize<'de> for Rows {
             let cells = match item {
                 Value::Array(row) if row.len() == width && width > 0 => row.as_slice(),
                 value if width == 0 => std::slice::from_ref(value),
-                _ => return Err(serde::de::Error::custom("rows differ in their lengths")),
+                _ => return Err(serde::de::Error::custom("rows differ in length")),
             };
             for cell in cells {
                 match cell {

@@ -177,7 +177,7 @@ impl Files<'_> {
         let message = match std::str::from_utf8(&bytes).map(parse) {
             Ok(Ok(list)) => return Some(list),
             Ok(Err(wrong)) => format!("line {} of {name}: {}", wrong.line, wrong.message),
-            Err(_) => format!("{name} is not text in UTF-8"),
+            Err(_) => format!("{name} is not UTF-8 text"),
         };
         let help = "correct that file, or name another";
         self.problems.push(path.problem(message, help));

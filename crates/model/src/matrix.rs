@@ -47,8 +47,8 @@ pub enum AxisValue {
 pub(crate) fn describe(schema: &mut Schema) {
     let matrix = json_schema!({
         "type": "object",
-        "description": "Values for which the file is repeated: one scenario for each combination. \
-                        `{{ routes }}` in a text stands for the value of the axis `routes`.",
+        "description": "Values that multiply this file into one scenario per combination. \
+                        `{{ routes }}` in a string becomes the value of the axis `routes`.",
         "additionalProperties": {"type": "array", "minItems": 1}
     });
     let properties = schema.get_mut("properties");
@@ -172,9 +172,9 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
         let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
         if !node.all().filter_map(Node::text).all(is_plain) {
             let message = format!(
-                "a text of this value contains `{{{{` or more than {VALUE_BYTES_MAX} bytes"
+                "a string in this value contains `{{{{` or more than {VALUE_BYTES_MAX} bytes"
             );
-            return Err(node.problem(message, "write a short text without placeholders"));
+            return Err(node.problem(message, "write a short string without placeholders"));
         }
         values.push(Value {
             axis: &axis.key,
@@ -373,7 +373,7 @@ requests:
         starts("{routes: [-1]}", "4:19: this value has no name");
         starts("{index: [1]}", "4:10: an axis cannot be called `index`");
         let placeholder = "{a: [{name: x, v: '{{ b }}'}], b: [1]}";
-        starts(placeholder, "4:14: a text of this value contains `{{`");
+        starts(placeholder, "4:14: a string in this value contains `{{`");
         let same = "{routes: [1, 1-1], b: [1-1, 1]}";
         let message = "4:9: two combinations of values have the name 'routes-1-1-1'";
         starts(same, message);

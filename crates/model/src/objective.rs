@@ -92,7 +92,7 @@ fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
         {
             match bound.value > 0.0 {
                 true => Ok(Some(percentile)),
-                false => Err(value.wrong("nothing is faster than 0")),
+                false => Err(value.wrong("a bound on a time must be above 0")),
             }
         }
         Quantity::Share(Counted::Errors) => match bound.value > 0.0 || !is_strict {

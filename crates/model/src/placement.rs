@@ -34,8 +34,7 @@ pub struct Placement {
 pub enum PlacementError {
     /// This machine cannot provide it.
     #[error(
-        "the gateway cannot have {asked} of {available} cores: use 1 to {most}, because \
-         load generator and upstream need one too"
+        "the gateway cannot have {asked} of {available} cores: use 1 to {most}, because load generator and upstream need one each"
     )]
     Here {
         /// The requested number of cores.

@@ -25,7 +25,7 @@ pub(crate) fn describe(schema: &mut Schema) {
     });
     let normal = json_schema!({
         "type": "object",
-        "description": "Gives the copies the weights of a normal distribution over their numbers.",
+        "description": "Weights the copies by a normal distribution over their numbers.",
         "additionalProperties": false,
         "required": ["mean", "standard_deviation"],
         "properties": {
@@ -83,7 +83,7 @@ impl Expander<'_> {
             self.lists_of(&mut item);
             if let Some(normal) = item.entry("normal") {
                 let help = "add `repeat`, or write a `weight`";
-                let message = "`normal` weighs the copies of a repeated request";
+                let message = "`normal` weights the copies of a repeated request";
                 self.problems.push(normal.problem(message, help));
             }
             return vec![item];

@@ -87,7 +87,7 @@ pub(crate) fn csv(text: &str) -> Result<List, RowsError> {
     }
     let table = table.ok_or_else(|| wrong(1, "the file is empty"))?;
     if table.values.is_empty() {
-        return Err(wrong(1, "there is no row below the names of the columns"));
+        return Err(wrong(1, "there is no row below the column names"));
     }
     Ok(table)
 }

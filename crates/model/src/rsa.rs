@@ -26,7 +26,7 @@ pub enum NoRsaKey {
     #[error("this is not a public key in PEM")]
     NoPem,
     /// The block contains another kind of key.
-    #[error("the PEM holds no RSA public key")]
+    #[error("the PEM contains no RSA public key")]
     OtherKey,
 }
 

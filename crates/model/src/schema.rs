@@ -74,7 +74,7 @@ impl fmt::Display for FileKind {
 /// A word that names no [`FileKind`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no schema '{word}': the words are {}",
+    "there is no schema '{word}': the schemas are {}",
     FileKind::ALL.map(FileKind::as_str).join(", ")
 )]
 pub struct UnknownKind {

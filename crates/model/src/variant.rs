@@ -52,7 +52,7 @@ fn base_of(
         return Err((message, help));
     };
     if base.get("extends").is_some() {
-        let message = format!("`{name}` extends another folder itself");
+        let message = format!("`{name}` itself extends another folder");
         return Err((message, "extend that folder"));
     }
     upgrade(&mut base);

@@ -74,11 +74,11 @@ impl Pool {
         UnsafeCell::raw_get(self.memory.as_ptr().wrapping_add(begin))
     }
 
-    /// Makes a buffer of a piece that the kernel has filled.
+    /// Makes a buffer from a piece that the kernel has filled.
     ///
     /// # Safety
-    /// The piece was taken from this pool, the kernel is done with it, and no other buffer names
-    /// it.
+    /// The piece was taken from this pool, the kernel is done with it, and no other buffer refers
+    /// to it.
     pub(crate) unsafe fn filled(self: &Rc<Self>, piece: u16, len: usize) -> Buffer {
         assert!(
             len <= self.piece_bytes,
@@ -112,7 +112,7 @@ impl Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: while this buffer lives it is the only holder of the piece (see `Pool`), the
+        // SAFETY: while this buffer exists, it is the only owner of the piece (see `Pool`), the
         // kernel has finished writing, and `len` was checked against the piece when the buffer was
         // made.
         unsafe { std::slice::from_raw_parts(self.pool.address(self.piece), self.len) }

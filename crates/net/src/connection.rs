@@ -1,11 +1,12 @@
-//! Names of connections, and a table for the values that a user of the loop stores per connection.
+//! Connection identifiers, and a table for the values that a user of the loop stores per
+//! connection.
 
-/// The name of one listener of one loop.
+/// Identifies a listener of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListenerId(pub(crate) u32);
 
-/// The name of one connection of one loop. After a close the slot is reused but the generation is
-/// not, so a late event is never attributed to the slot's next connection.
+/// Identifies a connection of a loop. After a close the slot is reused but the generation is not,
+/// so a late event is never attributed to the slot's next connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     pub(crate) slot: u32,
@@ -13,7 +14,7 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// Creates a name from its parts, also for a simulated loop.
+    /// Creates an identifier from its parts, also for a simulated loop.
     pub const fn new(slot: u32, generation: u32) -> Self {
         Self { slot, generation }
     }

@@ -23,7 +23,7 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// The largest number of events taken from the kernel in one call.
+/// The maximum number of events taken from the kernel in one call.
 const EVENTS_PER_WAIT: usize = 512;
 
 /// One thread's loop on epoll.
@@ -34,7 +34,7 @@ pub struct Epoll {
     pool: Rc<Pool>,
     resting: Resting,
     readable: VecDeque<ConnId>,
-    /// Events made by calls between two polls.
+    /// Events produced by calls between two polls.
     ready: Vec<Event>,
     kernel_events: Vec<epoll::Event>,
 }
@@ -292,8 +292,8 @@ impl Epoll {
     }
 }
 
-/// A bit in the user data of listeners that no connection has, because generations are 24 bits
-/// wide.
+/// A bit of the user data that marks listeners; no connection has it, because generations are 24
+/// bits wide.
 const LISTENER: u64 = 1 << 63;
 
 impl Io for Epoll {

@@ -1,4 +1,5 @@
-//! The contract of every backend: operations are submitted, completions arrive with their buffers.
+//! The contract of every backend: operations are submitted, and completions arrive with their
+//! buffers.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,13 +25,13 @@ pub enum Event {
     /// The kernel has taken all bytes of the last [`Io::send`], which did not complete at once. The
     /// vector given to `send` is returned for reuse, with its contents unchanged.
     Sent { conn: ConnId, bytes: Vec<u8> },
-    /// The connection failed for the kernel's reason (refused, reset, timed out). It must still be
-    /// closed.
+    /// The connection failed, for the reason that the kernel reports (refused, reset, timed out).
+    /// It must still be closed.
     Failed { conn: ConnId, error: io::Error },
 }
 
 impl Event {
-    /// The connection to which it happened.
+    /// The connection that it concerns.
     pub fn conn(&self) -> ConnId {
         match self {
             Self::Accepted { conn, .. }
@@ -49,9 +50,9 @@ pub type Bound = (ListenerId, SocketAddr);
 /// One thread's I/O.
 ///
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
-/// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were pending.
-/// Events that an earlier poll delivered remain in the caller's list: names are never reused, so
-/// look them up. Operations on a closed `ConnId` do nothing.
+/// [`Io::abort`] no poll delivers an event for that [`ConnId`], even if completions were pending.
+/// Events that an earlier poll delivered remain in the caller's list: identifiers are never reused,
+/// so look them up. Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop returns simulated time.

@@ -1,4 +1,4 @@
-//! Thread-per-core networking: a completion-shaped event loop over io_uring or epoll, and the
+//! Thread-per-core networking: a completion-based event loop over io_uring or epoll, and the
 //! protocols (TLS, HTTP/1.1, HTTP/2) as state machines that do no I/O.
 //!
 //! One thread owns one [`Io`]; threads share nothing except the sessions that TLS may resume, and

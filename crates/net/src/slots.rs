@@ -6,7 +6,7 @@ use crate::ConnId;
 /// fit into the 64 bits of user data in io_uring and epoll.
 pub(crate) const GENERATION_MASK: u32 = (1 << 24) - 1;
 
-/// A table whose entries are named by slot and generation.
+/// A table whose entries are identified by slot and generation.
 pub(crate) struct Slots<T> {
     entries: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -51,7 +51,7 @@ impl<T> Slots<T> {
         entry.filter(|(generation, _)| *generation == conn.generation)
     }
 
-    /// The names of all entries.
+    /// The identifiers of all entries.
     pub(crate) fn names(&self) -> Vec<ConnId> {
         let entries = (0..).zip(&self.entries);
         let taken = entries.filter(|(_, (_, value))| value.is_some());

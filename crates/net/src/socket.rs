@@ -1,5 +1,5 @@
 //! Sockets with the options that both backends need: non-blocking, close-on-exec, without Nagle's
-//! delay.
+//! algorithm.
 
 #![allow(unsafe_code)]
 
@@ -71,7 +71,7 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
         libc::IP_BIND_ADDRESS_NO_PORT,
         size_of_val(&on) as libc::socklen_t,
     );
-    // SAFETY: the descriptor is open, and the option is an int that lives through the call.
+    // SAFETY: the descriptor is open, and the option is an int that outlives the call.
     let response = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -90,7 +90,7 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
 
 /// Makes the following close send RST.
 pub(crate) fn reset_on_close(socket: impl AsFd) {
-    // If this fails, the close is orderly, which does no harm.
+    // If this fails, the close is orderly, which is harmless.
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
 

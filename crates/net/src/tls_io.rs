@@ -1,4 +1,4 @@
-//! A loop whose accepted connections speak TLS; its users see only plain bytes.
+//! A loop whose accepted connections speak TLS; its users see only plaintext.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,17 +10,17 @@ use crate::tls::{ServerContext, Session, SessionError};
 use crate::workers::{Seat, Service};
 use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_BYTES};
 
-/// The largest number of plaintext bytes in one record (RFC 8446 5.1).
+/// The maximum number of plaintext bytes in one record (RFC 8446 5.1).
 const RECORD_BYTES: usize = 16 * 1024;
 
 /// The number of pieces for plaintext, of [`RECORD_BYTES`] each: 4 MiB in total. Short messages
 /// touch little of it.
 const PIECES: u16 = 256;
 
-/// A service over TLS: it receives and sends plain bytes, and its clients see encrypted ones. A
-/// service without this wrapper has no additional cost.
+/// A service over TLS: it receives and sends plaintext, and its clients see ciphertext. A service
+/// without this wrapper has no additional cost.
 pub struct TlsService<'a, S> {
-    /// The service that handles the plain bytes.
+    /// The service that handles the plaintext.
     pub service: &'a S,
     /// The TLS configuration.
     pub context: ServerContext,
@@ -32,8 +32,8 @@ impl<S: Service> Service for TlsService<'_, S> {
     }
 }
 
-/// The server's side of TLS on every accepted connection; connections made with [`Io::connect`]
-/// stay plain.
+/// The server's side of TLS on every accepted connection; connections made with [`Io::connect`] are
+/// not encrypted.
 ///
 /// - [`Event::Accepted`] comes before the handshake, and [`Event::Failed`] if the handshake or a
 ///   later record fails; its error contains the [`SessionError`].
@@ -45,9 +45,9 @@ pub struct TlsIo<I> {
     context: ServerContext,
     conns: ConnMap<Conn>,
     pool: Rc<Pool>,
-    /// The events of the loop below, kept to reuse the memory.
+    /// The events of the underlying loop, kept to reuse the memory.
     below: Vec<Event>,
-    /// Events made by calls between two polls.
+    /// Events produced by calls between two polls.
     ready: Vec<Event>,
 }
 

@@ -67,7 +67,7 @@ impl Nonce {
 /// The times of one request at the upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// The nonce of the request, repeated.
+    /// The nonce, copied from the request.
     pub nonce: Nonce,
     /// The time at which the whole request had been received (t1), in nanoseconds of
     /// `CLOCK_MONOTONIC`.

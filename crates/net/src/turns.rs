@@ -4,9 +4,9 @@
 
 use std::io;
 
-/// Sets whether the calling thread, when it wakes, preempts the thread that runs on the core at
-/// once (the default), or waits for its turn, at most a few milliseconds (`SCHED_BATCH`, sched(7)).
-/// On a core that is free this makes no difference.
+/// Sets whether the calling thread, when it wakes, immediately preempts the thread on the core (the
+/// default), or waits for its turn, at most a few milliseconds (`SCHED_BATCH`, sched(7)). On a free
+/// core this makes no difference.
 ///
 /// A thread under another policy, such as real time, keeps that policy.
 ///
@@ -40,7 +40,7 @@ pub fn run_when_idle() -> io::Result<()> {
 /// Sets a policy whose only priority is 0 for the calling thread.
 fn set_policy(policy: libc::c_int) -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameter lives through the call, which only reads it; 0 is the calling thread.
+    // SAFETY: the parameter outlives the call, which only reads it; 0 is the calling thread.
     match unsafe { libc::sched_setscheduler(0, policy, &priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

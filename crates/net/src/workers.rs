@@ -20,7 +20,7 @@ pub trait Service: Sync {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()>;
 }
 
-/// The longest time between two checks of a worker for the stop: 50 ms.
+/// The maximum time between two checks by a worker for a stop request: 50 ms.
 pub const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// The identity and the listeners of one worker.
@@ -58,8 +58,8 @@ pub struct Workers<'a> {
 }
 
 impl Workers<'_> {
-    /// Runs `service` on all workers until stopped; `on_listening` gets the addresses once every
-    /// worker listens on them.
+    /// Runs `service` on all workers until stopped; `on_listening` receives the addresses once
+    /// every worker listens on them.
     ///
     /// # Errors
     /// The first failure of any worker, after all have ended.
@@ -84,8 +84,8 @@ impl Workers<'_> {
                     ready: ready.clone(),
                 };
                 threads.push(scope.spawn(move || worker.serve()));
-                // One worker after the other: the port that the first one gets for port 0 is used
-                // by the others.
+                // One worker after another: the port that the first one gets for port 0 is used by
+                // the others.
                 match heard.recv() {
                     Ok(Some(addresses)) => bound = addresses,
                     Ok(None) | Err(_) => break,
@@ -159,7 +159,7 @@ pub fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 /// Pins the calling thread to one core.
 ///
 /// # Errors
-/// The core does not exist or is not granted to this process.
+/// The core does not exist, or this process may not use it.
 pub fn pin_to_core(core: usize) -> io::Result<()> {
     if core >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());

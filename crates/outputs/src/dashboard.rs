@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-/// Version of Grafana's dashboard schema, that of Grafana 10.
+/// Version of Grafana's dashboard schema: that of Grafana 10.
 const SCHEMA_VERSION: u32 = 39;
-/// The columns of the grid; the size of a panel.
+/// The number of columns in the grid, and the size of a panel.
 const GRID: usize = 24;
 const WIDTH: usize = 12;
 const HEIGHT: usize = 8;
@@ -157,14 +157,14 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Added latency, p99",
         "ms",
-        "Of the points of each interval; gatebench_sampling is the number of requests for each point.",
+        "From the points in each interval; gatebench_sampling is the number of requests per point.",
         r#"SELECT percentile("value", 99) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Added latency, median",
         "ms",
-        "Of the points of each interval.",
+        "From the points in each interval.",
         r#"SELECT percentile("value", 50) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
@@ -247,7 +247,7 @@ pub fn prometheus() -> Value {
     dashboard("prometheus", &PROMETHEUS, target, testid, &[phases])
 }
 
-/// The dashboard for a data source of InfluxDB with InfluxQL.
+/// The dashboard for an InfluxDB data source with InfluxQL.
 pub fn influxdb() -> Value {
     let target = |_: &Panel, query: &str, legend: &str| {
         vec![
@@ -308,8 +308,8 @@ fn dashboard(
     json!({
         "uid": format!("gatebench-{kind}"),
         "title": format!("gatebench ({kind})"),
-        "description": "A run of gatebench: gateways, what they add to each request, and whether \
-                        the figures are valid. Set the data source's interval to 1s.",
+        "description": "A gatebench run: the gateways, what they add to each request, and \
+                        whether the figures are valid. Set the data source's interval to 1s.",
         "tags": ["gatebench"],
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,

@@ -82,7 +82,7 @@ impl Distribution {
     }
 
     /// The values at these shares of the count, which must be ascending. The value at a share is
-    /// the smallest one that at least this share of all values does not exceed.
+    /// the smallest one that is at least as large as this share of all values.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);

@@ -10,11 +10,11 @@ use crate::distribution::Distribution;
 pub struct Load {
     /// Number of the load, unique in the run.
     pub id: u64,
-    /// Labels of all its series, by name: `testid`, `scenario`, and the tags of the user.
+    /// Labels of all its series, by name: `testid`, `scenario`, and the user's tags.
     pub labels: BTreeMap<String, String>,
     /// Labels of the series about its requests: `method`, `name`, `url`, `proto`.
     pub request: BTreeMap<&'static str, String>,
-    /// The texts of its checks.
+    /// The descriptions of its checks.
     pub checks: Vec<String>,
     /// True if every response is subject to every check, as in a load of one request.
     pub checks_apply_to_all: bool,
@@ -38,9 +38,9 @@ pub struct Fact {
 /// The kind of a fact with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// The requests of a second, or of the drain.
+    /// The requests in one second, or in the drain.
     Second(Second),
-    /// The usage of resources in a second.
+    /// Resource usage in one second.
     Usage(Usage),
     /// The gateway's own metrics.
     Own(Own),
@@ -52,7 +52,7 @@ pub enum What {
     Closed,
 }
 
-/// The requests of a second.
+/// The requests in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
     /// Number of the second in the measurement, from 0.
@@ -93,7 +93,7 @@ impl Second {
     }
 }
 
-/// The usage of resources in a second.
+/// Resource usage in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Number of the second in the measurement, from 0.
@@ -102,14 +102,14 @@ pub struct Usage {
     pub components: BTreeMap<&'static str, Component>,
 }
 
-/// The usage of a component in a second.
+/// A component's resource usage in one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Component {
     /// CPU time; none for the load generator, whose CPU time is in [`Second`].
     pub cpu_ns: Option<u64>,
     /// Anonymous resident memory at the end.
     pub memory_bytes: u64,
-    /// Open descriptors at the end.
+    /// Open file descriptors at the end.
     pub descriptors: u64,
 }
 
@@ -122,7 +122,7 @@ pub struct Own {
     pub pools: BTreeMap<String, u64>,
 }
 
-/// The judgement of a load.
+/// The verdict on a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
     /// True unless there is a reason that makes the load invalid.

@@ -15,8 +15,8 @@ use crate::points::{Point, Value};
 /// Times are milliseconds.
 const UNIT_NS: f64 = 1e6;
 /// The maximum number of points per second and measurement. Below it, each request has its own
-/// point. A request occurs in a dozen measurements, and InfluxDB often shares the machine with the
-/// run.
+/// point. A request contributes to a dozen measurements, and InfluxDB often shares the machine with
+/// the run.
 const POINTS_PER_SECOND: u64 = 500;
 /// The number of requests per point is raised if a second has more than this multiple of the
 /// maximum.

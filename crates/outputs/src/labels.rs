@@ -1,4 +1,4 @@
-//! The labels that k6 gives to requests with a certain outcome.
+//! The labels that k6 gives to requests with a given outcome.
 
 use std::collections::BTreeMap;
 

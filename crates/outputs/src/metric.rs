@@ -38,7 +38,7 @@ impl Metric {
         }
     }
 
-    /// The unit of a counter or gauge for OTLP, derived from the end of its name.
+    /// The unit of a counter or gauge for OTLP, derived from the suffix of its name.
     pub(crate) fn unit(&self) -> &'static str {
         match self.name {
             "data_sent" | "data_received" => "By",
@@ -69,7 +69,7 @@ metrics! {
     VUS_MAX = K6 "vus_max" Gauge "Maximum number of connections.";
     ITERATIONS = K6 "iterations" Counter "Requests that ended.";
     DROPPED_ITERATIONS = K6 "dropped_iterations" Counter
-        "Requests that were due and never sent, because the queue was full.";
+        "Requests that were due but never sent, because the queue was full.";
     ITERATION_DURATION = K6 "iteration_duration" Trend
         "Time from when the request was due to the last byte of the response.";
     HTTP_REQS = K6 "http_reqs" Counter "Requests that ended.";
@@ -85,7 +85,7 @@ metrics! {
     HTTP_REQ_TLS_HANDSHAKING = K6 "http_req_tls_handshaking" Trend
         "Always 0: requests are sent on connections whose handshake is complete.";
     HTTP_REQ_SENDING = K6 "http_req_sending" Trend
-        "Always 0: a request is handed to the kernel in one piece, and the wait begins.";
+        "Always 0: a request is handed to the kernel in one piece, and then the wait begins.";
     HTTP_REQ_WAITING = K6 "http_req_waiting" Trend
         "Time from the send of the request to the first byte of the response.";
     HTTP_REQ_RECEIVING = K6 "http_req_receiving" Trend
@@ -106,13 +106,13 @@ metrics! {
         "Time from the upstream's send to the last byte of the response.";
     REQUESTS = OWN "requests" Counter "Responses by status class.";
     ERRORS = OWN "errors" Counter "Requests without a response, by kind.";
-    DROPPED = OWN "dropped" Counter "Requests that were due and never sent.";
+    DROPPED = OWN "dropped" Counter "Requests that were due but never sent.";
     CHECKS_FAILED = OWN "checks_failed" Counter "Responses that failed the check.";
     COMPONENT_CPU = OWN "component_cpu_seconds" Counter "CPU time of the component.";
     COMPONENT_MEMORY = OWN "component_memory_bytes" Gauge
         "Anonymous resident memory of the component.";
     COMPONENT_DESCRIPTORS = OWN "component_descriptors" Gauge
-        "Open descriptors of the component.";
+        "Open file descriptors of the component.";
     CPU_PER_REQUEST = OWN "cpu_seconds_per_request" Gauge
         "CPU time of the gateway per response, since the start of the measurement.";
     OWN_REQUESTS = OWN "own_requests" Counter "The gateway's own count of requests.";

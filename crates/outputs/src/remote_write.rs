@@ -94,7 +94,7 @@ impl RemoteWrite {
         }
     }
 
-    /// Adds a sample. A counter that begins has been 0 before.
+    /// Adds a sample. A counter was 0 before its series begins.
     fn sample(&mut self, point: &Point<'_>, name: String, now: f64) {
         let sample = |value, timestamp| Sample { value, timestamp };
         let (from, to) = (point.at.start_ms(), point.at.end_ms());

@@ -177,12 +177,12 @@ fn a_replay_has_the_mix_of_the_log() {
         .assert_code(0)
         .assert_prints(&[
             "6000 lines in the format of nginx",
-            "the log has whole seconds only",
+            "the log has only whole seconds",
         ]);
     let run = bench
         .gatebench("run ./traffic --gateway reference --no-direct --blocks 1 --verbose --dir run");
     run.assert_prints(&[
-        "arrivals within a second are Poisson, because the log has whole seconds only",
+        "arrivals within a second are Poisson, because the log has only whole seconds",
     ]);
     let trial: Value =
         serde_json::from_str(&bench.read("run/trials/0001-traffic-reference-b1/trial.json"))

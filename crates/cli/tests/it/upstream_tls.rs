@@ -178,7 +178,7 @@ fn mistakes_name_their_file_and_exit_with_code_2() {
     for (options, expected) in [
         (
             &["--tls", "--cert", &cert, "--key", &cert][..],
-            "it holds no private key",
+            "it contains no private key",
         ),
         (
             &["--tls", "--cert", "/nonexistent.pem", "--key", &cert],

@@ -223,7 +223,7 @@ fn a_refusal_names_the_broken_rule() {
             (
                 "Content-Length: 1\r\nContent-Length: 2\r\n",
                 400,
-                "Content-Lengths that differ",
+                "Content-Length fields with different values",
             ),
             (
                 "Transfer-Encoding: gzip\r\n",

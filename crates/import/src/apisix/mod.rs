@@ -120,7 +120,7 @@ fn read_route<'n>(
     let host = node.list("hosts").first().and_then(Node::text);
     let host = keys.text("host", log).or(host.map(str::to_owned));
     if host.is_some() || !methods.is_empty() {
-        let what = "a route by host or method: other gateways choose it by its path alone";
+        let what = "a route that matches a host or method: other gateways match only its path";
         log.simplified(&span, what);
     }
     keys.ignore(&OF_ROUTE);

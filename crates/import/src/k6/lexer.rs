@@ -1,4 +1,4 @@
-//! Tokens of the part of JavaScript that k6 scripts use.
+//! Tokens of the JavaScript subset that k6 scripts use.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Number(f64),
     /// A string without expressions.
     Text(String),
-    /// A template: texts, and the position of each expression between them.
+    /// A template: literal strings, and the position of each expression between them.
     Template(Vec<String>, Vec<Range<usize>>),
     /// An operator or a bracket.
     Sign,
@@ -19,14 +19,14 @@ pub(super) enum Kind {
     Regex,
 }
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) span: Range<usize>,
 }
 
-/// Operators of several characters, longest first.
+/// Multi-character operators, longest first.
 const SIGNS: [&str; 15] = [
     "===", "!==", "...", "=>", "==", "!=", "<=", ">=", "&&", "||", "??", "?.", "+=", "++", "--",
 ];
@@ -34,12 +34,12 @@ const SIGNS: [&str; 15] = [
 /// Words after which a slash begins a regular expression.
 const BEFORE_REGEX: [&str; 5] = ["return", "typeof", "case", "in", "of"];
 
-/// The tokens of a text. A construct that is not closed extends to the end of the text.
+/// The tokens of a string. An unclosed construct extends to the end of the string.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     tokens_in(text, 0..text.len())
 }
 
-/// The tokens of a part of a text.
+/// The tokens in a range of `text`.
 pub(super) fn tokens_in(text: &str, range: Range<usize>) -> Vec<Token> {
     let mut lexer = Lexer {
         text: &text[..range.end],
@@ -65,7 +65,7 @@ impl Lexer<'_> {
         self.rest().chars().next()
     }
 
-    /// Consumes the text before the first character that is not part of a token.
+    /// Consumes characters up to the first for which `is_part` is false.
     fn skip_while(&mut self, is_part: impl Fn(char) -> bool) {
         self.at = self.text.len() - self.rest().trim_start_matches(is_part).len();
     }
@@ -109,7 +109,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// Reports whether a slash here begins a regular expression and is not a division.
+    /// Reports whether a slash here begins a regular expression rather than a division.
     fn begins_regex(&self) -> bool {
         let Some(last) = self.tokens.last() else {
             return true;

@@ -76,7 +76,7 @@ fn inspected(text: &str, options: &Options, log: &mut Log<'_>) -> Result<Script,
     })
 }
 
-/// Makes the upstream respond as the checks of a request require, as far as it can.
+/// Makes the upstream satisfy the checks of a request, as far as it can.
 fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.is_empty() {
         request.checks = vec![Check::Status(200)];
@@ -87,7 +87,7 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
     if request.checks.len() < before {
         let label = request.label();
         let what =
-            format!("checks of the content of {label}: the upstream here sends other content");
+            format!("checks of the content of {label}: gatebench's upstream sends other content");
         log.simplified(&(0..0), what);
     }
     if let Some(Check::Status(status)) = request.checks.first()
@@ -142,7 +142,7 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
     }
 }
 
-/// Creates a route for each first segment of a path.
+/// Creates a route for each distinct first path segment.
 fn routes(requests: &[Request]) -> Vec<Route> {
     let mut names = Names::default();
     let mut routes: Vec<Route> = Vec::new();

@@ -12,7 +12,7 @@ pub(super) const DEFAULT: &str = "default";
 /// The default number of virtual users.
 const USERS: u32 = 1;
 
-/// The default time limit of a load that ends after a number of iterations.
+/// The default time limit of a load that ends after a fixed number of iterations.
 const ITERATIONS_TIME: Duration = Duration::from_secs(600);
 
 /// A load with its name, the function that it runs and its length.
@@ -86,7 +86,7 @@ fn count(of: &Json, key: &str) -> Option<u32> {
     number(of, key).map(|it| it.min(1e6) as u32)
 }
 
-/// A stage: the number at its end, and its length.
+/// Each stage: its target and its duration.
 fn stages(of: &Json) -> Option<Vec<(f64, Duration)>> {
     let stages = of.get("stages")?.as_array()?;
     let stage = |it: &Json| Some((number(it, "target")?, duration(text(it, "duration")?)?));

@@ -1,4 +1,4 @@
-//! The requests of a script: the calls of `http`, `check` and `sleep`, by the function that
+//! The requests of a script: the calls to `http`, `check` and `sleep`, by the function that
 //! contains them.
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::log::Log;
 /// The source of values for parts that are known only when the script runs.
 pub(super) const SOURCE: &str = "value";
 
-/// The calls of `http` that are requests, and the index of their parameters.
+/// The functions of `http` that send requests, and the index of their parameters.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
     ("head", "HEAD", 1),
@@ -40,8 +40,8 @@ pub(super) struct Script {
 
 impl Script {
     /// The think time after each request of a function; none if the function does not sleep. The
-    /// sleep of an iteration is divided over its requests, because a connection here thinks after
-    /// each request.
+    /// sleep of an iteration is divided among its requests, because a gatebench connection pauses
+    /// after each request.
     pub(super) fn think(&self, function: &str) -> Option<Duration> {
         let sleeps = self.sleeps.iter().filter(|(name, _)| name == function);
         let slept: f64 = sleeps.map(|(_, seconds)| seconds).sum();
@@ -96,7 +96,7 @@ impl Walker<'_> {
             .to_owned()
     }
 
-    /// Handles a token, and returns the place of the next one.
+    /// Handles a token, and returns the index of the next one.
     fn step(&mut self, at: usize, log: &mut Log<'_>) -> usize {
         let is_call = |at: usize| self.word(at) == "(";
         match self.word(at) {
@@ -175,14 +175,14 @@ impl Walker<'_> {
             method => method.to_owned(),
         };
         let Some(url) = text(usize::from(name == "request")) else {
-            let what = format!("http.{name} with a URL that is not known: it is left out");
+            let what = format!("http.{name} with an unknown URL: it is left out");
             log.simplified(&span, what);
             return end;
         };
         self.script.has_tls |= url.starts_with("https://");
         let mut request = Request::new(method, with_values(&path_of(url)));
         if url.contains(HOLE) {
-            let what = "a part of a URL that the script computes: a number is sent";
+            let what = "a computed part of a URL: a number is sent instead";
             log.simplified(&span, what);
         }
         add_headers(argument(*place), &mut request);
@@ -204,7 +204,7 @@ impl Walker<'_> {
         match seconds {
             Some(seconds) => self.script.sleeps.push((function, seconds)),
             None => {
-                let what = "a think time that the script computes: it is left out";
+                let what = "a computed think time: it is left out";
                 log.simplified(&self.tokens[at].span, what);
             }
         }
@@ -289,10 +289,10 @@ impl Walker<'_> {
 fn add_body(body: Option<&Json>, request: &mut Request, span: &Range<usize>, log: &mut Log<'_>) {
     match body {
         Some(Json::Null) => {}
-        None => log.simplified(span, "a body that the script computes: none is sent"),
+        None => log.simplified(span, "a computed body: none is sent"),
         Some(Json::String(text)) => {
             if text.contains(HOLE) {
-                let what = "a part of a body that the script computes: a number is sent";
+                let what = "a computed part of a body: a number is sent instead";
                 log.simplified(span, what);
             }
             request.body = Some(Body::new(with_values(text)));

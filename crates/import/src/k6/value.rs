@@ -7,10 +7,10 @@ use serde_json::{Map, Number, Value as Json};
 
 use super::lexer::{Kind, Token, tokens_in};
 
-/// Stands for a part of a string that is known only when the script runs.
+/// A placeholder for a part of a string that is known only when the script runs.
 pub(super) const HOLE: char = '\u{e000}';
 
-/// The largest nesting depth of an expression.
+/// The maximum nesting depth of an expression.
 const DEPTH_MAX: usize = 64;
 
 /// The constants of a script.
@@ -41,7 +41,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The source of the next token; empty at the end.
+    /// The source text of the next token; empty at the end.
     pub(super) fn peek(&self) -> &'t str {
         let token = self.tokens.get(self.at);
         token.map_or("", |token| &self.text[token.span.clone()])
@@ -151,7 +151,7 @@ impl<'t> Reader<'t> {
         self.members(value)
     }
 
-    /// Applies the accesses after a value: `.a`, `['b']`, or a call, whose result is unknown.
+    /// Applies what follows a value: `.a`, `['b']`, or a call, whose result is unknown.
     fn members(&mut self, mut value: Option<Json>) -> Option<Json> {
         loop {
             if self.take(".") || self.take("?.") {
@@ -290,7 +290,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A value as text in a template; a hole if it is not known.
+/// A value as text in a template; a placeholder if it is not known.
 fn plain(value: Option<&Json>) -> String {
     match value {
         Some(Json::String(text)) => text.clone(),

@@ -84,7 +84,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     Ok(api)
 }
 
-/// The secrets with which consumers sign tokens, each with the issuer in these tokens.
+/// The secrets with which consumers sign tokens, each with the issuer of those tokens.
 pub(crate) type TokenSecrets = Vec<(String, Option<String>)>;
 
 /// The name in a reference to an entity, which is the name itself, or `{name: ...}`.
@@ -93,7 +93,7 @@ pub(crate) fn name_in(node: &Node) -> Option<&str> {
     named.unwrap_or(node).text()
 }
 
-/// The keys for lists of credentials, in a consumer or in the file.
+/// The keys under which a consumer or the file lists credentials.
 const CREDENTIALS: [&str; 3] = [
     "keyauth_credentials",
     "basicauth_credentials",

@@ -16,7 +16,7 @@ use crate::apisix::mock_status;
 use crate::keys::Keys;
 use crate::log::Log;
 
-/// The length of the shortest token secret that the policy accepts (RFC 7518 section 3.2).
+/// The minimum length of a token secret in the policy, in bytes (RFC 7518 section 3.2).
 const SECRET_BYTES_MIN: usize = 32;
 
 /// A plug-in and the entity to which it is bound.
@@ -106,8 +106,8 @@ impl Effects {
         effects
     }
 
-    /// Without a plug-in that identifies the consumer, a limit counts by client address, and a load
-    /// has only one address.
+    /// Without a plug-in that identifies the consumer, a limit is counted per client address, and a
+    /// load has only one address.
     fn count_together_without_consumers(&mut self) {
         let mut kinds = self.policies.iter().map(Policy::kind);
         if kinds.any(|it| matches!(it, "api_key" | "api_key_query" | "basic_auth" | "jwt")) {
@@ -160,7 +160,7 @@ impl Effects {
         self.not_understood.extend(keys.not_understood(&of, log));
     }
 
-    /// Adds one direction to the policy for both.
+    /// Adds the steps of one direction to the SOAP policy, which covers both.
     fn add_soap(&mut self, is_request: bool, chain: Option<SoapChain>) {
         let is_soap = |it: &Policy| matches!(it, Policy::Soap(_));
         if !self.policies.iter().any(is_soap) {
@@ -189,7 +189,7 @@ fn key_auth(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> {
     Some(std::iter::once(policy).chain(hidden).collect())
 }
 
-/// The edit that hides the credential from the upstream, if the plug-in does.
+/// The edit that hides the credential from the upstream, if the plug-in hides it.
 fn hidden(keys: &mut Keys<'_>, header: &str, log: &mut Log<'_>) -> Option<Policy> {
     let is_hidden = keys.flag("hide_credentials", log) == Some(true);
     let edits = HeaderEdits {

@@ -51,7 +51,7 @@ const OF_ROUTE: [&str; 13] = [
     "priority",
 ];
 
-/// Reads services and routes with the plug-ins that act on them.
+/// Reads services and routes with the plug-ins that apply to them.
 pub(super) struct Reader<'n> {
     /// Plug-ins at the top level of the file.
     plugins: Vec<Plugin<'n>>,
@@ -168,8 +168,8 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// The plug-ins that act on a route. Of several with the same name, only the plug-in with the most
-/// specific binding acts.
+/// The plug-ins that apply to a route. Of several with the same name, only the plug-in with the
+/// most specific binding applies.
 fn acting<'n>(
     all: &[Plugin<'n>],
     of_service: &[Plugin<'n>],
@@ -236,7 +236,7 @@ impl Conditions {
         }
         if !headers.is_empty() || !methods.is_empty() {
             let what =
-                "a route by host, header or method: other gateways choose it by its path alone";
+                "a route that matches a host, header or method: other gateways match only its path";
             log.simplified(&span, what);
         }
         Self {
@@ -257,7 +257,7 @@ fn path(node: &Node, log: &mut Log<'_>) -> Option<RoutePath> {
         None if text.chars().all(is_plain) => return Some(RoutePath::plain(&text)),
         None => &text,
     };
-    // The end of a segment needs no further segment.
+    // The suffix also matches the end of the path, so it adds no segment to the sample.
     let segments = expression.strip_suffix("(?:/|$)").unwrap_or(expression);
     Some(RoutePath {
         sample: regex_sample::sample_of(segments, &text, &node.span, log)?,

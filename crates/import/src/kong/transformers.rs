@@ -32,7 +32,7 @@ pub(super) fn policies(
             let kind = types.get(number).map_or("string", String::as_str);
             edit_json(&mut json, operation, text, kind)?;
         }
-        // No policy edits queries and paths.
+        // No policy edits queries or paths.
         if lists.unread().next().is_some() {
             return None;
         }

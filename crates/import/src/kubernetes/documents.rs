@@ -15,7 +15,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
             !line.is_empty() && !line.starts_with(['#', '%']) && line != "---" && line != "..."
         });
         if has_content {
-            // The blank text before it gives each value its position in the whole text.
+            // The blank text before the document keeps positions relative to the whole text.
             let mut padded = blank(&text[..start]);
             padded.push_str(document);
             nodes.push(read_tree(file, &padded).map_err(Box::new)?);

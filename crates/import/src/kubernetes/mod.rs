@@ -1,4 +1,4 @@
-//! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or several YAML documents.
+//! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or more YAML documents.
 
 mod documents;
 mod filters;
@@ -21,7 +21,7 @@ use filters::Effects;
 /// The gateways of the suite, which support all policies of the Gateway API's core.
 const GATEWAYS: [&str; 4] = ["reference", "nginx", "haproxy", "envoy"];
 
-/// Kinds of resources that do not concern requests.
+/// Kinds of resources that do not affect requests.
 const IGNORED: [&str; 12] = [
     "GatewayClass",
     "Service",
@@ -184,7 +184,7 @@ impl Condition {
         }
     }
 
-    /// Reads a condition; none if no request is known that meets it.
+    /// Reads a condition; none if no known request meets it.
     fn read(node: &Node, log: &mut Log<'_>) -> Option<Self> {
         let mut condition = Self::any(node);
         let mut keys = Keys::of(node, "the match", log);
@@ -226,7 +226,7 @@ impl Condition {
         }
         if method.is_some() || !condition.headers.is_empty() || !query.is_empty() {
             let what =
-                "a rule by method, header or query: other gateways choose it by its path alone";
+                "a rule that matches a method, header or query: other gateways match only its path";
             log.simplified(&span, what);
         }
         condition.method = method.unwrap_or_else(|| "GET".into());

@@ -90,13 +90,13 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
 fn read_head(root: &Node, document: &Document, log: &mut Log<'_>) -> String {
     let mut keys = Keys::of(root, "the document", log);
     if let Some(version) = keys.text("swagger", log) {
-        let message = format!("Swagger {version} is not read");
+        let message = format!("Swagger {version} is not supported");
         log.problem(&root.head(), message, "convert the document to OpenAPI 3.0");
     } else if let Some(version) = keys.required("openapi", log)
         && !version.starts_with("3.")
     {
-        let message = format!("OpenAPI {version} is not read");
-        let help = "use a document of OpenAPI 3.0 or 3.1";
+        let message = format!("OpenAPI {version} is not supported");
+        let help = "use an OpenAPI 3.0 or 3.1 document";
         log.problem(&root.head(), message, help);
     }
     let url = document.root.pointer("/servers/0/url");
@@ -169,7 +169,7 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
     scenario
 }
 
-/// A case: the unchanged request, or the request with the status with which it is refused.
+/// A case: a request, and the status with which it is refused, if it is.
 fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
     if let Some(status) = refused {
         request.checks = vec![Check::Status(status)];

@@ -95,7 +95,7 @@ fn add_body(
         Some(example) => Some(example.clone()),
         None => sample::of(document, media.get("schema").unwrap_or(&Value::Null)),
     };
-    let sample = sample.ok_or("no value of its body can be made")?;
+    let sample = sample.ok_or("no value can be generated for its body")?;
     let text = match found.is_some() {
         true => sample.to_string(),
         false => {
@@ -109,7 +109,7 @@ fn add_body(
     Ok(is_object.then(|| "[]".to_owned()))
 }
 
-/// Names and values in the form of a query.
+/// Names and values as a query string.
 fn query<'n>(pairs: impl Iterator<Item = (&'n str, String)>) -> String {
     let pair = |(name, value): (&str, String)| format!("{}={}", encoded(name), encoded(&value));
     pairs.map(pair).collect::<Vec<_>>().join("&")
@@ -138,7 +138,7 @@ impl Target {
             Some(example) => Some(example.clone()),
             None => sample::of(document, schema),
         };
-        let value = plain(&value.ok_or("no value of a parameter can be made")?);
+        let value = plain(&value.ok_or("no value can be generated for a parameter")?);
         match place {
             "path" => self.path = self.path.replace(&format!("{{{name}}}"), &encoded(&value)),
             "query" => {
@@ -150,7 +150,7 @@ impl Target {
                 let cookie = ("Cookie".into(), format!("{name}={value}"));
                 self.headers.push(cookie);
             }
-            _ => return Err("a parameter has no known place"),
+            _ => return Err("the location of a parameter is not known"),
         }
         Ok(())
     }

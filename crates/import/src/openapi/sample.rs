@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::resolve::Document;
 use crate::regex_sample;
 
-/// The largest nesting depth of a generated value.
+/// The maximum nesting depth of a generated value.
 const DEPTH_MAX: usize = 8;
 
 /// The maximum length of a string, and the maximum number of items.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::time::HOUR_MS;
 
-/// The largest number of slots.
+/// The maximum number of slots.
 const SLOTS_MAX: usize = 200_000;
 
 /// The initial length of a slot in milliseconds.
@@ -28,7 +28,7 @@ impl Counts {
     }
 }
 
-/// The number of requests by time.
+/// The number of requests over time.
 #[derive(Debug)]
 pub(super) struct Curve {
     width_ms: i64,
@@ -93,7 +93,7 @@ impl Curve {
         self.total
     }
 
-    /// The number of requests by the beginning of each hour of the whole log.
+    /// The number of requests in each hour of the whole log, by the beginning of the hour.
     pub(super) fn hours(&mut self) -> &BTreeMap<i64, u64> {
         self.settle_hour();
         &self.hours.all
@@ -109,7 +109,7 @@ impl Curve {
     }
 
     /// The number of requests in equal parts of a time span. A slot that overlaps several parts is
-    /// divided over them in proportion.
+    /// divided among them in proportion.
     pub(super) fn parts(&mut self, start_ms: i64, length_ms: i64, parts: usize) -> Vec<f64> {
         self.settle();
         let mut counts = vec![0.0; parts];

@@ -69,7 +69,7 @@ pub(super) fn kind_of(segment: &str) -> Option<Kind> {
     (digits >= DIGITS_MIN || is_token(bytes)).then_some(Kind::Token)
 }
 
-/// Reports whether it consists of groups of these lengths joined by hyphens.
+/// Reports whether the segment consists of groups of these lengths joined by hyphens.
 fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool {
     let mut groups = bytes.split(|byte| *byte == b'-');
     let is_group = |group: &[u8], length| group.len() == length && group.iter().all(allowed);
@@ -77,7 +77,7 @@ fn is_shaped(bytes: &[u8], lengths: &[usize], allowed: fn(&u8) -> bool) -> bool 
     lengths.iter().all(fits) && groups.next().is_none()
 }
 
-/// Reports whether it contains letters of both cases and digits, in the alphabets of Base64.
+/// Reports whether the segment is long, in an alphabet of Base64, and has letters of both cases.
 fn is_token(bytes: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_=+.~%".contains(byte);
     bytes.len() >= TOKEN_CHARS_MIN
@@ -86,8 +86,8 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether it is a long text without digits in which upper and lower case alternate more
-/// often than in words.
+/// Reports whether the segment is such a token in which upper and lower case alternate more often
+/// than in words.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

@@ -28,7 +28,7 @@ const SIZES: u32 = 20;
 /// The maximum size of a response and of a request in bytes.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// The smallest weight that a scenario may have.
+/// The minimum weight in a scenario.
 const WEIGHT_MIN: f64 = 0.001;
 
 /// The maximum number of routes with a parity case.
@@ -49,7 +49,7 @@ pub(super) struct Mix {
 pub struct Shares {
     /// The share of the log that the scenario omits, 0 to 1.
     pub left_out: f64,
-    /// The largest difference of a request's share from that in the log, 0 to 1.
+    /// The largest difference between a request's share and its share in the log, 0 to 1.
     pub difference_max: f64,
 }
 
@@ -165,7 +165,7 @@ impl Mix {
         request
     }
 
-    /// Creates a route for each prefix of names with which paths begin.
+    /// Creates a route for each path prefix that contains no identifier.
     fn routes(&self) -> Vec<Route> {
         let mut names = Names::default();
         let prefixes = self.entries.iter().map(|it| prefix_of(&it.segments));
@@ -195,7 +195,7 @@ fn path_of(segments: &[Segment]) -> String {
     segments.iter().map(part).collect()
 }
 
-/// The name in figures: `GET /users/{number}`, and the status unless it is 200.
+/// The name in reports: `GET /users/{number}`, and the status unless it is 200.
 fn name_of(entry: &Entry) -> String {
     let part = |segment: &Segment| match segment {
         Segment::Name(name) => format!("/{name}"),
@@ -210,7 +210,7 @@ fn name_of(entry: &Entry) -> String {
     format!("{} {path}{status}", METHODS[entry.tally.method])
 }
 
-/// The names with which a path begins, in characters that every gateway accepts.
+/// The leading names of a path, in characters that every gateway accepts.
 fn prefix_of(segments: &[Segment]) -> String {
     let mut prefix = String::new();
     for segment in segments {

@@ -46,7 +46,7 @@ pub(crate) struct Recorder {
     curve: Curve,
     think: Think,
     keeps_queries: bool,
-    /// The only hour that is recorded.
+    /// The hour to record; if none, all hours.
     hour: Option<Hour>,
     /// The number of requests that cannot be replayed, such as CONNECT.
     skipped: u64,

@@ -37,7 +37,7 @@ const CONNECTIONS: std::ops::RangeInclusive<f64> = 64.0..=10_000.0;
 /// The maximum number of listed hours.
 const HOURS_MAX: usize = 48;
 
-/// The maximum number of connections of the closed load.
+/// The maximum number of connections in the closed-loop load.
 const USERS_MAX: f64 = 10_000.0;
 
 /// The time that a replay covers, and its description.
@@ -63,7 +63,7 @@ fn covered(traffic: &mut Recorder, replay: &Replay) -> Option<Covered> {
     let words = format!("{from} to {until} at {times}x in {duration}");
     let arrivals = match traffic.curve.has_fractions {
         true => "arrivals within a stage are Poisson",
-        false => "arrivals within a second are Poisson, because the log has whole seconds only",
+        false => "arrivals within a second are Poisson, because the log has only whole seconds",
     };
     Some(Covered {
         start_ms,
@@ -112,14 +112,14 @@ pub(crate) fn write(
     let rates = profile("rate", &title, rates, covered.over);
     folder.add("load.yaml", &[], &rates)?;
     if let Some(users) = users(&traffic, &covered, options.replay.times) {
-        let title = format!("Users of {file}, who on average think as long as those of the log");
+        let title = format!("Users of {file}, with the same mean think time as in the log");
         let users = profile("users", &title, users, covered.over);
         folder.add("users.yaml", &[], &users)?;
     }
     let gateways = defaults::gateways(&["reference", "nginx", "haproxy"]);
     let scenarios = vec!["./scenario.yaml".into()];
     let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
-    let mut lines = vec!["Requests of each hour of the log; `--hour` selects one:".to_owned()];
+    let mut lines = vec!["Requests in each hour of the log; `--hour` selects one:".to_owned()];
     let shown = hours.iter().take(HOURS_MAX);
     lines.extend(shown.map(|(hour, count)| format!("{hour} {count}")));
     folder.add(SUITE_FILE, &lines, &suite)?;
@@ -131,7 +131,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
         format!("{} requests, {}", traffic.curve.total(), covered.words),
         covered.arrivals.to_owned(),
         format!(
-            "shares of requests differ from those of the log by at most {:.2} %; rare requests that are left out: {:.2} %",
+            "request shares differ from the log by at most {:.2} %; rare requests left out: {:.2} %",
             100.0 * shares.difference_max,
             100.0 * shares.left_out
         ),
@@ -145,7 +145,7 @@ fn facts(traffic: &Recorder, shares: &Shares, covered: &Covered) -> Vec<String> 
     if traffic.skipped > 0 {
         let count = traffic.skipped;
         facts.push(format!(
-            "requests without a path, such as CONNECT, that are left out: {count}"
+            "requests left out because they have no path, such as CONNECT: {count}"
         ));
     }
     facts

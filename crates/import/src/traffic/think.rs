@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// The longest pause within a visit.
+/// The maximum pause within a visit.
 const PAUSE_MS_MAX: i64 = 120_000;
 
 /// The maximum number of clients whose last request is kept.
 const CLIENTS_MAX: usize = 200_000;
 
-/// The pauses of all clients. Of a client, only a hash with a key of this process is kept.
+/// The pauses of all clients. Clients are kept only as hashes, with a key unique to this process.
 #[derive(Debug, Default)]
 pub(super) struct Think {
     hasher: RandomState,

@@ -7,10 +7,10 @@ use gatebench_model::data::{List, Pick, Rows, Uniform};
 
 use super::identifier::Kind;
 
-/// The number of values of a source.
+/// The number of values in a source.
 const VALUES: u64 = 200;
 
-/// The length of the longest value.
+/// The maximum length of a value.
 const CHARS_MAX: usize = 200;
 
 /// The sources of values of these kinds and mean lengths, by name.

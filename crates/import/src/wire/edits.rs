@@ -90,7 +90,7 @@ impl<'t> Edits<'t> {
 
     /// Replaces bytes of the text with the contents of a file.
     pub(super) fn include(&mut self, span: &Range<usize>, file: String, changes: Vec<Change>) {
-        self.push(span, file, "the included file is part of the text", true);
+        self.push(span, file, "the included file is inlined", true);
         self.further.extend(changes);
     }
 
@@ -139,7 +139,7 @@ impl<'t> Edits<'t> {
             false => edit.whole(&mark(number)),
         };
         let marked = self.edited(0, self.text.len(), str::to_owned, marked);
-        // The text was parsed before, and markers are plain words.
+        // The text has already been parsed, and markers are plain words.
         let value = gatebench_config::yaml_value(&marked).unwrap_or_default();
         let mut out = literal(&format!("{value:#}"));
         for (number, edit) in self.all.iter().enumerate() {
@@ -180,7 +180,7 @@ impl<'t> Edits<'t> {
         changes
     }
 
-    /// These bytes with all edits in them. `kept` converts the text between edits, and `new`
+    /// These bytes with the edits applied. `kept` converts the text between edits, and `new`
     /// returns the text of an edit.
     fn edited(
         &self,

@@ -12,10 +12,10 @@ use crate::error::ImportError;
 use crate::log::Log;
 use crate::name::path_of_url;
 
-const ONE_TARGET: &str = "the upstream here has one address, which Kong accepts only once";
+const ONE_TARGET: &str = "gatebench's upstream has one address, which Kong accepts only once";
 const DECK: &str = "only deck reads it";
 const LOCAL: &str = "a limit counts in memory, not in the user's Redis";
-const OUTSIDE: &str = "plug-ins reach nothing but the upstream here";
+const OUTSIDE: &str = "plug-ins reach only gatebench's upstream";
 
 /// Keys that deck adds to a declarative configuration.
 const OF_DECK: [&str; 5] = ["_info", "_konnect", "_workspace", "_comment", "_ignore"];
@@ -85,7 +85,7 @@ fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     }
 }
 
-/// Kong loads a plug-in only if it is on this list; `bundled` stands for its own plug-ins.
+/// Kong loads a plug-in only if it is on this list; `bundled` means its own plug-ins.
 fn environment(plugins: &BTreeSet<String>) -> BTreeMap<String, String> {
     let own = plugins
         .iter()

@@ -38,13 +38,13 @@ pub(crate) const TARGET_PORT: &str = "{{ upstreams[0].targets[0].port }}";
 /// `conf.d/*.conf`, each with its path. A relative pattern is relative to the configuration.
 pub type ReadIncluded<'f> = &'f dyn Fn(&str) -> io::Result<Vec<(String, String)>>;
 
-/// The reasons for changes that several languages have in common.
+/// The reasons for changes that apply to several languages.
 const PORT: &str = "each trial has its own port";
 const OTHER_PORT: &str =
     "only one port is measured; the others are sockets in the folder of the trial";
 const CERTIFICATE: &str = "each trial has its own certificate";
-const UPSTREAM: &str = "the upstream here is gatebench's";
-const PLAIN: &str = "the upstream here speaks HTTP without TLS";
+const UPSTREAM: &str = "the upstream is gatebench's";
+const PLAIN: &str = "gatebench's upstream speaks HTTP without TLS";
 const MOVED: &str = "files are written to the folder of the trial";
 const OWN_PROCESS: &str = "gatebench starts and places the process";
 
@@ -72,7 +72,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a text; none if it is not known.
+    /// The language of a configuration; none if it is not known.
     pub fn of(text: &str) -> Option<Self> {
         if let Some(root) = yaml_tree(text).filter(|root| matches!(root.data, Data::Map(_))) {
             let has = |key: &str| root.get(key).is_some();
@@ -100,12 +100,12 @@ impl Language {
         text.lines().any(is_block).then_some(Self::Nginx)
     }
 
-    /// The gateway that reads it, by the name of its folder.
+    /// The gateway that reads this language, by the name of its folder.
     pub fn gateway(self) -> &'static str {
         self.names().0
     }
 
-    /// The rendered file that it replaces, by its name in the working folder.
+    /// The rendered file that the configuration replaces, by its name in the working folder.
     pub fn replaces(self) -> &'static str {
         self.names().1
     }
@@ -137,7 +137,7 @@ pub struct OwnConfig {
     pub scenario: Option<Scenario>,
 }
 
-/// Reports whether a document is a template that names the ports of a trial itself.
+/// Reports whether a document is a template that itself refers to the ports of a trial.
 fn is_template(text: &str) -> bool {
     let mut expressions = text.split("{{").skip(1).map(str::trim_start);
     expressions.any(|it| it.starts_with("listeners") || it.starts_with("upstreams"))
@@ -147,7 +147,7 @@ fn is_template(text: &str) -> bool {
 /// is a template, which is used unchanged.
 ///
 /// # Errors
-/// All mistakes of the text, and parts that cannot run in a trial, each with its line and its
+/// All mistakes in the text, and parts that cannot run in a trial, each with its line and its
 /// remedy.
 pub fn wire(
     file: &str,

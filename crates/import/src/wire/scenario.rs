@@ -7,7 +7,7 @@ use crate::log::Log;
 use crate::name::slug;
 use crate::regex_sample;
 
-/// The number of routes that get a request. The first ones are enough to measure a gateway.
+/// The maximum number of routes with a request. The first ones are enough to measure a gateway.
 const ROUTES_MAX: usize = 50;
 
 /// A route of a configuration.
@@ -31,7 +31,7 @@ impl Hint {
         }
     }
 
-    /// A route for a regular expression; none if no path is known that matches it.
+    /// A route for a regular expression; none if no known path matches it.
     pub(super) fn expression(host: Option<String>, expression: &str) -> Option<Self> {
         Some(Self {
             host,
@@ -41,8 +41,8 @@ impl Hint {
     }
 }
 
-/// The scenario for the routes; none without a route. A request beyond a limit of the configuration
-/// gets the status `beyond`.
+/// The scenario for the routes; none if there are none. A request beyond a limit of the
+/// configuration gets the status `beyond`.
 pub(super) fn of_hints(
     file: &str,
     hints: &[Hint],
@@ -79,7 +79,7 @@ pub(super) fn of_hints(
     Some(scenario)
 }
 
-/// The scenario for an API; none without a route.
+/// The scenario for an API; none if it has no route.
 pub(super) fn of_api(file: &str, api: &Api) -> Option<Scenario> {
     let stem = file.rsplit('/').next().unwrap_or(file);
     let name = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);

@@ -1,4 +1,4 @@
-//! Places in YAML or JSON configurations.
+//! Positions in YAML or JSON configurations.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ pub(super) fn mappings(node: &Node) -> impl Iterator<Item = &Node> {
     all.filter(|it| matches!(it.data, Data::Map(_)))
 }
 
-/// The bytes to remove so that an entry disappears and the mapping stays valid: the entry and what
-/// separates it from another one.
+/// The bytes to remove so that an entry disappears and the mapping stays valid: the entry and its
+/// separator.
 pub(super) fn removable(text: &str, mapping: &Node, entry: &Entry) -> Range<usize> {
     let entries = mapping.entries();
     let place = entries

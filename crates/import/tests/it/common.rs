@@ -38,7 +38,7 @@ pub fn text<'f>(folder: &'f Folder, path: &str) -> &'f str {
     &file.unwrap_or_else(|| panic!("no {path}")).text
 }
 
-/// Compares a text with its golden file. `GATEBENCH_BLESS=1` rewrites the file.
+/// Compares a string with its golden file. `GATEBENCH_BLESS=1` rewrites the file.
 pub fn assert_golden(path: &Path, found: &str) {
     if std::env::var_os("GATEBENCH_BLESS").is_some() {
         fs::write(path, found).unwrap();

@@ -1,5 +1,5 @@
-//! A deck file in the form of the published one, for the routes and plug-ins of the suite `soap`:
-//! each route results in the policies of the suite's scenario with the same name.
+//! A deck file in the published form, for the routes and plug-ins of the suite `soap`: each route
+//! yields the policies of the scenario with the same name.
 
 use std::fs;
 use std::path::Path;

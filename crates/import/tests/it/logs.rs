@@ -86,7 +86,7 @@ fn shares_sizes_and_the_curve_are_those_of_the_log() {
     );
     assert_eq!(load.phases[0].measure.to_string(), "1m");
     assert!(
-        load.title.contains("the log has whole seconds only"),
+        load.title.contains("the log has only whole seconds"),
         "{}",
         load.title
     );
@@ -194,7 +194,7 @@ fn rare_requests_are_left_out_and_many_names_become_one() {
     let fact = folder
         .facts
         .iter()
-        .find(|it| it.starts_with("shares of requests"))
+        .find(|it| it.starts_with("request shares"))
         .unwrap();
     assert!(fact.contains("at most 0.0"), "{fact}");
 }

@@ -49,7 +49,7 @@ fn every_mistake_is_reported_at_once() {
     assert_eq!(
         mistakes(TextKind::Openapi, text),
         [
-            "x:1:1: Swagger 2.0 is not read; convert the document to OpenAPI 3.0",
+            "x:1:1: Swagger 2.0 is not supported; convert the document to OpenAPI 3.0",
             "x:3:3: the path `a` does not begin with /; write a path such as /pets/{id}",
         ]
     );

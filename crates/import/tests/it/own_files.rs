@@ -1,4 +1,4 @@
-//! Configurations that run here: compares `inputs/own-NAME` with their templates and changes in
+//! Users' own configurations: compares `inputs/own-NAME` with their templates and changes in
 //! `inputs/own-NAME.txt`.
 
 use std::fmt::Write as _;
@@ -75,7 +75,7 @@ fn parts_that_cannot_run_here_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "http {\n  server { listen 80\n}\n",
-            "x:2:12: `listen` does not end; add `;` at its end",
+            "x:2:12: `listen` is not terminated; add `;` at its end",
         ),
         (
             "events {}\nhttp { server { listen 80; } }\n",

@@ -12,7 +12,7 @@ use gatebench_testbed::gateway::{Catalogue, Wiring, input_for, render};
 
 use crate::common::{imported, scenario};
 
-/// The largest number of routes and consumers; longer lists are shortened.
+/// The maximum number of routes and consumers; longer lists are truncated.
 const MANY: usize = 5;
 
 /// Every scenario of the repository, which takes seconds to read.

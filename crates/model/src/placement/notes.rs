@@ -30,7 +30,7 @@ fn shares(placed: &Placement) -> String {
     if placed.gateway_has_siblings() {
         return format!(
             "The gateway ({}) and engine ({}) or upstream ({}) are threads of one physical core, and no other layout \
-             exists: they take each other's time, so every figure is limited; {SHARED_CORE_REMEDY}.",
+             exists: they slow each other down, so every figure is limited; {SHARED_CORE_REMEDY}.",
             cpus(gateway),
             cpus(engine),
             cpus(upstream)
@@ -38,7 +38,7 @@ fn shares(placed: &Placement) -> String {
     }
     if engine != upstream && !placed.engine_is_alone() {
         return format!(
-            "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one: \
+            "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one core: \
              a gateway too fast for that is reported as limited; its CPU per request stays valid.",
             cpus(gateway),
             cpus(engine),
@@ -96,7 +96,7 @@ fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
         .collect();
     (!others.is_empty()).then(|| {
         format!(
-            "This process may not use {}, and programs on them take time from the same physical cores: run none there.",
+            "This process may not use {}, but programs on them slow the same physical cores down: run none there.",
             cpus(&others)
         )
     })
@@ -114,7 +114,7 @@ fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
     nodes.dedup();
     (nodes.len() > 1).then(|| {
         format!(
-            "The cores lie on NUMA nodes {}, because no single node has enough cores: access to another node's \
+            "The cores are on NUMA nodes {}, because no single node has enough cores: access to another node's \
              memory is slower.",
             ranges(&nodes)
         )
@@ -136,7 +136,7 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
     ];
     if gateway.len() > 1 {
         return Some(
-            "The gateway's cores are of different speeds, because no kind has enough cores: its workers are not \
+            "The gateway's cores differ in speed, because no kind has enough cores: its workers are not \
              equally fast."
                 .into(),
         );

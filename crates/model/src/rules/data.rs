@@ -13,7 +13,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             match kind.key.as_str() {
                 "list" => list(&kind.value, problems),
                 "uniform" => {
-                    let message = "the greatest number is below the least";
+                    let message = "the maximum is below the minimum";
                     in_order(&kind.value, Node::number, message, problems);
                 }
                 "sequence" => sequence(&kind.value, problems),
@@ -42,7 +42,7 @@ fn list(list: &Node, problems: &mut Vec<Problem>) {
     unique(columns, "columns", help, problems);
     for column in columns {
         if let Some(name) = column.text().filter(|name| !is_column_name(name)) {
-            let message = format!("a template cannot name the column `{name}`");
+            let message = format!("a template cannot refer to the column `{name}`");
             problems.push(column.problem(message, "use only letters, digits, `_`, `-` and `.`"));
         }
     }
@@ -88,7 +88,7 @@ fn exponent(settings: &Node, is_law: bool, problems: &mut Vec<Problem>) {
         && !is_law
         && pick != Some("zipf")
     {
-        let message = "an `exponent` belongs to `pick: zipf`";
+        let message = "an `exponent` is valid only with `pick: zipf`";
         problems.push(exponent.problem(message, "add `pick: zipf`, or remove the exponent"));
     }
 }

@@ -46,7 +46,7 @@ fn contract(root: &Node, problems: &mut Vec<Problem>) {
         && version != i64::from(CONTRACT_VERSION)
     {
         let message =
-            format!("this program reads contracts 1 and {CONTRACT_VERSION}, not {version}");
+            format!("this program supports contracts 1 and {CONTRACT_VERSION}, not {version}");
         let help = format!(
             "write `contract: {CONTRACT_VERSION}` and use what `gatebench schema gateway-input` lists"
         );
@@ -79,7 +79,7 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
         let earlier = || files[..index].iter().filter_map(made);
         if let Some(name) = made(file).filter(|name| earlier().any(|it| it == *name)) {
             let place = file.get("to").unwrap_or(file);
-            let message = format!("two files are `{name}`");
+            let message = format!("two files have the name `{name}`");
             problems.push(place.problem(message, "give each file a unique name"));
         }
     }
@@ -103,7 +103,7 @@ fn libraries(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(digest) = maven.get("libraries_sha256")
         && folders.is_empty()
     {
-        let message = "`libraries_sha256` pins nothing where `libraries` names no folder";
+        let message = "`libraries_sha256` has no effect unless `libraries` names a folder";
         let help = "name the folders of the libraries, as in libraries: [target/lib]";
         problems.push(digest.problem(message, help));
     }
@@ -134,7 +134,7 @@ fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
         let Some(name) = node.text().filter(|name| !names.contains(name)) else {
             continue;
         };
-        let all = || "name one of the `files` as it is called in the working folder".into();
+        let all = || "name one of the `files` by its name in the working folder".into();
         let message = format!("none of the `files` becomes `{name}`");
         let help = did_you_mean(name, names.iter().copied(), all);
         problems.push(node.problem(message, help));
@@ -243,7 +243,7 @@ fn parts_of(policy: &str, feature: &Node, problems: &mut Vec<Problem>) {
     }
     for key in ["without", "needs"] {
         if let Some(entry) = feature.entry(key).filter(|_| !is_claim(feature)) {
-            let message = format!("`{key}` is for features that the gateway has");
+            let message = format!("`{key}` is only for features that the gateway has");
             problems.push(entry.problem(message, "remove it, or write `native` or `script`"));
         }
     }

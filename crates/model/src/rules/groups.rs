@@ -39,7 +39,7 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
         }
         (Some(_), Some(groups)) => {
             let help = "put the requests into a group, or remove the groups";
-            problems.push(groups.problem("`requests` and `groups` exclude each other", help));
+            problems.push(groups.problem("`requests` and `groups` are mutually exclusive", help));
         }
         _ => {}
     }
@@ -55,7 +55,7 @@ fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
         groups.iter().partition(|group| group.get("load").is_some());
     for share in own.iter().filter_map(|group| group.entry("share")) {
         let help = "give the group a share of the phase's load or its own load";
-        problems.push(share.problem("`share` and `load` exclude each other", help));
+        problems.push(share.problem("`share` and `load` are mutually exclusive", help));
     }
     let (with, without): (Vec<&Node>, Vec<&Node>) = sharing
         .iter()

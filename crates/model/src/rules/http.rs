@@ -46,7 +46,7 @@ pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
             let help = "write letters, digits and hyphens only, as in X-Api-Key";
             problems.push(entry.problem(message, help));
         } else if RESERVED.contains(&folded.as_str()) {
-            let message = format!("`{key}` cannot be given by hand");
+            let message = format!("`{key}` cannot be set by hand");
             let help = "remove it: gatebench frames each request itself";
             problems.push(entry.problem(message, help));
         } else if folded == HOST && value.text().is_some_and(|text| text.contains("{{")) {

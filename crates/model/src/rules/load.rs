@@ -61,7 +61,10 @@ pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     };
     if open.get("stages").is_some() {
         let help = "remove the ramp, or write it as a stage over the whole measurement";
-        problems.push(ramp.problem("`stages` and `ramp_to_per_second` exclude each other", help));
+        problems.push(ramp.problem(
+            "`stages` and `ramp_to_per_second` are mutually exclusive",
+            help,
+        ));
     }
     let rate = open.get("rate_per_second").and_then(Node::number);
     if rate.is_some() && ramp.value.number() == rate {
@@ -80,7 +83,7 @@ fn think(closed: &Node, problems: &mut Vec<Problem>) {
     }
     if let Some(uniform) = think.get("uniform") {
         let seconds = |node: &Node| span(Some(node)).map(HumanDuration::as_secs_f64);
-        let message = "the longest think time is below the shortest";
+        let message = "the maximum think time is below the minimum";
         in_order(uniform, seconds, message, problems);
     }
 }
@@ -111,7 +114,7 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     };
     let seconds = (at.as_secs_f64(), measure.as_secs_f64());
     if seconds.0 < 1.0 || seconds.0 > seconds.1 - 1.0 {
-        let message = format!("the change comes at {at} of {measure}");
+        let message = format!("the change occurs {at} into the {measure} measured");
         let help = "leave at least a second before it and after it, to compare";
         problems.push(node.problem(message, help));
     }
@@ -119,7 +122,7 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     if let Some((node, every)) = every.zip(span(every))
         && every.as_secs_f64() < 1.0
     {
-        let message = format!("the change comes again after {every}");
+        let message = format!("the change repeats every {every}");
         let help = "leave at least a second between two changes, as in 3s";
         problems.push(node.problem(message, help));
     }
@@ -132,7 +135,7 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     };
     let is_slow = failure.text_of("how") == Some("slow");
     if is_slow != failure.get("by").is_some() {
-        let message = "`by` belongs to `how: slow`, and to no other failure";
+        let message = "`by` is valid only with `how: slow`";
         let help = "write `how: slow` and `by: 200ms` together, or neither";
         problems.push(Problem::new(failure.head(), message, help));
     }
@@ -143,7 +146,7 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     let Some(measure) = measure else { return };
     let [from_s, until_s, measure_s] = [from, until, measure].map(|it| it.as_secs_f64());
     if from_s < 1.0 || until_s < from_s + 1.0 || until_s > measure_s - 1.0 {
-        let message = format!("the failure lasts from {from} until {until} of {measure}");
+        let message = format!("the failure lasts from {from} to {until} of the {measure} measured");
         let help = "leave at least a second before it, in it, and after it, to compare";
         problems.push(Problem::new(failure.head(), message, help));
     }
@@ -154,7 +157,7 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
 fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
     if let Some((_, failure)) = phase.get("change").zip(phase.entry("failure")) {
         let help = "move the failure to a separate phase after this one";
-        problems.push(failure.problem("`change` and `failure` exclude each other", help));
+        problems.push(failure.problem("`change` and `failure` are mutually exclusive", help));
     }
 }
 
@@ -186,7 +189,7 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
         && arrivals(open, measure.as_secs_f64()).is_some_and(|arrivals| arrivals < 1.0)
         && !measure.is_zero()
     {
-        let message = "at this rate no request is sent while it is measured";
+        let message = "at this rate no request is sent during the measurement";
         problems.push(node.problem(message, "raise the rate, or measure for longer"));
     }
 }
@@ -205,7 +208,7 @@ fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
         };
         if phase.get(other).is_some() && phase.get(wanted).is_none() {
             let message = format!(
-                "a sweep over `{numbers}` belongs to `{wanted}:`, and this load is `{other}:`"
+                "a sweep over `{numbers}` is valid only with `{wanted}:`, and this load is `{other}:`"
             );
             let help = format!("write `{wanted}:` in place of `{other}:`, or another sweep");
             problems.push(entry.problem(message, help));
@@ -213,7 +216,7 @@ fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
         let settings = phase.get(wanted);
         for changing in ["stages", "ramp_to_per_second"] {
             if let Some(changing) = settings.and_then(|it| it.entry(changing)) {
-                let message = format!("`{}` and a sweep exclude each other", changing.key);
+                let message = format!("`{}` and a sweep are mutually exclusive", changing.key);
                 let help = "sweep over constant loads, or remove the sweep";
                 problems.push(changing.problem(message, help));
             }

@@ -16,7 +16,7 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     let mut mocked = false;
     for (at, entry) in entries().enumerate() {
         if mocked {
-            let message = format!("`{}` comes after `mock` and never acts", entry.key);
+            let message = format!("`{}` comes after `mock` and has no effect", entry.key);
             problems.push(entry.problem(message, "put it before `mock`, or remove it"));
         }
         mocked |= entry.key == "mock";
@@ -49,7 +49,7 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
                 && name.text() == Some("")
             {
                 let message = "the parameter has no name";
-                problems.push(name.problem(message, "write for example api_key"));
+                problems.push(name.problem(message, "write a name such as api_key"));
             }
         }
         "basic_auth" => {
@@ -95,7 +95,7 @@ fn quotable(realm: &Node, problems: &mut Vec<Problem>) {
 fn jwt(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("keys").is_none() && settings.get("jwks").is_none() {
-        let help = "add under `keys` for example `- hs256: {secret: ...}`";
+        let help = "under `keys`, add for example `- hs256: {secret: ...}`";
         problems.push(entry.problem("`jwt` has no key, so no token could ever be valid", help));
     }
     for key in settings.list("keys") {
@@ -199,7 +199,7 @@ fn json_edits(entry: &Entry, problems: &mut Vec<Problem>) {
             let help = "write a JSON Pointer, as in /items/0/name";
             problems.push(Problem::new((*span).clone(), message, help));
         } else if before.any(|(it, _)| is_inside(it, pointer) || is_inside(pointer, it)) {
-            let message = format!("another edit concerns `{pointer}` or what is in it");
+            let message = format!("another edit changes `{pointer}` or a value in it");
             let help = "keep one of them, or split them into two policies: the second sees the output of the first";
             problems.push(Problem::new((*span).clone(), message, help));
         }
@@ -224,7 +224,7 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
         };
         if !root.list("consumers").iter().any(has_one) {
             let message = format!("`{policy}` rejects every request: no consumer has {what}");
-            let help = format!("add under `consumers` a `name` and its `{credential}`");
+            let help = format!("under `consumers`, add a `name` and its `{credential}`");
             problems.push(entry.problem(message, help));
         }
     }
@@ -239,7 +239,7 @@ pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
         };
         if text.is_empty() || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             let message = "a password that is empty or not ASCII, which gateways treat differently";
-            problems.push(password.problem(message, "write ASCII letters, digits and signs"));
+            problems.push(password.problem(message, "write ASCII letters, digits and punctuation"));
         }
     }
 }

@@ -131,7 +131,7 @@ fn corrections(root: &Node, problems: &mut Vec<Problem>) {
                     problems.push(effect.problem(message, format!("add {what}")));
                 }
                 Some(entry) if !is_owner => {
-                    let message = format!("`{setting}` belongs to the effect `{owner}`");
+                    let message = format!("`{setting}` is valid only with the effect `{owner}`");
                     problems.push(entry.problem(message, "remove it"));
                 }
                 None | Some(_) => {}

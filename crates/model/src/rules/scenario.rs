@@ -100,7 +100,7 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
         && targets < 2.0
     {
         let help = "write how many processes the upstream has, as in `targets: 3`";
-        problems.push(entry.problem("with one target there is nothing to weigh", help));
+        problems.push(entry.problem("with one target there is nothing to weight", help));
     }
 }
 
@@ -199,7 +199,7 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
             problems.push(key.problem("a key is empty", help));
         } else if text.is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic())) {
             let message = "a key contains a space or a character outside ASCII, which gateways treat differently";
-            let help = "write it in ASCII letters, digits and signs, without spaces";
+            let help = "write it in ASCII letters, digits and punctuation, without spaces";
             problems.push(key.problem(message, help));
         }
     }
@@ -222,7 +222,7 @@ fn one_body(request: &Node, problems: &mut Vec<Problem>) {
     if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
         && body.span != file.value.span
     {
-        let message = "`body` and `body_file` exclude each other";
+        let message = "`body` and `body_file` are mutually exclusive";
         problems.push(file.problem(message, "keep one of them"));
     }
 }

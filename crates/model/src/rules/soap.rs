@@ -16,7 +16,7 @@ const EDITS: [&str; 3] = ["request_json", "response_json", "response_xslt"];
 pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     if settings.get("request").is_none() && settings.get("response").is_none() {
-        let help = "add `request: {}` or `response: {}` with what is to be done";
+        let help = "add `request: {}` or `response: {}` with its settings";
         problems.push(entry.problem("`soap` does nothing", help));
     }
     for direction in ["request", "response"] {
@@ -32,7 +32,7 @@ fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
         if only != direction
             && let Some(entry) = chain.entry(setting)
         {
-            let message = format!("`{setting}` means nothing in a {direction}");
+            let message = format!("`{setting}` is not valid in a {direction}");
             let help = format!("put it under `{only}`, or remove it");
             problems.push(entry.problem(message, help));
         }
@@ -161,9 +161,9 @@ mod tests {
             "a second `soap`",
             "`request_json` next to `soap`",
             "`response_xslt` next to `soap`",
-            "`ignore_process_if_service_http_error` means nothing in a request",
-            "`soap_action` means nothing in a response",
-            "`route_xpath_targets` means nothing in a response",
+            "`ignore_process_if_service_http_error` is not valid in a request",
+            "`soap_action` is not valid in a response",
+            "`route_xpath_targets` is not valid in a response",
         ] {
             let is_there = found.iter().any(|one| one.contains(words));
             assert!(is_there, "{words}: {found:#?}");

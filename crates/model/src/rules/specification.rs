@@ -83,7 +83,7 @@ fn load(load: &Node, problems: &mut Vec<Problem>) {
     if let (Some(path), Some(script)) = (load.entry("path"), load.entry("script"))
         && path.value.text().is_some()
     {
-        let message = "`path` and `script` exclude each other: a script chooses its own paths";
+        let message = "`path` and `script` are mutually exclusive: a script chooses its own paths";
         problems.push(script.problem(message, "keep one of them"));
     }
 }

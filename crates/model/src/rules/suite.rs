@@ -54,7 +54,7 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     };
     let loads = published.list("of_cpus").iter();
     let cpus = loads.clone().filter_map(|load| load.get("cpus"));
-    numbers(cpus.clone(), "loads are for the size", once, problems);
+    numbers(cpus.clone(), "loads have the size", once, problems);
     for load in cpus {
         let Some(cpus) = load.number().filter(|cpus| !sizes.contains(cpus)) else {
             continue;

@@ -60,7 +60,7 @@ impl Capacity {
         LoadProfile {
             profile: "capacity".into(),
             title: format!(
-                "All that {} connections get, then a search",
+                "Saturation with {} connections, then a search",
                 self.connections
             ),
             cold: false,

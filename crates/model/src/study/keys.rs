@@ -28,7 +28,7 @@ macro_rules! keys {
                     (None, _) => Ok(Self::default()),
                     (Some((_, study)), None) => Ok(study),
                     (Some((one, _)), Some((other, _))) => Err(format!(
-                        "a plan is made for one study, and this one has both '{one}' and '{other}'"
+                        "a plan is for one study, but this one has both '{one}' and '{other}'"
                     )),
                 }
             }

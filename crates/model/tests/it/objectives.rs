@@ -28,7 +28,7 @@ fn bounds_without_a_search_are_reported_with_their_place_and_remedy() {
         ("p99.9999<1s", 1, "'p99.9999' is neither"),
         ("service.p99<1s", 1, "'service.p99' is neither"),
         ("p99<1s, errors<5", 16, "'5' is not a share"),
-        ("p99<0s", 5, "faster than 0"),
+        ("p99<0s", 5, "must be above 0"),
         ("p99<1s, p99<2s", 9, "p99 is bounded twice"),
         ("p99<1s, errors<0%", 16, "above 0%"),
         (

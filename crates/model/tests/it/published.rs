@@ -53,7 +53,7 @@ fn figures_and_effects_have_the_settings_that_they_need() {
             "a.yaml:8:54: `half` has no key `rats`; did you mean `rate`?",
             "a.yaml:10:12: the effect `rounded` needs `step_ms`; \
                  add the step of its times, as in `step_ms: 10`",
-            "a.yaml:11:52: `pairs` belongs to the effect `compression`; remove it",
+            "a.yaml:11:52: `pairs` is valid only with the effect `compression`; remove it",
             "a.yaml:12:73: a bound that is not above the one before it; \
                  write the bounds from the lowest to the highest",
             "a.yaml:13:82: no row is called `b`; name a row of one of the tables",

@@ -15,7 +15,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Any error; the program ends with it.
+/// Any error, which ends the program.
 type Failure = Box<dyn std::error::Error>;
 
 /// The first response counts as complete after this time without further bytes.
@@ -94,7 +94,7 @@ impl Work {
         })
     }
 
-    /// A new connection without Nagle's delay.
+    /// A new connection without Nagle's algorithm.
     fn connect(&self) -> std::io::Result<TcpStream> {
         connect(self.address)
     }

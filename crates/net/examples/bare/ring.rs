@@ -18,15 +18,15 @@ const BUFFERS: u16 = 4096;
 const BUFFER_BYTES: usize = 256;
 const GROUP: u16 = 0;
 
-/// The number of submissions, and thus completions, that fit the queue: several for each
+/// The number of submissions, and thus completions, that fit in the queue: several for each
 /// connection.
 const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 16 * 1024;
 
-/// The operation is the top bit of the user data, the connection's index the rest.
+/// The top bit of the user data is the operation; the rest is the connection's index.
 const IS_SEND: u64 = 1 << 63;
 
-/// Keeps `work.connections` requests in flight until the time is over.
+/// Keeps `work.connections` requests in flight until the time is up.
 pub fn run(work: &Work) -> Result<Found, Failure> {
     let mut client = Client::new(work)?;
     let began = Instant::now();
@@ -94,7 +94,7 @@ impl<'a> Client<'a> {
 
     fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: a receive points to no memory of its own; a send points to the request, which
-        // outlives the ring, as `work` is borrowed for longer than this client lives.
+        // outlives the ring, because `work` outlives this client.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             // The queue is full; an error is reported again by the next wait.
             let _ = self.ring.submit();
@@ -196,13 +196,14 @@ impl Buffers {
         let (entry_bytes, count) = (size_of::<BufRingEntry>(), usize::from(BUFFERS));
         let flags = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         let map = |bytes| {
-            // SAFETY: a new private mapping at an address of the kernel's choice touches no
+            // SAFETY: a new private mapping at an address that the kernel chooses overlaps no
             // existing memory.
             unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, flags.0, flags.1) }
         };
         let entries = map(count * entry_bytes)?;
         let memory = map(count * BUFFER_BYTES)?.cast();
-        // SAFETY: the mapping is page-aligned, holds this number of entries, and is never unmapped.
+        // SAFETY: the mapping is page-aligned, contains this number of entries, and is never
+        // unmapped.
         unsafe {
             let submitter = ring.submitter();
             submitter.register_buf_ring_with_flags(entries as u64, BUFFERS, GROUP, 0)?;
@@ -224,7 +225,7 @@ impl Buffers {
         // published tail, and there are no more buffers than entries, so none it still owns is
         // overwritten.
         let entry = unsafe { &mut *self.entries.add(at) };
-        // SAFETY: a buffer's number is below BUFFERS, so its first byte lies in the mapping.
+        // SAFETY: a buffer's number is below BUFFERS, so its first byte is in the mapping.
         let address = unsafe { self.memory.add(usize::from(buffer) * BUFFER_BYTES) };
         entry.set_addr(address as u64);
         entry.set_len(BUFFER_BYTES as u32);
@@ -233,7 +234,7 @@ impl Buffers {
     }
 
     fn publish(&self) {
-        // SAFETY: the ring's tail lies in the first entry of the mapping, is aligned, and is only
+        // SAFETY: the ring's tail is in the first entry of the mapping, is aligned, and is only
         // ever written here; the kernel reads it with acquire semantics.
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);

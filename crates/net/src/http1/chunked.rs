@@ -1,4 +1,4 @@
-//! The chunked transfer coding (RFC 9112 7.1), decoded byte by byte outside the data.
+//! The chunked transfer coding (RFC 9112 7.1), decoded byte by byte except for the data.
 
 use super::scan::is_token;
 use super::{Limits, ProtocolError};

@@ -46,8 +46,8 @@ pub struct Decoder {
 enum State {
     /// Between messages.
     Idle,
-    /// After a CR at a place where a request may begin: an empty line before it is ignored (RFC
-    /// 9112 2.2).
+    /// After a CR where a request may begin: an empty line before a request is ignored (RFC 9112
+    /// 2.2).
     EmptyLine,
     /// In a head that is split across inputs.
     Head(HeadScan),
@@ -58,7 +58,7 @@ enum State {
     UntilClose {
         allowed: u64,
     },
-    /// The body is complete, and its end is not reported yet.
+    /// The body is complete, but its end has not been reported.
     End,
     /// After the last message of the connection.
     Closed,

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-/// A peer violated HTTP/1.1 or exceeded a limit. The connection cannot be used any more, because
-/// the beginning of the next message is unknown.
+/// A peer violated HTTP/1.1 or exceeded a limit. The connection can no longer be used, because the
+/// beginning of the next message is unknown.
 ///
 /// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -20,7 +20,7 @@ pub enum ProtocolError {
     /// CONNECT, whose response turns the connection into a tunnel.
     #[error("the method CONNECT is not supported")]
     Connect,
-    /// 101: the peer changed the protocol without a request for it (RFC 9110 15.2.2).
+    /// 101: the peer switched to a protocol that was not requested (RFC 9110 15.2.2).
     #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
     /// A line of a head that ends with LF alone.
@@ -33,7 +33,7 @@ pub enum ProtocolError {
     #[error("a field name is not a token followed by a colon")]
     FieldName,
     /// A control character, CR included, in a field value (RFC 9110 5.5).
-    #[error("a field value holds a control character")]
+    #[error("a field value contains a control character")]
     FieldValue,
     /// The request line alone exceeds [`super::Limits::head_bytes`].
     #[error("the request line exceeds {limit} bytes")]
@@ -57,10 +57,10 @@ pub enum ProtocolError {
     /// 6.3 item 5).
     #[error("the value of Content-Length is not a 64-bit decimal number")]
     ContentLength,
-    /// Several Content-Lengths that differ (RFC 9112 6.3 item 5).
-    #[error("the message has Content-Lengths that differ")]
+    /// Content-Length fields with different values (RFC 9112 6.3 item 5).
+    #[error("the message has Content-Length fields with different values")]
     ContentLengthsDiffer,
-    /// Both ways of framing at once, the pattern of request smuggling (RFC 9112 6.3 item 3).
+    /// Both ways of framing at once, as in request smuggling (RFC 9112 6.3 item 3).
     #[error("the message has both Content-Length and Transfer-Encoding")]
     LengthAndEncoding,
     /// Transfer-Encoding in an HTTP/1.0 message (RFC 9112 6.1).
@@ -84,7 +84,7 @@ pub enum ProtocolError {
     ChunkSize,
     /// A control character in a chunk extension, or an extension that ends with LF alone (RFC 9112
     /// 7.1.1).
-    #[error("a chunk extension holds a control character")]
+    #[error("a chunk extension contains a control character")]
     ChunkExtension,
     /// The line before a chunk exceeds [`super::Limits::chunk_line_bytes`].
     #[error("the line before a chunk exceeds {limit} bytes")]
@@ -101,10 +101,10 @@ pub enum ProtocolError {
     /// More 1xx responses than [`super::Limits::informational`] came before a final one.
     #[error("more than {limit} informational responses came before the final one")]
     TooManyInformational { limit: u32 },
-    /// The peer closed the connection inside a head, or after a 1xx response (RFC 9112 8).
+    /// The peer closed the connection within a head, or after a 1xx response (RFC 9112 8).
     #[error("the connection was closed before a complete head")]
     TruncatedHead,
-    /// The peer closed the connection inside a body whose length was announced (RFC 9112 8).
+    /// The peer closed the connection within a body whose length was announced (RFC 9112 8).
     #[error("the connection was closed before the end of the body")]
     TruncatedBody,
 }

@@ -111,7 +111,7 @@ impl FieldFacts {
     }
 
     fn note_connection(&mut self, value: &[u8]) {
-        // Nearly always the value is this single word, and then it need not be searched for commas.
+        // The value is almost always this single word, which need not be searched for commas.
         if value.eq_ignore_ascii_case(b"keep-alive") {
             self.keep_alive = true;
             return;

@@ -98,7 +98,7 @@ impl<'a> Head<'a> {
         self.facts.connection_lists_fields
     }
 
-    /// The value of the first field with that name, regardless of upper and lower case.
+    /// The value of the first field with that name, ignoring case.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         let wanted = name.as_bytes();
         let span = self

@@ -16,8 +16,8 @@ const HOP_BY_HOP: [&str; 7] = [
 ];
 
 /// Reports whether programs that replace punctuation in names, such as CGI, WSGI and PHP, confuse a
-/// field with another one: to them `X_User` equals `X-User`, because both become `HTTP_X_USER` (RFC
-/// 3875 4.1.18). Upper and lower case do not matter.
+/// field with another: to them `X_User` equals `X-User`, because both become `HTTP_X_USER` (RFC
+/// 3875 4.1.18). Case is ignored.
 pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
     name.len() == known.len()
         && name.iter().zip(known).all(|(byte, wanted)| {
@@ -26,8 +26,8 @@ pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
         })
 }
 
-/// Reports whether a field concerns only one connection, or may be mistaken for one that does by
-/// other programs. `connection_options` are the values of the message's Connection fields: a proxy
+/// Reports whether a field concerns only one connection, or may be mistaken by other programs for
+/// one that does. `connection_options` are the values of the message's Connection fields: a proxy
 /// does not forward the fields that they list either.
 pub fn is_hop_by_hop<'c>(
     name: impl AsRef<[u8]>,

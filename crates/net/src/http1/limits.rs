@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The largest number of field lines, regardless of [`Limits::fields`], because they are kept
+    /// The maximum number of field lines, regardless of [`Limits::fields`], because they are kept
     /// on the stack.
     pub const FIELDS_MAX: usize = 256;
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_head};
 
-/// The largest number of bytes in one read of the stream.
+/// The maximum number of bytes in one read of the stream.
 const CHUNK_BYTES: usize = 16 * 1024;
 
 /// Reads one response from a blocking stream, until the timeout of the stream.
@@ -33,7 +33,7 @@ pub struct ResponseReader<S> {
     status: u16,
     /// Bytes of the body from the last read.
     piece: Vec<u8>,
-    /// The number of these bytes that were taken already.
+    /// The number of these bytes that have been taken.
     taken: usize,
     is_whole: bool,
 }
@@ -70,7 +70,7 @@ impl<S: Read> ResponseReader<S> {
     }
 
     /// Reads from the stream once, and returns whether the response is complete. Bytes of the body
-    /// that were not taken before are dropped.
+    /// that have not been taken are dropped.
     ///
     /// # Errors
     /// Every error that the stream reports, including [`io::ErrorKind::WouldBlock`] and

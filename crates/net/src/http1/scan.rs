@@ -15,12 +15,12 @@ pub(super) struct HeadScan {
 const STATUS_LINE_START: &[u8] = b"HTTP/1.";
 
 impl HeadScan {
-    /// Searches the bytes that follow those of the earlier calls for the empty line; when it is
-    /// found, returns the number of these bytes that belong to the head.
+    /// Searches the next bytes for the empty line; if it is found, returns the number of these
+    /// bytes that belong to the head.
     ///
     /// # Errors
     /// A line that ends with LF alone, or a beginning that cannot become a start line: a peer that
-    /// speaks another protocol is detected at once, not only when it has filled a head.
+    /// speaks another protocol is detected at once, not after it has filled a head.
     pub(super) fn find_end(
         &mut self,
         bytes: &[u8],

@@ -30,7 +30,7 @@ impl Client {
     }
 
     /// Reports whether the server's settings have arrived. A request sent earlier may be refused,
-    /// because the server's limit of streams is not known yet.
+    /// because the server's limit on streams is not known yet.
     pub fn is_ready(&self) -> bool {
         self.connection.receiving.settings_received
     }
@@ -50,7 +50,7 @@ impl Client {
         free.min(numbers)
     }
 
-    /// Reports whether no request can be sent on this connection any more: GOAWAY arrived, the
+    /// Reports whether requests can no longer be sent on this connection: GOAWAY arrived, the
     /// connection failed, or the stream numbers are used up. Open streams may continue.
     pub fn is_closing(&self) -> bool {
         let connection = &self.connection;
@@ -85,7 +85,7 @@ impl Client {
         Some(id)
     }
 
-    /// Cancels a request; no event of it follows. Does nothing if the request is complete.
+    /// Cancels a request; no event for it follows. Does nothing if the request is complete.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }

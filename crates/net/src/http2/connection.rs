@@ -38,10 +38,10 @@ pub(super) struct Connection {
     pub(super) reading: Reading,
     intake: Intake,
     pub(super) queued: Queued,
-    /// The highest stream number so far. At a client this side opened that stream, at a server the
-    /// peer did.
+    /// The highest stream number so far. On a client, this side opened that stream; on a server,
+    /// the peer did.
     pub(super) last_stream: u32,
-    /// No more streams are accepted: this side or, at a client, the peer has announced it.
+    /// No more streams are accepted: this side or, on a client, the peer has announced it.
     pub(super) going_away: bool,
     failed: Option<ProtocolError>,
 }
@@ -93,7 +93,7 @@ pub(super) struct IncomingData {
 pub(super) enum Queued {
     Nothing,
     End(StreamId),
-    /// GOAWAY arrived: streams above `last_stream` are dropped, one slot after the other.
+    /// GOAWAY arrived: streams above `last_stream` are dropped, one slot after another.
     Refused {
         last_stream: u32,
         slot: u32,
@@ -325,7 +325,7 @@ impl Connection {
         }
     }
 
-    /// Resets a stream after an error by the peer on it (RFC 9113 5.4.2).
+    /// Resets a stream on which the peer made an error (RFC 9113 5.4.2).
     pub(super) fn reset_for(
         &mut self,
         id: StreamId,

@@ -8,7 +8,7 @@ use super::hpack::HpackError;
 use super::limits::Flood;
 
 /// A peer violated HTTP/2 or exceeded a limit in a way that ends the connection (RFC 9113 5.4.1).
-/// GOAWAY has been written already.
+/// GOAWAY has already been written.
 ///
 /// The text describes the error; the caller that reports it names the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -64,20 +64,20 @@ pub enum ProtocolError {
     #[error("stream {stream} was opened after stream {last}")]
     StreamNumber { stream: u32, last: u32 },
     /// PUSH_PROMISE, which clients may not send and which we disabled for servers (RFC 9113 8.4).
-    #[error("a PUSH_PROMISE frame arrived although pushing is not allowed")]
+    #[error("a PUSH_PROMISE frame arrived although push is disabled")]
     Push,
     /// A stream that depends on itself (RFC 7540 5.3.1; RFC 9113 5.3.2 ignores all other
     /// priorities).
     #[error("stream {stream} depends on itself")]
     DependsOnItself { stream: u32 },
     /// A setting has an invalid value (RFC 9113 6.5.2).
-    #[error("setting {id:#x} has the impossible value {value}")]
+    #[error("setting {id:#x} has the invalid value {value}")]
     SettingValue { id: u16, value: u32 },
     /// An acknowledgement of settings that were not sent.
     #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
-    /// A WINDOW_UPDATE of the connection by 0 bytes (RFC 9113 6.9).
-    #[error("a WINDOW_UPDATE of the connection adds nothing")]
+    /// A WINDOW_UPDATE for the connection by 0 bytes (RFC 9113 6.9).
+    #[error("a WINDOW_UPDATE for the connection adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE or setting raises a window above 2^31-1")]
@@ -85,14 +85,14 @@ pub enum ProtocolError {
     /// More DATA than the connection's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the connection's window allows")]
     WindowExceeded,
-    /// Too much input causes work here but serves no request. `limit` is the field of
+    /// Too much input that causes work here but serves no request. `limit` is the field of
     /// [`super::Limits`] that bounds it.
     #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
     Flood { flood: Flood, limit: u32 },
 }
 
 impl ProtocolError {
-    /// The code that GOAWAY states for it.
+    /// The error code that GOAWAY carries.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::FrameTooLarge { .. } | Self::FrameLength { .. } => ErrorCode::FRAME_SIZE_ERROR,
@@ -140,8 +140,8 @@ pub enum StreamError {
     /// More DATA than the stream's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the stream's window allows")]
     WindowExceeded,
-    /// A WINDOW_UPDATE of the stream by 0 bytes (RFC 9113 6.9).
-    #[error("a WINDOW_UPDATE of the stream adds nothing")]
+    /// A WINDOW_UPDATE for the stream by 0 bytes (RFC 9113 6.9).
+    #[error("a WINDOW_UPDATE for the stream adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]
@@ -152,7 +152,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// The code that RST_STREAM states for it.
+    /// The error code that RST_STREAM carries.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Ended => ErrorCode::STREAM_CLOSED,
@@ -173,7 +173,7 @@ pub enum Malformed {
     #[error("a field name is not a lower-case token")]
     FieldName,
     /// A value with NUL, CR or LF, or with white space around it (RFC 9113 8.2.1).
-    #[error("a field value holds NUL, CR or LF, or has white space around it")]
+    #[error("a field value contains NUL, CR or LF, or has white space around it")]
     FieldValue,
     /// A field that is specific to HTTP/1.1 connections (RFC 9113 8.2.2).
     #[error(

@@ -28,21 +28,21 @@ impl StreamId {
 
 /// The next event in the bytes of a connection.
 ///
-/// The events of a stream are: at a client any number of [`Event::Informational`], and at either
+/// The events of a stream are: on a client, any number of [`Event::Informational`], and on either
 /// end one [`Event::Head`], pieces of [`Event::Body`], perhaps [`Event::Trailers`], and
-/// [`Event::End`]. At any point [`Event::Reset`] may replace the rest; at a server it may also
+/// [`Event::End`]. At any point [`Event::Reset`] may replace the rest; on a server it may also
 /// follow [`Event::End`], as long as the response is not complete.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The head of a 1xx response; the final one follows.
     Informational { stream: StreamId, head: Head<'a> },
-    /// A message begins. At a server the stream is new.
+    /// A message begins. On a server, the stream is new.
     Head { stream: StreamId, head: Head<'a> },
     /// Bytes of the body; never empty.
     Body { stream: StreamId, bytes: &'a [u8] },
     /// Fields after the body.
     Trailers { stream: StreamId, head: Head<'a> },
-    /// The message is complete. At a client the stream is closed now.
+    /// The message is complete. On a client, the stream is now closed.
     End { stream: StreamId },
     /// The stream is closed before its message was complete.
     Reset {

@@ -17,7 +17,7 @@ pub(super) enum Pseudo {
 
 const PSEUDO_FIELDS: usize = 5;
 
-/// A block is decoded up to this multiple of the limit of its fields, so that the table stays in
+/// A block is decoded up to this multiple of the limit on its fields, so that the table stays in
 /// step with the peer's.
 const DECODED_LIMITS: usize = 16;
 

@@ -57,7 +57,7 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The value of the first field with that name, regardless of upper and lower case.
+    /// The value of the first field with that name, ignoring case.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         let wanted = name.as_bytes();
         let mut spans = self.fields.spans().iter();

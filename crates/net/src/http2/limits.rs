@@ -61,7 +61,7 @@ pub enum Flood {
 }
 
 /// The remaining budgets. A finished stream and the caller's clock refill them: a connection may
-/// live for days, so no count can be limited over its whole life.
+/// stay open for days, so no count can be limited over its lifetime.
 #[derive(Debug)]
 pub(super) struct Budgets {
     limits: [u32; 3],
@@ -100,7 +100,7 @@ impl Budgets {
         }
     }
 
-    /// Refills the budgets after some time.
+    /// Refills the budgets as time passes.
     pub(super) fn refill(&mut self) {
         self.left = self.limits;
     }

@@ -8,8 +8,8 @@ use super::streams::{Closed, Incoming};
 use super::{ErrorCode, Flood, Malformed, ProtocolError, StreamError};
 
 impl Connection {
-    /// Handles a complete header block. It is decoded in any case, because the dynamic table must
-    /// stay in step with the peer's.
+    /// Handles a complete header block. It is always decoded, because the dynamic table must stay
+    /// in step with the peer's.
     pub(super) fn on_block(
         &mut self,
         number: u32,
@@ -45,7 +45,7 @@ impl Connection {
             .map_or(Incoming::Ended, |stream| stream.incoming)
     }
 
-    /// HEADERS or DATA of a stream that is not open: an error, unless the peer may have sent it
+    /// HEADERS or DATA on a stream that is not open: an error, unless the peer may have sent it
     /// before it knew that we had closed the stream (RFC 9113 5.1).
     pub(super) fn check_late(&self, frame: FrameType, stream: u32) -> Result<(), ProtocolError> {
         if self.is_unopened(stream) {
@@ -59,8 +59,7 @@ impl Connection {
         }
     }
 
-    /// A block that arrives too late is decoded without being used; the number of such blocks is
-    /// limited.
+    /// A block that arrives too late is decoded but not used; the number of such blocks is limited.
     fn on_late_block(&mut self, number: u32) -> Outcome {
         self.check_late(FrameType::HEADERS, number)?;
         self.budgets.spend(Flood::IdleFrames)?;
@@ -98,7 +97,7 @@ impl Connection {
         Ok(Some(Step::Head(id, 0)))
     }
 
-    /// Resets a stream for which the user got no event.
+    /// Resets a stream for which the user received no event.
     fn refuse(&mut self, number: u32, code: ErrorCode, out: &mut Vec<u8>) -> Outcome {
         self.note_reset()?;
         frame::write_reset(out, number, code);

@@ -38,8 +38,7 @@
 //!
 //! Bodies are passed on as they arrive, so windows are increased when half of them is used; a
 //! caller that wants to slow a peer down stops receiving. Priorities are ignored, push is disabled,
-//! and the upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends have agreed on HTTP/2
-//! before.
+//! and there is no upgrade from HTTP/1.1 (RFC 9113 3.1): both ends have already agreed on HTTP/2.
 
 mod block;
 mod client;

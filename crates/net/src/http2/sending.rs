@@ -20,7 +20,7 @@ pub(super) struct Sending {
     pub(super) window: i64,
     /// DATA bytes of all streams so far.
     pub(super) sent_bytes: u64,
-    /// Slots whose bodies wait for a window, in the order of their turns.
+    /// Slots whose bodies wait for a window, in queue order.
     waiting: VecDeque<u32>,
     /// The peer made the table smaller than its initial size; a block must confirm it. We do not
     /// use the table, so one block sets it once to 0 bytes.
@@ -194,7 +194,7 @@ impl Connection {
         self.finish_outgoing(id, out);
     }
 
-    /// Closes a stream at a server whose response is complete. The rest of a request that is still
+    /// On a server, closes a stream whose response is complete. The rest of a request that is still
     /// arriving is then not needed (RFC 9113 8.1). A client closes a stream at the end of its
     /// response.
     #[inline]

@@ -9,7 +9,7 @@ use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 /// the client.
 ///
 /// Everything is written to the `out` of the call; the caller sends it, and may do so once for
-/// several calls. Calls for a stream that is closed already are ignored, because the client may
+/// several calls. Calls for a stream that is already closed are ignored, because the client may
 /// have reset it.
 #[derive(Debug)]
 pub struct Server {
@@ -55,7 +55,7 @@ impl Server {
     /// that the client's windows do not allow is kept and sent later.
     ///
     /// If a response ends before its request, the rest of the request is reset (RFC 9113 8.1): no
-    /// event of it follows.
+    /// event for it follows.
     pub fn respond(
         &mut self,
         stream: StreamId,
@@ -98,8 +98,7 @@ impl Server {
         self.connection.streams.oldest_unsent()
     }
 
-    /// The number of bytes of bodies that the client's windows have allowed since the connection
-    /// began.
+    /// The number of body bytes that the client's windows have allowed since the connection began.
     pub fn sent_bytes(&self) -> u64 {
         self.connection.sending.sent_bytes
     }
@@ -110,7 +109,7 @@ impl Server {
         self.connection.hold(stream, is_held, out);
     }
 
-    /// Ends a stream at once; no event of it follows.
+    /// Ends a stream at once; no event for it follows.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
     }
@@ -121,9 +120,9 @@ impl Server {
         self.connection.give_up(code, out);
     }
 
-    /// Announces the end of the connection: the client must begin no further request here.
-    /// Requests that are already in transit are served, because GOAWAY states the highest stream
-    /// number (RFC 9113 6.8). Call [`Self::go_away`] when they have arrived.
+    /// Announces the end of the connection: the client must send no new requests on it. Requests
+    /// that are already in transit are served, because GOAWAY states the highest stream number (RFC
+    /// 9113 6.8). Call [`Self::go_away`] when they have arrived.
     pub fn announce_end(&mut self, out: &mut Vec<u8>) {
         frame::write_go_away(out, frame::WINDOW_BYTES_MAX, ErrorCode::NO_ERROR);
     }

@@ -24,11 +24,11 @@ const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The number of DATA bytes that the peer may send on one stream before a WINDOW_UPDATE.
-    /// Default 1 GiB, so that the windows never hold anything back; at most 2³¹−1.
+    /// Default 1 GiB, so that the windows never delay anything; at most 2³¹−1.
     pub stream_window_bytes: u32,
     /// The same for the whole connection, at least 65,535. Default 1 GiB; at most 2³¹−1.
     pub connection_window_bytes: u32,
-    /// The largest payload of a frame in bytes, 16,384 to 2²⁴−1. Default 16,384.
+    /// The maximum payload of a frame in bytes, 16,384 to 2²⁴−1. Default 16,384.
     pub frame_bytes: u32,
     /// The size of the header compression table in bytes. Default 4,096.
     pub header_table_bytes: u32,
@@ -46,7 +46,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The nearest settings that are allowed.
+    /// The nearest allowed settings.
     pub(super) fn clamped(self) -> Self {
         Self {
             stream_window_bytes: self.stream_window_bytes.clamp(1, WINDOW_BYTES_MAX),

@@ -1,4 +1,4 @@
-//! The open streams, and the ways in which recent ones were closed.
+//! The open streams, and how recent ones were closed.
 
 use super::StreamId;
 use super::index::Index;
@@ -6,7 +6,7 @@ use super::index::Index;
 /// The next part of the peer's message on a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Incoming {
-    /// The head, at a client only.
+    /// The head, on a client only.
     #[default]
     Head,
     /// The body, or trailers.
@@ -81,7 +81,7 @@ impl Unsent {
     }
 }
 
-/// The way in which a stream was closed, which determines what its late frames mean (RFC 9113 5.1).
+/// How a stream was closed, which determines the meaning of its late frames (RFC 9113 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closed {
     /// Both sides ended it.
@@ -155,7 +155,7 @@ impl Streams {
         self.remember_at = (self.remember_at + 1) % REMEMBERED;
     }
 
-    /// The way in which a stream was closed, if it was closed recently.
+    /// How a stream was closed, if it was closed recently.
     pub(super) fn closed(&self, number: u32) -> Option<Closed> {
         let mut remembered = self.remembered.iter();
         remembered

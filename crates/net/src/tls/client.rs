@@ -14,13 +14,13 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 /// The number of sessions kept for resumption.
 const KEPT_SESSIONS: usize = 256;
 
-/// The way the server's certificate is verified.
+/// How the server's certificate is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// With the machine's authorities, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Against the system's CA certificates, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     #[default]
     System,
-    /// With these authorities.
+    /// Against these CA certificates.
     Ca(Pem),
     /// No verification: every certificate is accepted.
     Skip,
@@ -29,9 +29,9 @@ pub enum Verify {
 /// The TLS settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// The way the server's certificate is verified.
+    /// How the server's certificate is verified.
     pub verify: Verify,
-    /// The name for SNI and for the check of the certificate (the host by default).
+    /// The name for SNI and certificate verification (the host by default).
     pub server_name: Option<String>,
     /// The offered protocols in order of preference, for example `http/1.1`; none if empty.
     pub alpn: Vec<Vec<u8>>,

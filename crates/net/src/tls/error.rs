@@ -1,4 +1,4 @@
-//! Errors of settings and of a session.
+//! Errors in settings and in a session.
 
 use std::io;
 use std::path::PathBuf;
@@ -25,11 +25,11 @@ pub enum SettingsError {
         reason: String,
         remedy: &'static str,
     },
-    /// The machine has no certificates of authorities.
+    /// The machine has no CA certificates.
     NoSystemRoots(String),
     /// The server name is neither a DNS name nor an IP address.
     ServerName(String),
-    /// The lowest allowed version is above the highest.
+    /// The minimum version is above the maximum.
     Versions { min: Version, max: Version },
     /// rustls refuses the combination.
     Refused(String),
@@ -55,7 +55,7 @@ pub enum SessionError {
     /// Under TLS 1.2 keys cannot be renewed, and may protect only a limited number of records (2^24
     /// with AES-GCM).
     KeysUsedUp,
-    /// The connection ended before the handshake was done.
+    /// The connection ended before the handshake was complete.
     ClosedInHandshake,
     /// The connection ended without close_notify: the received data may be cut off.
     Truncated,
@@ -66,7 +66,7 @@ pub enum SessionError {
 pub enum CertificateFault {
     /// The peer sent no certificate.
     Missing,
-    /// No trusted authority has signed it.
+    /// No trusted CA has signed it.
     UnknownIssuer,
     /// It is for another name.
     OtherName,
@@ -74,7 +74,7 @@ pub enum CertificateFault {
     Expired,
     /// It is not valid yet.
     NotYetValid,
-    /// It is the certificate of an authority.
+    /// It is a CA certificate.
     OfAuthority,
     /// Another mistake.
     Other,
@@ -103,7 +103,7 @@ impl SettingsError {
             Self::Unreadable { error, .. } => error.to_string(),
             Self::Unusable { reason, .. } => reason.clone(),
             Self::NoSystemRoots(reason) => {
-                format!("cannot load the certificate authorities of this machine ({reason})")
+                format!("cannot load this machine's CA certificates ({reason})")
             }
             Self::ServerName(name) => format!("'{name}' is neither a DNS name nor an IP address"),
             Self::Versions { min, max } => {
@@ -119,10 +119,10 @@ impl SettingsError {
             Self::Unreadable { .. } => "give the path of a readable PEM file",
             Self::Unusable { remedy, .. } => remedy,
             Self::NoSystemRoots(_) => {
-                "install the package ca-certificates, set SSL_CERT_FILE, or give the authority's certificate"
+                "install the package ca-certificates, set SSL_CERT_FILE, or give the CA certificate"
             }
             Self::ServerName(_) => "give the name in the server's certificate",
-            Self::Versions { .. } => "choose a lowest version that does not exceed the highest",
+            Self::Versions { .. } => "choose a minimum version that does not exceed the maximum",
             Self::Refused(_) => "change one of them",
         }
     }
@@ -160,7 +160,7 @@ impl SessionError {
             Self::Alert { name } => alert_remedy(name),
             Self::Certificate { fault, .. } => fault.remedy(),
             Self::NotTls => "use a port that speaks TLS, or no TLS",
-            Self::Incompatible(_) => "widen the versions or protocols",
+            Self::Incompatible(_) => "allow more versions or protocols",
             Self::Protocol(_) => "try `openssl s_client` against it",
             Self::KeysUsedUp => "use TLS 1.3, which renews its keys, or renew connections earlier",
             Self::ClosedInHandshake | Self::Truncated => "check the peer's log",
@@ -216,7 +216,7 @@ fn alert_remedy(name: &str) -> &'static str {
     match name {
         "certificate_required" => "give a client certificate and its key",
         "unknown_ca" => {
-            "use a certificate signed by an authority that the peer trusts, or make the peer trust its authority"
+            "use a certificate signed by a CA that the peer trusts, or make the peer trust its CA"
         }
         "protocol_version" => "allow a TLS version that the peer speaks",
         "no_application_protocol" => "offer an ALPN protocol that the peer speaks",
@@ -239,10 +239,10 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     };
     match error {
         E::BadEncoding => (Fault::Other, "it cannot be parsed".into()),
-        E::BadSignature => (Fault::Other, "its signature is wrong".into()),
+        E::BadSignature => (Fault::Other, "its signature is invalid".into()),
         E::Revoked => (Fault::Other, "it was revoked".into()),
         E::UnknownIssuer => {
-            let reason = "no authority that is trusted here signed it (UnknownIssuer)";
+            let reason = "it is not signed by a trusted CA (UnknownIssuer)";
             (Fault::UnknownIssuer, reason.into())
         }
         E::NotValidForName => {
@@ -255,7 +255,7 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
         } => {
             let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
             let names = match names.as_slice() {
-                [] => "but for no name at all".to_owned(),
+                [] => "nor for any other name".to_owned(),
                 names => format!("but for {}", names.join(", ")),
             };
             let reason = format!("it is not valid for {}, {names}", expected.to_str());
@@ -273,8 +273,7 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
         }
         // webpki has a separate name for this error, which rustls passes on unchanged.
         E::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
-            let reason =
-                "it is an authority's own certificate (CA:TRUE), which a server must not present";
+            let reason = "it is a CA certificate (CA:TRUE), which a server must not present";
             (Fault::OfAuthority, reason.into())
         }
         E::Other(other) => (Fault::Other, other.to_string()),
@@ -284,7 +283,7 @@ fn mistake(error: &CertificateError) -> (CertificateFault, String) {
 
 const SECONDS_OF_A_DAY: u64 = 24 * 3600;
 
-/// A name from a message of rustls: `localhost` from `DnsName("localhost")`.
+/// A name from a rustls message: `localhost` from `DnsName("localhost")`.
 fn bare(name: &str) -> &str {
     let inner = name
         .split_once('(')
@@ -296,12 +295,12 @@ impl CertificateFault {
     fn remedy(self) -> &'static str {
         match self {
             Self::Missing => "give the client a certificate and its key",
-            Self::UnknownIssuer => "give the certificate of the authority that signed it",
+            Self::UnknownIssuer => "give the certificate of the CA that signed it",
             Self::OtherName => "give the server name that it is valid for",
             Self::Expired => "renew it, or correct this machine's clock",
             Self::NotYetValid => "wait, or correct this machine's clock",
             Self::OfAuthority => {
-                "give the peer a certificate of an authority, or skip the verification"
+                "give the peer a certificate that a CA signed, or skip the verification"
             }
             Self::Other => "give the peer a valid certificate, or skip the verification",
         }

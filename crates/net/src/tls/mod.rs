@@ -4,7 +4,7 @@
 //! whose mistakes are reported as text. A [`Session`] is one connection's TLS: it takes the bytes
 //! that arrived, returns their plaintext, and appends the bytes to send to a vector of the caller.
 //!
-//! # Which interface of rustls
+//! # Which rustls interface
 //! rustls can keep the buffers itself or leave them to its user (`rustls::unbuffered`). Measured in
 //! memory with TLS 1.3, a request of 160 bytes and a response of 260 bytes cost both ends together
 //! 0.98 µs with its buffers and 0.96 µs without, and a response of 10 kB 3.8 µs either way: no
@@ -51,7 +51,7 @@ impl Version {
         }
     }
 
-    /// The reverse of [`Version::as_str`].
+    /// The inverse of [`Version::as_str`].
     pub fn from_number(number: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == number)
     }

@@ -58,7 +58,9 @@ impl Pem {
         }
         let found: Result<Vec<_>, PemError> = CertificateDer::pem_slice_iter(&self.bytes).collect();
         match found {
-            Ok(found) if found.is_empty() => Err(self.unusable("it holds no certificate", REMEDY)),
+            Ok(found) if found.is_empty() => {
+                Err(self.unusable("it contains no certificate", REMEDY))
+            }
             Ok(found) => Ok(found),
             Err(error) => Err(self.unusable(error.to_string(), REMEDY)),
         }
@@ -69,14 +71,14 @@ impl Pem {
         const REMEDY: &str =
             "give an unencrypted private key in PEM, as `openssl pkey -in FILE` writes it";
         PrivateKeyDer::from_pem_slice(&self.bytes).map_err(|error| match error {
-            PemError::NoItemsFound => self.unusable("it holds no private key", REMEDY),
+            PemError::NoItemsFound => self.unusable("it contains no private key", REMEDY),
             error => self.unusable(error.to_string(), REMEDY),
         })
     }
 
-    /// Its certificates as authorities to trust.
+    /// Its certificates as trusted roots.
     pub(super) fn roots(&self) -> Result<RootCertStore, SettingsError> {
-        const REMEDY: &str = "give the X.509 certificate of an authority";
+        const REMEDY: &str = "give an X.509 CA certificate";
         let mut roots = RootCertStore::empty();
         for certificate in self.certificates()? {
             roots
@@ -97,19 +99,19 @@ const DER_SEQUENCE: u8 = 0x30;
 /// A certificate with its private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The certificate, followed by those that lead to its authority.
+    /// The certificate, followed by those that lead to its CA.
     pub chain: Pem,
     /// The certificate's private key.
     pub key: Pem,
 }
 
 impl Identity {
-    /// Describes an error of rustls about a chain and a key in the user's terms.
+    /// Describes a rustls error about a chain and a key in the user's terms.
     pub(super) fn refused(&self, error: &rustls::Error) -> SettingsError {
         match error {
             rustls::Error::InconsistentKeys(_) => self.chain.unusable(
                 format!(
-                    "its first certificate does not belong to the key in {}",
+                    "its first certificate does not match the key in {}",
                     self.key.name
                 ),
                 "give the key of that certificate, and the chain in order, beginning with the server's own certificate",
@@ -127,7 +129,7 @@ impl Identity {
 }
 
 /// Generates a key (ECDSA P-256) and a self-signed certificate for DNS names and IP addresses. A
-/// client that trusts the certificate as an authority accepts it.
+/// client that trusts the certificate as a CA accepts it.
 ///
 /// # Errors
 /// A name is not allowed in a certificate.

@@ -14,7 +14,7 @@ use super::{Identity, Pem, SettingsError, Version, provider, versions};
 pub struct ServerSettings {
     /// The server's certificate and key.
     pub identity: Identity,
-    /// The supported protocols in order of preference; none is agreed on if empty.
+    /// The supported protocols in order of preference; if empty, none is negotiated.
     pub alpn: Vec<Vec<u8>>,
     /// The lowest version that is accepted.
     pub min: Version,

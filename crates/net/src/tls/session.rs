@@ -54,8 +54,8 @@ impl Session {
         }
     }
 
-    /// Processes received bytes. `on_plain` gets their plaintext, once per record, never empty. The
-    /// reply of the handshake, and data that waited for its end, are appended to `out`.
+    /// Processes received bytes. `on_plain` receives their plaintext, once per record, never empty.
+    /// The reply of the handshake, and data that waited for its end, are appended to `out`.
     ///
     /// # Errors
     /// The peer sent an alert or violated the protocol, or its certificate is not accepted.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::Peer;
 
-/// An address in the form of the system call.
+/// An address in the form that system calls take.
 pub(super) struct SocketAddrStorage {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) len: libc::socklen_t,

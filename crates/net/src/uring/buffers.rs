@@ -44,7 +44,7 @@ impl BufferRing {
             tail: 0,
             pool,
         };
-        // SAFETY: the mapping is page-aligned, holds `count` entries, and outlives the ring:
+        // SAFETY: the mapping is page-aligned, contains `count` entries, and outlives the ring:
         // `Uring` drops its `IoUring` first.
         unsafe {
             ring.submitter()
@@ -68,8 +68,8 @@ impl BufferRing {
             self.tail = self.tail.wrapping_add(1);
         }
         if self.tail != before {
-            // SAFETY: the ring's tail lies in the first entry of the registered mapping, is
-            // aligned, and is only ever written here; the kernel reads it with acquire semantics.
+            // SAFETY: the ring's tail is in the first entry of the registered mapping, is aligned,
+            // and is only ever written here; the kernel reads it with acquire semantics.
             let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
             tail.store(self.tail, Ordering::Release);
         }
@@ -79,8 +79,7 @@ impl BufferRing {
 impl Drop for BufferRing {
     fn drop(&mut self) {
         let bytes = self.count as usize * size_of::<BufRingEntry>();
-        // SAFETY: the mapping was made in `register` with this size, and nothing refers to it any
-        // more.
+        // SAFETY: the mapping was made in `register` with this size, and nothing refers to it.
         let _ = unsafe { munmap(self.entries.cast(), bytes) };
     }
 }

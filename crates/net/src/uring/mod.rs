@@ -7,8 +7,8 @@
 //! the worker.
 //!
 //! The kernel may refer to a connection's memory (the bytes being sent, the address being connected
-//! to) until the operation's completion has been reaped. [`Conn`] holds such memory, and a [`Conn`]
-//! is dropped only when none of its operations is outstanding, even if its user closed it earlier.
+//! to) until the operation's completion has been reaped. A [`Conn`] owns such memory, and is
+//! dropped only when none of its operations is outstanding, even if its user closed it earlier.
 
 #![allow(unsafe_code)]
 
@@ -37,9 +37,9 @@ use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
-/// The number of submissions that fit the queue before it is flushed early.
+/// The number of submissions that fit in the queue before it is flushed early.
 const SUBMISSIONS: u32 = 1024;
-/// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
+/// The number of completions that fit; the kernel keeps any beyond it (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
 /// Sends are batched if the last poll returned at least this number of completions. With fewer
 /// there is little to batch, and the completion of a batched send would end the next wait at once:
@@ -55,7 +55,7 @@ pub struct Uring {
     conns: Slots<Conn>,
     listeners: Vec<Option<OwnedFd>>,
     resting: Resting,
-    /// Events made by calls between two polls.
+    /// Events produced by calls between two polls.
     ready: Vec<Event>,
     /// Completions being processed, kept to reuse the memory.
     completions: Vec<cqueue::Entry>,
@@ -359,7 +359,7 @@ impl Uring {
         match response {
             Ok(_) => Ok(()),
             // TIME: the clock reached `until_ns`. INTR: a signal. BUSY: completions wait to be
-            // reaped. AGAIN: memory is short now; the submissions stay queued for the next poll.
+            // reaped. AGAIN: memory is short; the submissions stay queued for the next poll.
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
                 _ => Err(error),
@@ -413,7 +413,7 @@ impl Io for Uring {
         let entry = opcode::Connect::new(fd, address.cast(), len)
             .build()
             .user_data(token(Operation::Connect, conn));
-        // SAFETY: the address lies in a box that the connection keeps until the completion.
+        // SAFETY: the address is in a box that the connection keeps until the completion.
         unsafe { self.push(entry) };
         Ok(conn)
     }

@@ -11,7 +11,8 @@ const CHILD: &str = "GATEBENCH_DESCRIPTORS_CHILD";
 
 const PEERS: usize = 3;
 
-/// The time for which the child watches the loop without a free descriptor: several rests.
+/// The time for which the child watches the loop without a free descriptor: several times that for
+/// which a listener rests.
 const WATCHED_NS: u64 = 300_000_000;
 
 #[test]
@@ -68,8 +69,8 @@ impl IoTask for Exhausted {
             polls += 1;
         }
         assert!(accepted(&events) == 0, "{events:?}");
-        // One poll for each rest of 50 ms, and some at the beginning; a loop that spins makes
-        // thousands.
+        // One poll every 50 ms, and some at the beginning; a loop that spins polls thousands of
+        // times.
         assert!(polls <= 20, "{polls} polls in 0.3 s");
 
         drop(taken);

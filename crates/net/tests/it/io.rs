@@ -1,4 +1,4 @@
-//! Both backends keep the contract of `Io`, over real sockets.
+//! Tests that both backends fulfil the contract of `Io`, over real sockets.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -354,7 +354,7 @@ fn a_variant_inherits_unstated_keys_from_its_base() {
 fn a_missing_base_is_named() {
     for (word, message) in [
         ("nginks", "there is no gateway folder `nginks` to extend"),
-        ("nginx-lua", "`nginx-lua` extends another folder itself"),
+        ("nginx-lua", "`nginx-lua` itself extends another folder"),
     ] {
         let at = tempfile::tempdir().unwrap();
         let yaml = format!("gateway: mine\ncontract: 2\ntitle: Mine\nextends: {word}\n");

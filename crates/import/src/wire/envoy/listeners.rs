@@ -1,4 +1,4 @@
-//! The addresses on which Envoy listens: one of them is measured, the others become Unix sockets of
+//! The addresses on which Envoy listens: one of them is measured; the others become Unix sockets of
 //! the trial.
 
 use gatebench_config::Node;
@@ -23,7 +23,7 @@ impl Listeners {
     /// Chooses the listener with the most routes to clusters.
     pub(super) fn of(root: &Node) -> Self {
         let routes = |index: &usize| routes::hints(all(root).get(*index)).len();
-        // If several are equal, the first one is chosen.
+        // On a tie, the first one is chosen.
         let measured = (0..all(root).len()).rev().max_by_key(routes).unwrap_or(0);
         let chains = all(root).get(measured).map(|it| it.list("filter_chains"));
         let has_tls = |chain: &Node| chain.get("transport_socket").is_some();

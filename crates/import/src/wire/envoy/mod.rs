@@ -13,7 +13,7 @@ use super::{Language, MOVED, OwnConfig, PLAIN, TARGET_HOST, TARGET_PORT, UPSTREA
 use crate::error::ImportError;
 use listeners::Listeners;
 
-const ADMIN: &str = "the admin interface of a trial has a free port";
+const ADMIN: &str = "the admin interface of a trial uses a free port";
 
 pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     let root = read_tree(file, text).map_err(Box::new)?;

@@ -27,7 +27,7 @@ fn hint(route: &Node, host: Option<String>) -> Option<Hint> {
         return None;
     }
     let condition = route.get("match")?;
-    // A route by headers needs more than a path.
+    // A route that matches headers needs more than a path.
     if condition.get("headers").is_some() || condition.get("grpc").is_some() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The addresses on which HAProxy listens: one of them is measured, the others become Unix sockets
+//! The addresses on which HAProxy listens: one of them is measured; the others become Unix sockets
 //! of the trial.
 
 use super::parse::{Keyword, Line, Section};
@@ -79,7 +79,7 @@ impl Binds {
                 candidates.push((rank, Self { measured, has_tls }));
             }
         }
-        // If several are equal, the first one is chosen.
+        // / On a tie, the first one is chosen.
         let best = candidates.into_iter().rev().max_by_key(|it| it.0);
         best.map(|it| it.1).unwrap_or_default()
     }

@@ -14,7 +14,7 @@ use parse::{Keyword, Line, Section};
 
 const MOVED: &str = "files and sockets are in the folder of the trial";
 const LOG: &str = "logs are written to the folder of the trial";
-const CHECK: &str = "the upstream here has other content";
+const CHECK: &str = "gatebench's upstream has other content";
 
 /// Lines of `global` that do not apply to a trial.
 const GLOBAL: [&str; 16] = [
@@ -137,7 +137,7 @@ fn global(line: &Line, edits: &mut Edits<'_>) {
     }
 }
 
-/// Replaces a word of a line, if it has this word.
+/// Replaces the word at this index, if the line has it.
 fn replace(line: &Line, place: usize, new: &str, why: &'static str, edits: &mut Edits<'_>) {
     if let Some(word) = line.words.get(place) {
         edits.replace(&word.span, new, why);

@@ -1,4 +1,4 @@
-//! HAProxy's lines with their sections and places.
+//! HAProxy's lines with their sections and positions.
 
 use std::ops::Range;
 

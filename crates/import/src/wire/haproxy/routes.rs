@@ -7,7 +7,7 @@ use super::parse::{Line, Section};
 use crate::wire::Word;
 use crate::wire::scenario::Hint;
 
-/// The host and the path that a condition demands of a request.
+/// The host and the path that a condition requires of a request.
 #[derive(Clone, Debug, Default)]
 struct Demand {
     host: Option<String>,
@@ -65,7 +65,7 @@ fn conditions(section: &Section) -> BTreeMap<&str, Demand> {
     all
 }
 
-/// The demand of a test such as `path_beg -i /api`.
+/// The requirement that a test such as `path_beg -i /api` makes.
 fn of_words(words: &[Word]) -> Demand {
     let mut demand = Demand::default();
     let mut words = words.iter().map(|word| word.text.as_str());
@@ -86,7 +86,7 @@ fn of_words(words: &[Word]) -> Demand {
     demand
 }
 
-/// The demand of a line's condition; none if no request is known that meets it.
+/// The requirement of a line's condition; none if no known request meets it.
 fn demand(line: &Line, conditions: &BTreeMap<&str, Demand>) -> Option<Demand> {
     let mut demand = Demand::default();
     let words = line.from(2);

@@ -7,10 +7,10 @@ use super::{Source, source};
 use crate::error::ImportError;
 use crate::wire::ReadIncluded;
 
-/// The largest nesting depth of included files.
+/// The maximum nesting depth of included files.
 const DEPTH_MAX: usize = 8;
 
-/// The largest number of included files.
+/// The maximum number of included files.
 const FILES_MAX: usize = 500;
 
 /// The included files by the pattern that names them.
@@ -29,8 +29,9 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Reads all files that a file includes, and returns its directives with theirs in place of
-    /// `include`. A file that does not exist is omitted, as shown in the list of changes.
+    /// Reads all files that a file includes, and returns its directives with those of the included
+    /// files in place of `include`. A file that does not exist is omitted, as shown in the list of
+    /// changes.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(&source.directives, 0)
     }
@@ -74,7 +75,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// The files of a pattern.
+    /// The files that match a pattern.
     pub(super) fn included(&self, pattern: &str) -> &[Source] {
         self.files.get(pattern).map_or(&[], Vec::as_slice)
     }

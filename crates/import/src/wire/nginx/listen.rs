@@ -1,4 +1,4 @@
-//! The addresses on which nginx listens: one of them is measured, the others become Unix sockets of
+//! The addresses on which nginx listens: one of them is measured; the others become Unix sockets of
 //! the trial.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use super::parse::Directive;
 use crate::wire::edits::Edits;
 use crate::wire::{LISTENER, OTHER_PORT, PORT, Word};
 
-const SAME_PORT: &str = "another `listen` of this server has the port already";
+const SAME_PORT: &str = "another `listen` of this server already has the port";
 
 /// Parameters of `listen` that do not apply to the trial's port.
 const DROPPED: [&str; 4] = ["proxy_protocol", "ipv6only=on", "ipv6only=off", "bind"];
@@ -20,7 +20,7 @@ pub(super) struct Listeners {
     ports: Vec<String>,
 }
 
-/// A port with what is known of its servers.
+/// A port, and the known facts about its servers.
 #[derive(Default)]
 struct Port {
     routes: usize,
@@ -39,7 +39,7 @@ impl Listeners {
                 entry.has_tls |= has_tls;
             }
         }
-        // If several are equal, prefers a port without TLS, because that changes less.
+        // On a tie, prefers a port without TLS, because that changes less.
         let rank = |port: &str, it: &Port| (it.routes, !it.has_tls, port == "80");
         let best = ports.iter().max_by_key(|all| rank(all.0, all.1));
         let (measured, has_tls) = match best {

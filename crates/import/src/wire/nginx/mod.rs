@@ -231,7 +231,7 @@ impl Wiring<'_> {
         let reader = self.reader;
         let included = reader.included(directive.arg(0));
         if included.is_empty() {
-            edits.remove(&directive.span, "there is no such file here");
+            edits.remove(&directive.span, "no such file exists");
             return;
         }
         let mut text = String::new();

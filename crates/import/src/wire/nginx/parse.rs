@@ -1,4 +1,4 @@
-//! Directives of nginx with their places.
+//! Directives of nginx with their positions.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use gatebench_config::Problem;
 
 use crate::wire::Word;
 
-/// The largest nesting depth of blocks.
+/// The maximum nesting depth of blocks.
 const DEPTH_MAX: usize = 32;
 
 /// A directive, with the directives of its block.
@@ -49,7 +49,7 @@ impl Directive {
     }
 }
 
-/// Reads a document, and the mistakes in it.
+/// Parses a document; also returns the mistakes in it.
 pub(super) fn parse(text: &str) -> (Vec<Directive>, Vec<Problem>) {
     let mut parser = Parser {
         text,
@@ -135,7 +135,11 @@ impl Parser<'_> {
                     let first = words.into_iter().next();
                     let (name, span) = first
                         .map_or_else(|| (String::new(), start..self.at), |it| (it.text, it.span));
-                    self.problem(span, format!("`{name}` does not end"), "add `;` at its end");
+                    self.problem(
+                        span,
+                        format!("`{name}` is not terminated"),
+                        "add `;` at its end",
+                    );
                     return None;
                 }
             }
@@ -265,7 +269,7 @@ impl Parser<'_> {
             }
         }
         let help = format!("add the `{quote}` that ends it");
-        self.problem(start..start + 1, "this text is not closed", help);
+        self.problem(start..start + 1, "this string is not closed", help);
         None
     }
 }
@@ -303,10 +307,10 @@ mod tests {
         let messages: Vec<&str> = problems.iter().map(|it| it.message.as_str()).collect();
         assert_eq!(
             messages[..2],
-            ["`a` does not end", "this `}` closes nothing"]
+            ["`a` is not terminated", "this `}` closes nothing"]
         );
         assert_eq!(parse("b { c d; ").1[0].message, "this block is not closed");
-        assert_eq!(parse("a 'b").1[0].message, "this text is not closed");
+        assert_eq!(parse("a 'b").1[0].message, "this string is not closed");
     }
 
     proptest! {

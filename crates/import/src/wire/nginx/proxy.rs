@@ -5,7 +5,7 @@ use super::parse::Directive;
 use crate::wire::edits::{Edits, literal};
 use crate::wire::{PLAIN, TARGET, UPSTREAM};
 
-/// Parameters of a server in `upstream` that do not work with the upstream here.
+/// Parameters of a server in `upstream` that do not work with gatebench's upstream.
 const DROPPED: [&str; 2] = ["resolve", "service="];
 
 /// The names of all `upstream` blocks.

@@ -10,7 +10,7 @@ use crate::http2::settings::TABLE_BYTES_INITIAL;
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
-    /// The largest table that the peer may set.
+    /// The maximum table size that the peer may set.
     table_limit: u32,
     /// The limit has fallen below the table's size, so the next block must begin with an update.
     update_due: bool,

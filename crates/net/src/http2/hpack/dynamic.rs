@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::http2::fields::FieldKind;
 
-/// The size of an entry in addition to its bytes (RFC 7541 4.1).
+/// The size that an entry has in addition to its bytes (RFC 7541 4.1).
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 32;
 
 /// Fields from earlier blocks, the newest first.
@@ -15,7 +15,7 @@ pub(crate) struct DynamicTable {
     entries: VecDeque<Entry>,
     /// The size of the entries, computed as in RFC 7541 4.1.
     pub(crate) size: usize,
-    /// The size that they may have.
+    /// The maximum of `size`.
     pub(crate) size_max: usize,
 }
 

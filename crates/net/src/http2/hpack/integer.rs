@@ -7,7 +7,7 @@ use super::HpackError;
 #[inline(always)]
 pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
     // Here and in the decoder, `else` is used instead of `ok_or`, because the result of `ok_or`
-    // goes through memory in parts, for which the processor waits.
+    // passes through memory in parts, which stalls the processor.
     let Some((&first, rest)) = input.split_first() else {
         return Err(HpackError::Truncated);
     };

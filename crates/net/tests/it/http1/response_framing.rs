@@ -100,7 +100,7 @@ fn the_response_to_head_has_no_body() {
 
 #[test]
 fn informational_responses_are_skipped() {
-    // RFC 9110 15.2: the length fields of informational responses mean nothing.
+    // RFC 9110 15.2: the length fields of informational responses have no meaning.
     let bytes = response("1.1", 100, "")
         + &response(
             "1.1",

@@ -95,7 +95,7 @@ fn path_with_daemons() -> String {
     format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
-/// Larger than any window but our own, and than any frame.
+/// Larger than any frame, and than any window but our own.
 fn large() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at / 3) as u8).collect()
 }
@@ -139,7 +139,7 @@ impl Connection {
         self.responses.push(Response::default());
     }
 
-    /// Sends pending bytes and receives once; returns `false` at the end of the socket.
+    /// Sends pending bytes and receives once; returns `false` at the end of the stream.
     fn turn(&mut self) -> bool {
         self.stream.write_all(&self.out).unwrap();
         self.out.clear();

@@ -42,7 +42,8 @@ fn client(method: &str) -> End<Client> {
     client
 }
 
-/// Asserts that the end is still alive, and that the last frame it wrote is RST_STREAM of stream 1.
+/// Asserts that the connection is still open, and that the last frame it wrote is RST_STREAM of
+/// stream 1.
 #[track_caller]
 fn assert_reset<C>(end: &End<C>, code: ErrorCode) {
     assert_eq!(end.error, None);

@@ -1,4 +1,4 @@
-//! Authorities and their certificates.
+//! CAs and the certificates that they sign.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
@@ -26,7 +26,7 @@ impl Authority {
         self.sign(Self::params(names))
     }
 
-    /// A certificate of an authority, which a server must not use.
+    /// A CA certificate, which a server must not use.
     pub(super) fn shown(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

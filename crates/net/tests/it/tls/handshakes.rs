@@ -131,7 +131,7 @@ fn certificates_are_verified() {
 
     let (said, server) = judge(&trust, "localhost", stranger.issue(&["localhost"]));
     assert!(
-        said.contains("UnknownIssuer") && said.contains("the authority"),
+        said.contains("UnknownIssuer") && said.contains("the CA"),
         "{said}"
     );
     assert_eq!(server, alert("unknown_ca"));

@@ -86,7 +86,7 @@ fn trusting(authority: &Authority) -> ClientSettings {
     }
 }
 
-/// Contexts of both sides for `localhost`, after a change of their settings.
+/// Contexts of both sides for `localhost`, after a change to their settings.
 fn contexts(
     change: impl FnOnce(&mut ClientSettings, &mut ServerSettings),
 ) -> (ClientContext, ServerContext) {

@@ -1,4 +1,4 @@
-//! Errors of settings name their cause.
+//! Settings errors name their cause.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -21,7 +21,7 @@ fn errors_of_settings_name_their_cause() {
         "h",
     );
     assert!(
-        said.starts_with("ca.pem: it holds no certificate; "),
+        said.starts_with("ca.pem: it contains no certificate; "),
         "{said}"
     );
 
@@ -63,7 +63,7 @@ fn a_key_is_required_and_must_match_its_certificate() {
     let error = ServerContext::new(&ServerSettings::new(swapped.clone())).unwrap_err();
     let said = error.to_string();
     assert!(
-        said.starts_with("cert.pem: its first certificate does not belong to the key in key.pem"),
+        said.starts_with("cert.pem: its first certificate does not match the key in key.pem"),
         "{said}"
     );
     assert_eq!(client_error(|it| it.identity = Some(swapped), "h"), said);
@@ -76,7 +76,7 @@ fn a_key_is_required_and_must_match_its_certificate() {
         .unwrap_err()
         .to_string();
     assert!(
-        said.starts_with("cert.pem: it holds no private key; "),
+        said.starts_with("cert.pem: it contains no private key; "),
         "{said}"
     );
 }

@@ -93,7 +93,7 @@ fn serve<S: Serve + Copy>(side: S, client: fn(SocketAddr, ClientContext)) {
     }
 }
 
-/// The behavior of a server in a test.
+/// The behaviour of a server in a test.
 trait Serve {
     fn serve<I: Io>(self, io: &mut I, conn: ConnId);
 }
