@@ -18,7 +18,7 @@ pub enum Duration {
     /// From the time at which the request was due, which includes the wait for a connection.
     #[default]
     Response,
-    /// From the send of the request, as in k6.
+    /// From the time at which the request was sent, as in k6.
     Service,
 }
 
@@ -76,7 +76,7 @@ enum Total {
 /// A value that a fact adds to a series.
 enum Gained<'a> {
     Count(f64),
-    /// The value of a counter that the gateway maintains since an unknown time.
+    /// The value of a counter that the gateway has maintained since an unknown time.
     Reads(f64),
     Gauge(f64),
     Cases(Cases),
@@ -386,14 +386,14 @@ impl Series {
     }
 }
 
-/// The times of k6 that are always 0 here.
+/// The k6 timings that are always 0 here.
 const NEVER: [&Metric; 3] = [
     &metric::HTTP_REQ_CONNECTING,
     &metric::HTTP_REQ_TLS_HANDSHAKING,
     &metric::HTTP_REQ_SENDING,
 ];
 
-/// The metrics of gatebench and of k6 for a trend, if they exist.
+/// The gatebench and k6 metrics of a trend, if they exist.
 fn metrics_of(
     trend: Trend,
     duration: Duration,

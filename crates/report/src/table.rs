@@ -165,7 +165,7 @@ impl Cell {
 }
 
 impl Row {
-    /// A row of a variant, or of a part of it, still without cells.
+    /// A row for a variant or a part of it, with no cells yet.
     pub fn new(name: impl Into<String>, variant: &str) -> Self {
         Self {
             name: name.into(),
@@ -208,7 +208,7 @@ impl Column {
 }
 
 impl Lanes {
-    /// Lanes with their common part.
+    /// Lanes under a common header.
     pub fn new(phase: &str, label: &str, lanes: Vec<Lane>) -> Self {
         Self {
             phase: phase.to_owned(),

@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// Serves connections without end.
+/// Serves connections endlessly.
 async fn accept(listener: TcpListener, router: Router) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -146,7 +146,7 @@ async fn accept(listener: TcpListener, router: Router) {
                     drop(permit);
                 });
             }
-            // The process has no free descriptor at present.
+            // The process has no free file descriptor at present.
             Err(_) => sleep(HEAD_TIME_MAX / 50).await,
         }
     }

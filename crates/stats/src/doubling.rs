@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-/// A line through points in which both counts and values are compared as ratios.
+/// A line fitted to the logarithms of counts and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Doubling {
     /// The factor by which the value grows if the count doubles.

@@ -70,7 +70,7 @@ impl Forest {
 
     /// Draws the ticks below the last row.
     pub fn ticks(&self, id: &str) -> String {
-        let (title, description) = ("Ratio", "Candidate divided by baseline; 1 is equal.");
+        let (title, description) = ("Ratio", "Candidate divided by baseline; 1 means equal.");
         let mut svg = Svg::new(id, (WIDTH, TICKS), title, description);
         for tick in self.ticks {
             let x = self.axis.at(*tick);

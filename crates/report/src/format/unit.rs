@@ -19,7 +19,7 @@ pub enum Unit {
     BitsPerSecond,
     /// A number of busy cores.
     Cores,
-    /// A ratio; 1 is equal.
+    /// A ratio; 1 means equal.
     Ratio,
     Count,
 }

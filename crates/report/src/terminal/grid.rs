@@ -19,7 +19,7 @@ struct Slot<'a> {
     index: usize,
     column: &'a Column,
     width: usize,
-    /// The largest number of symbols after a median; the other lines reserve room for them.
+    /// The maximum number of symbols after a median; the other lines reserve space for them.
     signs: usize,
 }
 
@@ -167,7 +167,7 @@ impl Part<'_> {
         self.paint.with(Style::Soft, line.trim_end())
     }
 
-    /// The room for the label above a group of this width. A group that is alone in its line, like
+    /// The space for the label above a group of this width. A group that is alone in its line, like
     /// the last columns of a wide one, has the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));

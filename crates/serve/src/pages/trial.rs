@@ -29,7 +29,7 @@ struct View {
     name: String,
     outcome: Chip,
     facts: Vec<[String; 2]>,
-    /// The reason of a failure, and the remedy.
+    /// The reason for a failure, and the remedy.
     failure: Option<[String; 2]>,
     /// The limits of the figures, each with its remedy.
     limits: Vec<Limit>,

@@ -41,13 +41,13 @@ const NEGLIGIBLE: f64 = 1e-9;
 /// Number of places on the grid of the middle.
 const PLACES: usize = 141;
 
-/// A normal distribution is assumed to be zero beyond this number of deviations.
+/// A normal distribution is assumed to be zero beyond this number of standard deviations.
 const FAR: f64 = 5.0;
 
 /// The required probability is reached within this number of widths below the middle.
 const FURTHEST: f64 = 6.0;
 
-/// The width with number `index`.
+/// The width at `index` on the grid.
 fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
@@ -59,7 +59,7 @@ enum Held {
     Sustained,
 }
 
-/// Widths and lapses, by their numbers on the grid.
+/// Widths and lapses, by their indices on the grid.
 #[derive(Clone, Copy, Default)]
 struct Combination {
     steps: usize,

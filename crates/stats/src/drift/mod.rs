@@ -9,10 +9,10 @@
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
 
-/// The smallest number of bins whose correlation can be estimated; with fewer there is no test.
+/// The minimum number of bins whose correlation can be estimated; with fewer there is no test.
 pub const BINS_MIN: usize = 15;
 
-/// The largest number of points; a longer series is averaged over neighbours.
+/// The maximum number of points; a longer series is averaged over neighbours.
 const POINTS_MAX: usize = 60;
 
 /// The highest correlation assumed: beyond it the length of the series is meaningless.

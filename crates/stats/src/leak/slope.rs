@@ -8,7 +8,7 @@ use crate::{median, student};
 /// Number of resamples of the envelope.
 const RESAMPLES: usize = 500;
 
-/// The smallest number of independent minima.
+/// The minimum number of independent minima.
 const INDEPENDENT_MIN: f64 = 8.0;
 
 /// Quantile of the normal distribution for [`CONFIDENCE`].

@@ -33,7 +33,7 @@ const NORMAL_CRITICAL: f64 = 1.959_964;
 pub struct Point {
     /// Number of cores of the gateway.
     pub cores: f64,
-    /// The throughput with them.
+    /// The throughput on these cores.
     pub throughput_per_second: f64,
 }
 

@@ -23,7 +23,7 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{normal, student};
 
-/// The largest number of blocks that can be planned.
+/// The maximum number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
 /// The function by which the error rate is spent. The square leaves enough for a clear effect to be
@@ -97,7 +97,7 @@ impl Sequential {
         })
     }
 
-    /// The largest number of blocks that are planned.
+    /// The maximum number of planned blocks.
     pub fn blocks_max(&self) -> usize {
         MIN_BLOCKS + self.critical.len() - 1
     }
@@ -143,8 +143,8 @@ impl Sequential {
     }
 
     /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
-    /// deviation stay the same. Within the plan each look is tried. Beyond the plan the interval
-    /// only shrinks, so bisection finds the number.
+    /// standard deviation stay the same. Within the plan each look is tried. Beyond the plan the
+    /// interval only shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));

@@ -8,13 +8,13 @@
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
 
-/// The smallest number of bins with which a warm-up is judged: two for each third.
+/// The minimum number of bins with which a warm-up is judged: two for each third.
 pub const BINS_MIN: usize = 6;
 
-/// The largest relative difference of the two thirds: the drift that a steady phase is allowed.
+/// The maximum relative difference between the two thirds: the drift allowed in a steady phase.
 const CHANGE_MAX: f64 = 0.05;
 
-/// The largest trend, including its standard error: the share by which the cost changes per second.
+/// The maximum trend, including its standard error: the share by which the cost changes per second.
 const TREND_PER_SECOND_MAX: f64 = 0.05;
 
 /// The trend is computed over the last two thirds of the bins, and over at least this number.
@@ -23,7 +23,7 @@ const TREND_BINS_MIN: usize = 15;
 /// The number of bins at the start that no trend includes, because connections are opened in them.
 const OPENING_BINS: usize = 2;
 
-/// The smallest number of responses in a third that gives a cost per response.
+/// The minimum number of responses in a third for a cost per response.
 const RESPONSES_MIN: u64 = 30;
 
 /// The totals of a load since its start.

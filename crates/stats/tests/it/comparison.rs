@@ -16,7 +16,7 @@ fn pair(baseline: &[f64], candidate: &[f64]) -> Pair {
     }
 }
 
-/// An even number of blocks whose log ratios have this mean and deviation.
+/// An even number of blocks whose log ratios have this mean and standard deviation.
 fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
     // Alternating ±1 has mean 0 and sample variance n / (n − 1).
     let scale = deviation / (count as f64 / (count - 1) as f64).sqrt();

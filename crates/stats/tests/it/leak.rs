@@ -5,7 +5,7 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// A kind of memory without a leak: MiB at this number of samples, `step_seconds` apart.
+/// Memory usage without a leak: MiB at this number of samples, `step_seconds` apart.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
 /// Teeth of 60 MiB and some 120 s, both varying by a fifth, on a base of 200 MiB; `envelope`
