@@ -248,7 +248,7 @@ impl<'a> Prover<'a> {
             && seen != wanted
         {
             expected.push(format!(
-                "the upstream sees {wanted} bytes of body, not {seen}"
+                "the upstream receives a body of {wanted} bytes, not {seen}"
             ));
         }
         let failure = (!expected.is_empty()).then(|| {

@@ -105,7 +105,7 @@ fn a_clear_single_effect_may_be_chance_among_many() {
     assert_eq!(verdicts[4], Verdict::Better);
     assert_eq!(verdicts[5], Verdict::TooFewBlocks { blocks: 3 });
     let confidence = |i: usize| found[i].as_ref().unwrap().interval.unwrap().confidence;
-    // Three blocks are too few for a hypothesis, so there are five.
+    // Three blocks are too few for a hypothesis, so only five of six pairs have one.
     assert!((confidence(4) - (1.0 - 0.05 / 5.0)).abs() < 1e-12);
     assert!((confidence(0) - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
     assert_eq!(confidence(0), confidence(1));

@@ -190,7 +190,7 @@ impl Folder {
             remedy: remedy.into(),
         };
         let text = fs::read_to_string(path).map_err(|error| {
-            let remedy = "name a readable file of UTF-8 text";
+            let remedy = "name a readable UTF-8 text file";
             bad(format!("cannot read the configuration: {error}"), remedy)
         })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -260,7 +260,7 @@ impl Folder {
             let on_path = || format!("install {name} and put it on PATH");
             let other = other.cloned().unwrap_or_else(on_path);
             return match install.vendor {
-                Some(_) => format!("gatebench install {name} prints its makers' steps; or {other}"),
+                Some(_) => format!("gatebench install {name} prints its vendor's steps; or {other}"),
                 None => other,
             };
         }

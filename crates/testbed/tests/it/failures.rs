@@ -186,7 +186,7 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
         let error = starting.join().unwrap().err().unwrap();
         assert_eq!(
             error.to_string(),
-            "gateway mine did not finish the check of its configuration (signal TERM)\nstuck"
+            "gateway mine did not finish checking its configuration (signal TERM)\nstuck"
         );
         assert!(!exists(pid));
     });

@@ -20,7 +20,7 @@ pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
     allow_descriptors(needed).map_err(|allowed| {
         Failure::environment(
             format!(
-                "the load needs {needed} open descriptors, but a process may have {allowed} here"
+                "the load needs {needed} file descriptors, but the limit is {allowed}"
             ),
             format!(
                 "raise the limit (as root: ulimit -Hn {needed}), or use fewer connections with -c"

@@ -149,7 +149,7 @@ fn a_failing_server_only_causes_a_warning() {
         (Fault::Status(401), "set K6_PROMETHEUS_RW_USERNAME"),
         (
             Fault::TooLarge(10),
-            "raise the server's limit on the size of a request",
+            "raise the server's request size limit",
         ),
         (Fault::Resets, "cannot reach the server"),
     ];

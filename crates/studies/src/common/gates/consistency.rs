@@ -33,7 +33,7 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
     let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
     (clamped > 0).then_some(())?;
     let message = format!(
-        "{} lay beyond the histogram's range and were counted at its edge.",
+        "{} were beyond the histogram's range and were counted at its edge.",
         counted(clamped, "value")
     );
     let remedy = "Read the highest percentiles as lower bounds.";
