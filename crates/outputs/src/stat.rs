@@ -78,7 +78,7 @@ impl Stat {
     }
 }
 
-/// The suffix of a metric's name: `p99`, `p999` for 99.9.
+/// The suffix of a metric name: `p99`, `p999` for 99.9.
 impl fmt::Display for Stat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

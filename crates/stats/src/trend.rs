@@ -18,7 +18,7 @@ const EXACT_POINTS_MAX: usize = 30;
 pub struct Trend {
     /// Two-sided p-value of the hypothesis that the order of the values is random.
     pub p: f64,
-    /// Theil-Sen's slope times the length, relative to the median: 0.1 is a rise by ten per cent.
+    /// Theil-Sen's slope times the length, relative to the median: 0.1 is a rise of ten per cent.
     pub drift: f64,
 }
 

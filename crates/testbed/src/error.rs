@@ -87,7 +87,7 @@ pub enum DriverError {
         remedy: String,
     },
     /// No program has the requested version.
-    #[error("there is no {gateway} {wanted} on this machine{}", listed(others))]
+    #[error("there is no {gateway} {wanted} here{}", listed(others))]
     NoSuchVersion {
         gateway: String,
         /// The requested version.

@@ -1,4 +1,4 @@
-//! Remote write, decoded as Prometheus does.
+//! Remote write, decoded as Prometheus decodes it.
 
 use std::collections::BTreeMap;
 

@@ -146,7 +146,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The first letter in upper case.
+/// The text with its first letter in upper case.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

@@ -68,8 +68,8 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// The rest after subtracting the least-squares parabola, by polynomials that are orthogonal at
-/// equal distances.
+/// The remainder after subtracting the least-squares parabola, by polynomials that are orthogonal
+/// at equal distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;

@@ -110,7 +110,8 @@ pub enum LeakVerdict {
 pub enum Because {
     /// It is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// Its growth slows down. The growth of a cache that fills up does so, and that of a leak may.
+    /// Its growth slows down. The growth of a cache slows down as it fills; that of a leak may,
+    /// too.
     Slowing,
     /// It grows at its end, as a leak that begins late does.
     GrowingLately,
@@ -179,9 +180,9 @@ fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
-/// Adjusts a verdict that the end of the envelope contradicts. *No leak* needs an envelope that
-/// cannot be growing lately; a rise at the end that exceeds all earlier ones turns other verdicts
-/// into *growing lately* too.
+/// Adjusts a verdict that the end of the envelope contradicts. *No leak* requires an envelope that
+/// cannot be growing lately; a rise at the end that exceeds all earlier ones also turns other
+/// verdicts into *growing lately*.
 fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
         LeakVerdict::NoLeak => grows_lately(envelope, bound),

@@ -173,7 +173,7 @@ fn holds_one(found: Option<Comparison>) -> bool {
     interval.low <= 1.0 && 1.0 <= interval.high
 }
 
-/// The share of `count` simulations of two equal things whose interval is compatible with equality.
+/// The share of `count` simulations of equal sides whose interval is compatible with equality.
 fn coverage(count: usize, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let mut noise = Noise::seeded(7);
     (0..count).filter(|_| holds(&mut noise)).count() as f64 / count as f64

@@ -285,7 +285,7 @@ fn a_template_error_names_file_and_line() {
     assert!(
         error
             .remedy()
-            .contains("did you mean `workers`? the names there are `"),
+            .contains("did you mean `workers`? the known names are `"),
         "{error:?}"
     );
     fs::write(
@@ -301,7 +301,7 @@ fn a_template_error_names_file_and_line() {
     assert!(
         error
             .remedy()
-            .contains("`path`? the names there are `name`, `path`"),
+            .contains("`path`? the known names are `name`, `path`"),
         "{error:?}"
     );
 }

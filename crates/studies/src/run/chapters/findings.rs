@@ -139,7 +139,7 @@ fn forest(
         false => ("", "Blocks"),
     };
     let foot = format!(
-        "Ratios of the blocks on a logarithmic axis, the first named over the second; within the \
+        "Ratios of the blocks on a logarithmic axis, the first named divided by the second; within the \
          shaded ±{} % a difference does not matter.{limited}{noise}",
         effect * 100.0
     );
