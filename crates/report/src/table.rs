@@ -80,7 +80,7 @@ pub enum Cell {
         median: String,
         /// The range, `39.8–41.6k`; empty for a single block.
         range: String,
-        /// True if a limit that the row's reasons name applies to this value.
+        /// True if one of the limits in the row's reasons applies to this value.
         limited: bool,
         /// True if, according to the verdicts, it is better than all other values in its column.
         best: bool,

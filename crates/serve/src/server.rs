@@ -160,6 +160,6 @@ async fn serve(stream: TcpStream, router: Router) {
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // An error concerns only this client, which is too slow or has gone.
+    // An error affects only this client, which is too slow or has disconnected.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }

@@ -43,7 +43,7 @@ pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
     /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks; at confidences that
-    /// its resamples do not reach, the wider of it and Student's t at either end.
+    /// its resamples do not reach, the wider of it and Student's t at each end.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -64,8 +64,8 @@ pub struct Comparison {
     pub interval: Option<Interval>,
     /// The method of the interval; none without an interval.
     pub method: Option<Method>,
-    /// p of the sign-flip test, as a check on the interval; none above 20 blocks, and none if the
-    /// interval is a repeated one.
+    /// The p-value of the sign-flip test, as a check on the interval; none above 20 blocks, and
+    /// none if the interval is a repeated one.
     pub sign_flip_p: Option<f64>,
     /// The verdict on the candidate.
     pub verdict: Verdict,

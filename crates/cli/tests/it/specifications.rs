@@ -75,11 +75,7 @@ fn a_failed_trial_is_repeated_and_both_are_kept() {
     finished.assert_code(0).assert_says(&["not today"]);
     let words: Vec<&str> = finished.stdout.split_whitespace().collect();
     let shown = words.join(" ");
-    for words in [
-        "Combined results · mine",
-        "was repeated as trial 2",
-        "p90",
-    ] {
+    for words in ["Combined results · mine", "was repeated as trial 2", "p90"] {
         assert!(shown.contains(words), "{}", finished.stdout);
     }
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");

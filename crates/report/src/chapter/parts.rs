@@ -23,7 +23,7 @@ pub enum Tone {
     Success,
     /// An ordinary fact.
     Plain,
-    /// A fact that limits the use of others.
+    /// A fact that limits the use of other facts.
     Caution,
     /// Something failed or must not be used.
     Alarm,
@@ -49,7 +49,7 @@ pub struct Note {
     pub remedy: String,
 }
 
-/// A place where something was seen.
+/// The place of an observation.
 #[derive(PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The CSS class of the subject's colour, or empty.

@@ -94,7 +94,10 @@ impl Asked<'_> {
         suites.retain(|suite| suite.as_published.is_some());
         let names: Vec<&str> = suites.iter().map(|suite| suite.suite.as_str()).collect();
         Err(RunnerError::words(
-            format!("'{}' does not repeat a published document", self.suite.suite),
+            format!(
+                "'{}' does not repeat a published document",
+                self.suite.suite
+            ),
             format!(
                 "use --as-published with one of {}, or omit it",
                 names.join(", ")

@@ -41,10 +41,7 @@ fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item
         (is_several, "several targets across hosts"),
         (scenario.needs_redis(), "Redis across hosts"),
         (scenario.metrics.is_some(), "metrics across hosts"),
-        (
-            scenario.admin.is_some(),
-            "the admin interface across hosts",
-        ),
+        (scenario.admin.is_some(), "the admin interface across hosts"),
         (
             context.plan.study.profile().is_some(),
             "a profile across hosts",

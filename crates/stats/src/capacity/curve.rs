@@ -216,12 +216,12 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, by the combinations that have one.
+    /// The rate at which steps hold with that probability, from the combinations that have one.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, by the combinations that have one.
+    /// The rate at this distance below the middle, from the combinations that have one.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);

@@ -50,9 +50,9 @@ pub struct Sequential {
 /// The result of one look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Effect, interval and verdict; the interval's confidence holds for all looks together. If the
-    /// verdict is inconclusive, a number of needed blocks beyond the plan applies to a new run that
-    /// plans that number.
+    /// Effect, interval and verdict; the interval's confidence applies to all looks together. If
+    /// the verdict is inconclusive, a number of needed blocks beyond the plan applies to a new run
+    /// that plans that number.
     pub comparison: Comparison,
     /// The reason why no further block is needed; none if one is needed.
     pub stop: Option<Stop>,
@@ -64,7 +64,7 @@ pub struct Look {
 pub enum Stop {
     /// The verdict is clear: better, worse or no change.
     Settled,
-    /// All blocks that were planned are done.
+    /// All planned blocks are done.
     PlanDone,
 }
 

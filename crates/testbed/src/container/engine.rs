@@ -106,7 +106,8 @@ impl Engine {
         let mut sockets = [Some(docker), users, Some(podman)].into_iter().flatten();
         let socket = sockets.find(|socket| socket.exists());
         socket.map(Self::at).ok_or_else(|| {
-            "there is no container engine socket on this machine, neither docker's nor podman's".to_owned()
+            "there is no container engine socket on this machine, neither docker's nor podman's"
+                .to_owned()
         })
     }
 

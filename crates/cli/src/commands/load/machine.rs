@@ -19,9 +19,7 @@ pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
     let needed = u64::from(connections_max(shape)) + OTHER_DESCRIPTORS;
     allow_descriptors(needed).map_err(|allowed| {
         Failure::environment(
-            format!(
-                "the load needs {needed} file descriptors, but the limit is {allowed}"
-            ),
+            format!("the load needs {needed} file descriptors, but the limit is {allowed}"),
             format!(
                 "raise the limit (as root: ulimit -Hn {needed}), or use fewer connections with -c"
             ),

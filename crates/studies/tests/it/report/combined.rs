@@ -98,12 +98,21 @@ pub fn combined() -> CombinedFindings {
             version("nginx<b>", "upstreams-5000", 5_000, 30_000.0),
         ],
         trends: vec![
-            trend("nginx", MarginalUnit::Upstreams, [(50, 41_000.0), (5_000, 30_000.0)]),
-            trend("nginx<b>", MarginalUnit::Upstreams, [(50, 40_900.0), (5_000, 29_900.0)]),
+            trend(
+                "nginx",
+                MarginalUnit::Upstreams,
+                [(50, 41_000.0), (5_000, 30_000.0)],
+            ),
+            trend(
+                "nginx<b>",
+                MarginalUnit::Upstreams,
+                [(50, 40_900.0), (5_000, 29_900.0)],
+            ),
             trend("nginx", MarginalUnit::Routes, [(1, 500.0), (10, 490.0)]),
         ],
         tried_again: vec![
-            "Trial 2 (nginx, upstreams-50) failed and was repeated as trial 5, which is completed.".into(),
+            "Trial 2 (nginx, upstreams-50) failed and was repeated as trial 5, which is completed."
+                .into(),
         ],
     }
 }
