@@ -90,7 +90,7 @@ pub struct Next {
 }
 
 impl Plan {
-    /// A plan around the gateway's saturation, measured with a closed load with the same number of
+    /// A plan around the gateway's saturation, measured by a closed load with the same number of
     /// connections as the search; `max_per_second` is the highest rate to be tried, if the user
     /// sets one.
     pub fn around(

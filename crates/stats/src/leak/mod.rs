@@ -77,8 +77,8 @@ pub struct Growth {
     /// The smallest growth that would be reported as a leak in nine of ten such runs. It contains
     /// one step over the time.
     pub smallest_seen_per_hour: Option<f64>,
-    /// Growth that may be hidden because the next step has not come yet, in the values' unit per
-    /// hour: one step over the time.
+    /// Growth that may be hidden because the next step has not occurred yet, in the values' unit
+    /// per hour: one step over the time.
     pub resolution_per_hour: f64,
     /// The verdict on the series.
     pub verdict: LeakVerdict,
@@ -117,7 +117,7 @@ pub enum Because {
     GrowingLately,
     /// The interval contains the bound.
     Unclear,
-    /// It shows no growth above the bound, but a step that has not come yet may hide some.
+    /// It shows no growth above the bound, but a step that has not occurred yet may hide some.
     Steps,
 }
 

@@ -45,7 +45,7 @@ impl Resampled {
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
         // One value per block, minus two for the line: the blocks lack the part that the line
-        // removed, and few blocks show little of the range of chance.
+        // removed, and few blocks show little of the random variation.
         let freedom = (count / block - 2.0).max(1.0);
         let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
         let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();

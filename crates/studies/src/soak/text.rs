@@ -134,7 +134,7 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             };
             let hidden = amount(found.growth.resolution_per_hour, found.unit);
             format!(
-                "{grow}a step that has not come yet may hide growth of {hidden}/h, and the total exceeds the allowed \
+                "{grow}a step that has not occurred yet may hide growth of {hidden}/h, and the total exceeds the allowed \
                  {bound}/h"
             )
         }

@@ -54,8 +54,8 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// The rates at which a step holds with 95 % and with 50 %, over processes: from a number of steps
-/// at each of a series of rates, each step by a different process.
+/// The rates at which a step holds with 95 % and 50 % probability, over processes: from several
+/// steps at each of a series of rates, each by a different process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();

@@ -140,7 +140,7 @@ fn forest(
     };
     let foot = format!(
         "Ratios of the blocks on a logarithmic axis, the first named divided by the second; within the \
-         shaded ±{} % a difference does not matter.{limited}{noise}",
+         shaded ±{} %, a difference does not matter.{limited}{noise}",
         effect * 100.0
     );
     let blocks = vec![
