@@ -9,16 +9,16 @@ use crate::labels::{self, Extra};
 use crate::metric::{self, Kind, Metric};
 use crate::points::{At, Cases, Point, Value};
 
-/// The maximum number of seconds by which one reporting thread may be behind another.
+/// The maximum lag between two reporting threads, in seconds.
 const SECONDS_APART_MAX: usize = 8;
 
 /// The meaning of `http_req_duration`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duration {
-    /// From the time at which the request was due, which includes the wait for a connection.
+    /// From when the request was due, including the wait for a connection.
     #[default]
     Response,
-    /// From the time at which the request was sent, as in k6.
+    /// From when the request was sent, as in k6.
     Service,
 }
 

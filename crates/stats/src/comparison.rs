@@ -12,8 +12,7 @@ use crate::{Interval, bootstrap, holm};
 /// more.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The number of blocks from which the bootstrap is used for the interval. With fewer, too few
-/// resamples differ.
+/// The minimum number of blocks for a bootstrap interval. With fewer, too few resamples differ.
 pub const BOOTSTRAP_BLOCKS: usize = 20;
 
 /// Values of the same blocks under two variants.
@@ -36,7 +35,7 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// The method by which an interval is computed.
+/// The method that computes an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {

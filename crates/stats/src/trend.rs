@@ -104,7 +104,7 @@ fn normal_p(points: usize, s: f64, ties: &[f64]) -> f64 {
         return 1.0;
     }
     let z = (s.abs() - 1.0) / variance.sqrt();
-    // A t variable with a million degrees of freedom is normal to six digits.
+    // With a million degrees of freedom, Student's t equals the normal distribution to six digits.
     2.0 * (1.0 - crate::student::cdf(z, 1e6))
 }
 

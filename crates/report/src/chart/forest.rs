@@ -15,7 +15,7 @@ const TICKS: f64 = 22.0;
 pub struct Forest {
     axis: Axis,
     ticks: &'static [f64],
-    /// The band of ratios within which a difference does not matter.
+    /// The band of ratios in which a difference does not matter.
     band: (f64, f64),
 }
 

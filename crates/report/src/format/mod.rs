@@ -1,4 +1,4 @@
-//! Numbers and names in the form in which every report prints them.
+//! Formats numbers and names in the same way for every report.
 
 mod unit;
 

@@ -6,7 +6,7 @@ use crate::table::{Cell, Column, Row, Table};
 use crate::text;
 
 const NAME_COLUMNS_MAX: usize = 18;
-/// The same limit for the name of a part, which is followed by its variant.
+/// The limit for the name of a part, which is followed by its variant.
 const PART_COLUMNS_MAX: usize = 28;
 const NAME_COLUMNS_MIN: usize = 9;
 const GAP: usize = 2;

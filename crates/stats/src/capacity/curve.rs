@@ -23,7 +23,7 @@ use super::lapses::{self, Lapses};
 use super::response::{REPEATS_MIN, Rate, Response, Sustained};
 use crate::Interval;
 
-/// The probability with which a step holds at the reported rate.
+/// The probability that a step holds at the reported rate.
 pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
 /// The confidence of the intervals.
@@ -35,7 +35,7 @@ const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// A combination is omitted if its weight is below this part of the largest weight.
+/// A combination is omitted if its weight is below this fraction of the largest weight.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// Number of places on the grid of the middle.
@@ -52,7 +52,7 @@ fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
 
-/// A probability with which steps hold.
+/// A probability that a step holds.
 #[derive(Clone, Copy)]
 enum Held {
     Half,

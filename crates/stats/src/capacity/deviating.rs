@@ -6,10 +6,10 @@
 
 use crate::student;
 
-/// Share of searches among equal processes in which one is reported as deviating.
+/// The share of searches with equal processes in which one is reported as deviating.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The minimum number of processes that show how much the others differ.
+/// The minimum number of processes for a test; with fewer, the spread of the others is unknown.
 const PROCESSES_MIN: usize = 4;
 
 /// The middle of a process's curve by its own steps alone, as a logarithm.

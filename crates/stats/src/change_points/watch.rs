@@ -30,7 +30,7 @@ pub const LOOKS: usize = 4;
 /// previous value. A few dozen values show less correlation than there is.
 const MEMORY_MIN: f64 = 3.0;
 
-/// The number of values by which a change may move from one look to the next.
+/// The maximum shift of a change from one look to the next, in values.
 const MOVES_MAX: usize = 2;
 
 /// The number of latest values of a regime that are searched.

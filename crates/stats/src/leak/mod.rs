@@ -1,7 +1,7 @@
 //! Leaks of memory, or of any other resource that a process acquires and releases.
 //!
 //! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope
-//! is the memory that is left after the process released some: the minima of windows that are
+//! is the memory that remains after the process has released some: the minima of windows that are
 //! longer than a tooth. The slope of the envelope is Theil and Sen's. Its interval comes from a
 //! bootstrap of moving blocks, which preserves the correlation of neighbours. A quantity that grows
 //! in steps may have grown by one step more than the series shows.
@@ -30,8 +30,8 @@ pub(crate) use correlation::memory_of_rests;
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A growth that is detected in nine of ten runs exceeds the bound by this number of half
-/// intervals: 1 + z(0.9) ÷ z(0.975).
+/// Growth that is detected in nine of ten runs exceeds the bound by this number of half intervals:
+/// 1 + z(0.9) ÷ z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
 /// The shortest series whose range is meaningful, because memory is taken from the system in large
@@ -74,11 +74,11 @@ pub struct Growth {
     /// slope. Its range may still give a verdict.
     pub slope_per_hour: Option<f64>,
     pub interval: Option<Interval>,
-    /// The smallest growth that would be reported as a leak in nine of ten such runs. It contains
-    /// one step over the time.
+    /// The smallest growth that would be reported as a leak in nine of ten such runs. It includes
+    /// one step over the duration.
     pub smallest_seen_per_hour: Option<f64>,
     /// Growth that may be hidden because the next step has not occurred yet, in the values' unit
-    /// per hour: one step over the time.
+    /// per hour: one step over the duration.
     pub resolution_per_hour: f64,
     /// The verdict on the series.
     pub verdict: LeakVerdict,

@@ -11,7 +11,7 @@
 use crate::bisection::bisect;
 use crate::normal;
 
-/// The function by which the error rate is spent over the blocks.
+/// The function that spends the error rate over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
     /// α tᵖ, where t is the share of the planned blocks: evenly with p = 1, late with p = 3.

@@ -26,7 +26,7 @@ use crate::{normal, student};
 /// The maximum number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
-/// The function by which the error rate is spent. The square leaves enough for a clear effect to be
+/// The function that spends the error rate. The square leaves enough for a clear effect to be
 /// detected at the tenth block, and costs little at the last.
 const SPENDING: Spending = Spending::Power(2.0);
 

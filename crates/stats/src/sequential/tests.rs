@@ -59,7 +59,7 @@ fn pair_of(logs: &[f64]) -> Pair {
     }
 }
 
-/// The verdict with which a run over these blocks stops, and the number of blocks until then.
+/// The final verdict of a run over these blocks, and the number of blocks until then.
 fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
     for blocks in MIN_BLOCKS..=plan.blocks_max() {
         let look = plan

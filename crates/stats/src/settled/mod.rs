@@ -8,7 +8,7 @@
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
 
-/// The minimum number of bins with which a warm-up is judged: two for each third.
+/// The minimum number of bins to judge a warm-up: two for each third.
 pub const BINS_MIN: usize = 6;
 
 /// The maximum relative difference between the two thirds: the drift allowed in a steady phase.
@@ -49,7 +49,7 @@ pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     last.zip(before).is_some_and(alike) && trend(totals).is_some_and(level)
 }
 
-/// The cost per response of some bins; `None` if there are fewer responses.
+/// The cost per response of some bins; `None` if they have fewer than `responses_min` responses.
 fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Option<f64> {
     let (from, to) = (totals[from], totals[from + bins]);
     let responses = to.responses.saturating_sub(from.responses);

@@ -11,7 +11,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Degrees of freedom at which Student's distribution is the normal one to six digits.
+/// Degrees of freedom at which Student's t equals the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
 fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
