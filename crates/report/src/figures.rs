@@ -55,7 +55,7 @@ pub struct FigureColumn {
 }
 
 impl FigureColumn {
-    /// A column of values of a unit.
+    /// A column of values in one unit.
     pub fn new(head: [&str; 2], unit: Unit) -> Self {
         let head = head.map(str::to_owned);
         Self { head, unit }

@@ -10,7 +10,7 @@ use crate::median;
 pub const POINTS_MIN: usize = 5;
 
 /// Up to this number of points without ties, the exact distribution is used; beyond it, the normal
-/// one.
+/// approximation.
 const EXACT_POINTS_MAX: usize = 30;
 
 /// The trend of a series over its length.

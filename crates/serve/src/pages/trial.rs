@@ -99,7 +99,7 @@ pub(crate) fn outcome_of(
     outcome
 }
 
-/// Renders a trial, also while it is running.
+/// Renders a trial, even while it is running.
 pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
     let run = &place.run;
     let trial = place.trial.as_deref().unwrap_or_default();

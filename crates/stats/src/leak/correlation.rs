@@ -2,7 +2,7 @@
 
 use super::Sample;
 
-/// The lowest correlation with an earlier stretch that counts as a tooth and not as chance.
+/// The lowest correlation with an earlier stretch that counts as a tooth rather than chance.
 const PERIODIC_MIN: f64 = 0.25;
 
 /// The number of correlation times over which correlations are summed: Sokal's window of five, in

@@ -1,4 +1,4 @@
-//! The lower envelope of a series: the minima of its windows, that is, the memory that is left
+//! The lower envelope of a series: the minima of its windows, that is, the memory that remains
 //! after some was released.
 
 use super::Sample;
@@ -42,7 +42,7 @@ impl Envelope {
     }
 }
 
-/// The envelope in the shortest windows, for any correlation of the series.
+/// The envelope in the shortest windows, regardless of the series' correlation.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
