@@ -16,11 +16,8 @@ pub struct Svg {
 /// The part of a label that is at its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// The start.
     Start,
-    /// The centre.
     Middle,
-    /// The end.
     End,
 }
 
