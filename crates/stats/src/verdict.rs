@@ -42,7 +42,7 @@ pub enum Verdict {
 pub(crate) struct Reading {
     /// It is within the smallest effect that matters.
     within: bool,
-    /// It excludes zero.
+    /// It is entirely above or below zero.
     excludes_zero: bool,
 }
 
