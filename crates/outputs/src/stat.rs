@@ -1,4 +1,4 @@
-//! The statistics of a trend that are sent as gauges, with k6's names for them.
+//! The statistics of a trend that are sent as gauges, under k6's names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,7 @@ pub enum Stat {
     Percentile(f64),
 }
 
-/// A name that is not that of a statistic.
+/// The name of an unknown statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a statistic of a trend: write count, sum, min, max, avg, med or p(95)")]
 pub struct StatError(String);
@@ -50,13 +50,13 @@ impl Stat {
     /// Parses a list of statistics such as `avg,p(95)`.
     ///
     /// # Errors
-    /// A name in the list is not that of a statistic.
+    /// The list contains an unknown name.
     pub fn list(text: &str) -> Result<Vec<Self>, StatError> {
         text.split(',').map(|word| word.trim().parse()).collect()
     }
 
-    /// The statistic, with times in units of this many nanoseconds; none for a percentile with
-    /// fewer than ten values beyond it.
+    /// The statistic, with times in units of `unit_ns`; none for a percentile with fewer than ten
+    /// values beyond it.
     pub(crate) fn of(self, all: &Distribution, unit_ns: f64) -> Option<f64> {
         let time = |value_ns: u64| value_ns as f64 / unit_ns;
         let count = all.count() as f64;
@@ -78,7 +78,7 @@ impl Stat {
     }
 }
 
-/// The suffix of a metric's name: `p99`, `p999` for 99.9.
+/// The suffix of a metric name: `p99`, `p999` for 99.9.
 impl fmt::Display for Stat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -9,16 +9,16 @@ use crate::labels::{self, Extra};
 use crate::metric::{self, Kind, Metric};
 use crate::points::{At, Cases, Point, Value};
 
-/// The maximum number of seconds by which one reporting thread may be behind another.
+/// The maximum lag between two reporting threads, in seconds.
 const SECONDS_APART_MAX: usize = 8;
 
 /// The meaning of `http_req_duration`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duration {
-    /// From the time at which the request was due, which includes the wait for a connection.
+    /// From when the request was due, including the wait for a connection.
     #[default]
     Response,
-    /// From the send of the request, as in k6.
+    /// From when the request was sent, as in k6.
     Service,
 }
 
@@ -76,7 +76,7 @@ enum Total {
 /// A value that a fact adds to a series.
 enum Gained<'a> {
     Count(f64),
-    /// The value of a counter that the gateway maintains since an unknown time.
+    /// The value of a counter that the gateway has maintained since an unknown time.
     Reads(f64),
     Gauge(f64),
     Cases(Cases),
@@ -386,14 +386,14 @@ impl Series {
     }
 }
 
-/// The times of k6 that are always 0 here.
+/// The k6 timings that are always 0 here.
 const NEVER: [&Metric; 3] = [
     &metric::HTTP_REQ_CONNECTING,
     &metric::HTTP_REQ_TLS_HANDSHAKING,
     &metric::HTTP_REQ_SENDING,
 ];
 
-/// The metrics of gatebench and of k6 for a trend, if they exist.
+/// The gatebench and k6 metrics of a trend, if they exist.
 fn metrics_of(
     trend: Trend,
     duration: Duration,

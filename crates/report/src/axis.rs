@@ -28,7 +28,7 @@ enum Kind {
     },
 }
 
-/// Values whose largest is less than this many times the smallest get a narrow axis, because ticks
+/// The axis is narrow if the largest value is less than this many times the smallest, because ticks
 /// at 1, 2 and 5 would be too far apart.
 const NARROW: f64 = 3.0;
 
@@ -118,7 +118,7 @@ impl Axis {
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The values of the ticks: round steps, or 1, 2 and 5 in each decade. If these were more than
+    /// The values of the ticks: round steps, or 1, 2 and 5 in each decade. If that is more than
     /// eight, only the decades have ticks.
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {

@@ -24,8 +24,8 @@ fn table(head: &str, records: &[Vec<String>]) -> String {
     for record in records {
         written = written.and_then(|()| writer.write_record(record));
     }
-    written.expect("the records of a table have the same length, and memory accepts all bytes");
-    let bytes = writer.into_inner().expect("memory accepts all bytes");
+    written.expect("all records have the same length, and writing to memory cannot fail");
+    let bytes = writer.into_inner().expect("writing to memory cannot fail");
     String::from_utf8(bytes).expect("every field is text")
 }
 

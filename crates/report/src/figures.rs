@@ -1,5 +1,5 @@
 //! Tables of figures, in which every cell is a number with its unit and range. JSON contains the
-//! numbers; the other forms lay them out like all tables.
+//! numbers; the other forms lay them out like any table.
 
 use gatebench_stats::Estimate;
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub struct FigureColumn {
 }
 
 impl FigureColumn {
-    /// A column of values of a unit.
+    /// A column of values in one unit.
     pub fn new(head: [&str; 2], unit: Unit) -> Self {
         let head = head.map(str::to_owned);
         Self { head, unit }
@@ -70,7 +70,7 @@ pub struct FigureRow {
     pub variant: String,
     /// The text that replaces the cells if there are none.
     pub absence: Option<String>,
-    /// Worst validity of its figures.
+    /// The worst validity of its figures.
     pub validity: Option<Validity>,
     /// A cell for each column of all groups.
     pub cells: Vec<FigureCell>,
@@ -103,7 +103,7 @@ impl FigureRow {
 pub struct FigureCell {
     /// Median and range over the blocks; none if it was not measured, or no block is usable.
     pub estimate: Option<Estimate>,
-    /// Worst validity of its values; none if it was not measured.
+    /// The worst validity of its values; none if it was not measured.
     pub validity: Option<Validity>,
     /// Text that replaces the number.
     pub words: Option<String>,

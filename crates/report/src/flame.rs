@@ -13,8 +13,8 @@ pub struct FlameGraph {
     /// An explanation for the reader.
     pub text: String,
     /// One line for each stack: its functions from the outermost inwards, separated by semicolons,
-    /// followed by its width in nanoseconds of CPU time per request. A difference has two widths,
-    /// first that of the baseline.
+    /// followed by its width in nanoseconds of CPU time per request. A difference has two widths;
+    /// the first is that of the baseline.
     #[serde(skip)]
     pub stacks: Vec<String>,
 }

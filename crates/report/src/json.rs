@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The version of this format. It changes if a field is removed or changes its meaning, but not if
+/// The version of this format. It changes if a field is removed or its meaning changes, but not if
 /// a field is added.
 pub const SCHEMA: u32 = 1;
 

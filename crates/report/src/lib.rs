@@ -2,8 +2,8 @@
 //! Each form is a pure function of the chapters and computes only the layout, so a report can be
 //! rebuilt byte for byte.
 //!
-//! A [`Report`] is a document of [`chapter`]s. Each form writes any document, and none depends on a
-//! study ([`terminal`], [`markdown`], [`html`], [`junit`], [`csv`]).
+//! A [`Report`] is a document of [`chapter`]s. Each form can write any document, and none depends
+//! on a study ([`terminal`], [`markdown`], [`html`], [`junit`], [`csv`]).
 
 pub mod axis;
 pub mod chapter;

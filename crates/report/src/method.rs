@@ -76,7 +76,7 @@ fn table(block: &str) -> String {
     format!("<div class=\"scroll\"><table class=\"method\"><tbody>\n{rows}</tbody></table></div>\n")
 }
 
-/// Converts emphasis, code and links. Of a link to another page, only the text remains.
+/// Converts emphasis, code and links. A link to another page becomes its text.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {

@@ -13,14 +13,11 @@ pub struct Svg {
     body: String,
 }
 
-/// The point of a text that lies at its coordinates.
+/// The part of a label that is at its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// The text begins there.
     Start,
-    /// The text is centred there.
     Middle,
-    /// The text ends there.
     End,
 }
 

@@ -80,7 +80,7 @@ pub enum Cell {
         median: String,
         /// The range, `39.8–41.6k`; empty for a single block.
         range: String,
-        /// True if a limit that the row's reasons name applies to this value.
+        /// True if one of the limits in the row's reasons applies to this value.
         limited: bool,
         /// True if, according to the verdicts, it is better than all other values in its column.
         best: bool,
@@ -165,7 +165,7 @@ impl Cell {
 }
 
 impl Row {
-    /// A row of a variant, or of a part of it, still without cells.
+    /// A row for a variant or a part of it, with no cells yet.
     pub fn new(name: impl Into<String>, variant: &str) -> Self {
         Self {
             name: name.into(),
@@ -208,7 +208,7 @@ impl Column {
 }
 
 impl Lanes {
-    /// Lanes with their common part.
+    /// Lanes under a common header.
     pub fn new(phase: &str, label: &str, lanes: Vec<Lane>) -> Self {
         Self {
             phase: phase.to_owned(),

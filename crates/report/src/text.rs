@@ -9,10 +9,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Units, which must stay on the same line as the number before them.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"];
 
-/// The replacement of a tab.
+/// The replacement for a tab.
 const TAB: &str = "    ";
 
-/// The text cleaned as by [`clean_lines`], in one line: newlines become spaces.
+/// The text, cleaned as by [`clean_lines`], in one line: newlines become spaces.
 pub fn clean(text: &str) -> String {
     for_terminal(text, false).replace(['\n', '\t'], " ")
 }

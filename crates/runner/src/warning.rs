@@ -37,9 +37,9 @@ pub enum Warning {
     /// A sweep has fewer connections than requested, because a process may not open enough
     /// descriptors.
     #[error(
-        "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} open descriptors, \
-         but a process may have {allowed} here; raise the limit (as root: ulimit -Hn {needed}; \
-         LimitNOFILE={needed} of a service) to use all connections"
+        "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} file descriptors, \
+         but the limit is {allowed}; raise the limit (as root: ulimit -Hn {needed}; \
+         LimitNOFILE={needed} for a service) to use all connections"
     )]
     ConnectionsFewer {
         /// The load profile.
@@ -117,7 +117,7 @@ pub enum Warning {
     /// A specification sets threads, but the load generator sets its own number.
     #[error(
         "the specification requests {asked} threads, but {engine} chooses its own number; use --engine \
-         wrk for this number"
+         wrk to set it"
     )]
     ThreadsOfItsOwn {
         /// Requested threads.

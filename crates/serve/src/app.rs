@@ -41,8 +41,8 @@ pub(crate) struct App {
     pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
     /// The rows of runs that are not in progress, each with the stamp of its run.
     rows: Mutex<HashMap<String, (String, Row)>>,
-    /// The findings of the last analysed runs, the latest last, each with the name and the stamp of
-    /// its run.
+    /// The findings of the most recently analysed runs, oldest first, each with the name and the
+    /// stamp of its run.
     findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
 }
 

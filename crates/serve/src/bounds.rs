@@ -10,7 +10,7 @@ pub(crate) const STREAMS_MAX: usize = 16;
 pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
 /// The maximum size of the body of a POST request, in bytes.
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
-/// The time within which a client must send the head of its request.
+/// The time limit for a client to send the head of its request.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 /// The maximum duration of a connection. A page that receives changes reconnects afterwards.
 pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);

@@ -8,7 +8,7 @@ use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
 use serde::Serialize;
 
-/// The largest number of points in a line. If there are more seconds, the line shows the minimum
+/// The maximum number of points in a line. If there are more seconds, the line shows the minimum
 /// and the maximum of each stretch of seconds.
 const POINTS_MAX: usize = 2_000;
 const HEIGHT: f64 = 110.0;

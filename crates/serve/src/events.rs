@@ -16,7 +16,7 @@ use crate::frames::{Frame, Watched};
 use crate::pages::{list, run};
 use crate::problem::Problem;
 
-/// The interval at which the files are read again.
+/// The interval between two reads of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The changing part of the page of a run that has not started.

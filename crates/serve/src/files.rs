@@ -66,7 +66,7 @@ pub(crate) fn raw(app: &App, place: &Place) -> Result<Response, Problem> {
     Ok(sent(file.ok_or_else(missing)?))
 }
 
-/// Streams a file, which may grow meanwhile, at the speed of the client.
+/// Streams a file at the speed of the client. The file may be growing.
 fn sent(file: File) -> Response {
     let pieces = ReaderStream::new(tokio::fs::File::from_std(file));
     let body = Body::from_stream(pieces);

@@ -42,7 +42,7 @@ impl Folder {
         self.only.as_deref()
     }
 
-    /// Returns the names of the runs, without links, hidden directories and names that are not
+    /// Returns the names of the runs, except links, hidden directories and names that are not
     /// UTF-8.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         if let Some(only) = &self.only {

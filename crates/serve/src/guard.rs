@@ -1,4 +1,4 @@
-//! Access control. Every program and user of this machine can connect to a port on the loopback
+//! Access control. Every program and user on this machine can connect to a port on the loopback
 //! interface. So can other sites in the user's browser, by DNS rebinding. Therefore, the guard
 //! checks the host name, the cookie and the origin of each request before a page handles it.
 

@@ -105,7 +105,7 @@ impl Row {
         (self.created, &self.name)
     }
 
-    /// Reports whether the row contains a text, which must be in lower case.
+    /// Reports whether the row contains a string, which must be in lower case.
     pub(crate) fn has(&self, filter: &str) -> bool {
         let state = self.state.as_ref().map_or("", |it| it.word);
         let texts = [&*self.name, &self.suite, &self.gateways, state];

@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// Serves connections without end.
+/// Serves connections endlessly.
 async fn accept(listener: TcpListener, router: Router) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -146,7 +146,7 @@ async fn accept(listener: TcpListener, router: Router) {
                     drop(permit);
                 });
             }
-            // The process has no free descriptor at present.
+            // The process has no free file descriptor at present.
             Err(_) => sleep(HEAD_TIME_MAX / 50).await,
         }
     }
@@ -160,6 +160,6 @@ async fn serve(stream: TcpStream, router: Router) {
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // An error concerns only this client, which is too slow or has gone.
+    // An error affects only this client, which is too slow or has disconnected.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }

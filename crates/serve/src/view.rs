@@ -104,7 +104,7 @@ pub(crate) fn fill(template: &str, view: &impl Serialize) -> String {
     html::fill(&TEMPLATES, template, view)
 }
 
-/// Returns a response with a template that is filled in.
+/// Returns a response with a filled-in template.
 pub(crate) fn page(template: &str, view: &impl Serialize) -> Response {
     Html(fill(template, view)).into_response()
 }

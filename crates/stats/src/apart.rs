@@ -15,7 +15,7 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{Direction, MIN_BLOCKS, Reading, judge};
 use crate::{holm, student};
 
-/// The fewest runs of a baseline that give an interval. Two runs are too few to show a spread.
+/// The minimum number of baseline runs for an interval. Two runs are too few to show a spread.
 pub const MIN_RUNS: usize = 3;
 
 /// Values of two sides that were measured at different times. All are positive, because the
@@ -29,7 +29,7 @@ pub struct Sides {
     /// Standard error of a run's logarithm, derived from its own blocks, if each value is that of a
     /// run. The runs are assumed to differ by at least this much, even if they happen to be equal.
     pub run_error: f64,
-    /// The direction in which values are good.
+    /// Whether higher or lower values are better.
     pub direction: Direction,
 }
 
@@ -67,7 +67,7 @@ struct Apart {
 struct Known {
     error: f64,
     freedom: f64,
-    /// The deviations of the two sides; `None` if more values would not help.
+    /// The standard deviations of the two sides; `None` if more values would not help.
     deviations: Option<[f64; 2]>,
 }
 
@@ -161,7 +161,7 @@ impl Known {
         let parts = own.powi(2) / own_freedom + other.powi(2) / other_freedom;
         Self {
             error: (own + other).sqrt(),
-            // Values that do not vary leave 0 ÷ 0. Their error is 0, so the degrees of freedom do
+            // Values that do not vary give 0 ÷ 0. Their error is 0, so the degrees of freedom do
             // not matter.
             freedom: if parts > 0.0 {
                 (own + other).powi(2) / parts
@@ -177,8 +177,8 @@ impl Known {
         (effect - half, effect + half)
     }
 
-    /// The smallest number of blocks of each side, larger than the present one, that settles the
-    /// comparison if effect and deviations stay the same.
+    /// The smallest number of blocks of each side, larger than `blocks`, that settles the
+    /// comparison if effect and standard deviations stay the same.
     fn blocks_needed(
         &self,
         effect: f64,

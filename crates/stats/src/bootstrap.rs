@@ -21,12 +21,12 @@ const RESAMPLES: usize = 100_000;
 /// The number of resamples that must be beyond an end if it is read from the resamples alone.
 const BEYOND_MIN: f64 = 10.0;
 
-/// Degrees of freedom at which Student's t is the normal distribution to six digits.
+/// Degrees of freedom at which Student's t equals the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
 /// The interval of the mean of at least two values, at `confidence` (such as 0.95). If fewer than
-/// [`BEYOND_MIN`] resamples are beyond an end, each end is the farther one of the bootstrap's and
-/// of Student's t. The same seed gives the same interval.
+/// [`BEYOND_MIN`] resamples are beyond an end, each end is the farther of the bootstrap's and
+/// Student's. The same seed gives the same interval.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;

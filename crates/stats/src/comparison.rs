@@ -12,8 +12,7 @@ use crate::{Interval, bootstrap, holm};
 /// more.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The number of blocks from which the bootstrap is used for the interval. With fewer, too few
-/// resamples differ.
+/// The minimum number of blocks for a bootstrap interval. With fewer, too few resamples differ.
 pub const BOOTSTRAP_BLOCKS: usize = 20;
 
 /// Values of the same blocks under two variants.
@@ -36,14 +35,14 @@ pub struct Rule {
     pub seed: u64,
 }
 
-/// The method by which an interval is computed.
+/// The method that computes an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
     /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks; at confidences that
-    /// its resamples do not reach, the wider of it and Student's t at either end.
+    /// its resamples do not reach, the wider of it and Student's t at each end.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -64,8 +63,8 @@ pub struct Comparison {
     pub interval: Option<Interval>,
     /// The method of the interval; none without an interval.
     pub method: Option<Method>,
-    /// p of the sign-flip test, as a check on the interval; none above 20 blocks, and none if the
-    /// interval is a repeated one.
+    /// The p-value of the sign-flip test, as a check on the interval; none above 20 blocks, and
+    /// none if the interval is a repeated one.
     pub sign_flip_p: Option<f64>,
     /// The verdict on the candidate.
     pub verdict: Verdict,
@@ -99,8 +98,8 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 /// Compares the pairs that are reported together. The effect is the mean of the paired log ratios.
 /// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the
 /// bootstrap's. Its confidence is Holm's for that pair among all that have enough blocks, ordered
-/// by the p values of Student's test, so that all verdicts of better or worse hold simultaneously
-/// with 95 %.
+/// by the p values of Student's test, so that all verdicts of better or worse are simultaneously
+/// correct with 95 % confidence.
 ///
 /// None for a pair whose sides differ in length, are empty, or contain a value that is not
 /// positive.

@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-/// A line through points in which both counts and values are compared as ratios.
+/// A line fitted to the logarithms of counts and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Doubling {
-    /// The factor by which the value grows if the count doubles.
+    /// The growth factor of the value when the count doubles.
     pub factor: f64,
     /// The value of the line at a count of 1.
     pub at_one: f64,

@@ -60,7 +60,7 @@ impl Estimate {
     }
 }
 
-/// The median; of an even number of values the mean of the middle two. None without values.
+/// The median; for an even number of values, the mean of the middle two. None without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -8,8 +8,8 @@
 ///
 /// The smallest p is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so on, up to
 /// the first that is not below its level; this one and all larger ones share its level. A
-/// hypothesis is therefore rejected exactly if its p is at most its level, and an interval at the
-/// confidence 1 − level excludes zero exactly if Holm's procedure rejects.
+/// hypothesis is therefore rejected if and only if its p is at most its level, and an interval at
+/// the confidence 1 − level excludes zero if and only if Holm's procedure rejects.
 pub fn levels(p_values: &[f64], alpha: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -2,7 +2,7 @@
 //!
 //! Source: L. Kleinrock, *Power and Deterministic Rules of Thumb for Probabilistic Problems in
 //! Computer Communications*, International Conference on Communications 1979: power is throughput ÷
-//! response time, and the knee is the point of the largest power, at which a straight line from the
+//! response time, and the knee is the point of greatest power, at which a straight line from the
 //! origin touches the curve. It depends neither on units nor on the range of the measurement.
 
 /// The index of the point with the most power, among pairs of throughput and response time; the

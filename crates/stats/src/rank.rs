@@ -1,4 +1,4 @@
-//! Ranks that are no finer than the differences between their members.
+//! Ranks that are no finer than the differences between the items.
 
 /// The rank of each of `count` items, 1 for the first; `is_ahead(a, b)` reports whether `a` is
 /// separated from `b` and ahead of it. Items that are not separated, directly or through a third

@@ -1,4 +1,4 @@
-//! Noise of known kinds, for simulations of procedures, in which the truth must be known.
+//! Noise of known kinds, for simulations in which the truth must be known.
 
 use std::f64::consts::PI;
 
@@ -35,15 +35,15 @@ impl Noise {
         -self.uniform().ln()
     }
 
-    /// A value of Student's t with three degrees of freedom, scaled to a deviation of 1: one value
-    /// in a hundred is beyond three deviations.
+    /// A value of Student's t with three degrees of freedom, scaled to a standard deviation of 1:
+    /// one value in a hundred is beyond 3.
     pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
     }
 }
 
-/// A correlated value: an autoregressive process of order 1 with deviation 1.
+/// A correlated value: an autoregressive process of order 1 with standard deviation 1.
 #[derive(Clone, Debug)]
 pub struct Drift {
     memory: f64,

@@ -3,7 +3,7 @@
 use crate::student;
 use crate::verdict::Reading;
 
-/// The largest number of blocks that is suggested.
+/// The maximum number of blocks that is suggested.
 const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
 /// The mean and standard deviation of the values of blocks: log ratios, or differences.
@@ -42,8 +42,8 @@ impl Spread {
     }
 
     /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
-    /// deviation stay the same. The interval only shrinks with more blocks, so bisection finds the
-    /// number.
+    /// standard deviation stay the same. The interval only shrinks with more blocks, so bisection
+    /// finds the number.
     pub(crate) fn blocks_needed(
         &self,
         blocks: usize,

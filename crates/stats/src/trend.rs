@@ -10,7 +10,7 @@ use crate::median;
 pub const POINTS_MIN: usize = 5;
 
 /// Up to this number of points without ties, the exact distribution is used; beyond it, the normal
-/// one.
+/// approximation.
 const EXACT_POINTS_MAX: usize = 30;
 
 /// The trend of a series over its length.
@@ -18,7 +18,7 @@ const EXACT_POINTS_MAX: usize = 30;
 pub struct Trend {
     /// Two-sided p-value of the hypothesis that the order of the values is random.
     pub p: f64,
-    /// Theil-Sen's slope times the length, relative to the median: 0.1 is a rise by ten per cent.
+    /// Theil-Sen's slope times the length, relative to the median: 0.1 is a rise of ten per cent.
     pub drift: f64,
 }
 
@@ -104,7 +104,7 @@ fn normal_p(points: usize, s: f64, ties: &[f64]) -> f64 {
         return 1.0;
     }
     let z = (s.abs() - 1.0) / variance.sqrt();
-    // A t variable with a million degrees of freedom is normal to six digits.
+    // With a million degrees of freedom, Student's t equals the normal distribution to six digits.
     2.0 * (1.0 - crate::student::cdf(z, 1e6))
 }
 

@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-/// The smallest number of blocks with a verdict.
+/// The minimum number of blocks for a verdict.
 pub const MIN_BLOCKS: usize = 10;
 
 /// The direction in which values are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Large values are good, as for throughput.
+    /// Higher is better, as for throughput.
     HigherIsBetter,
-    /// Small values are good, as for latency and CPU time.
+    /// Lower is better, as for latency and CPU time.
     LowerIsBetter,
 }
 
@@ -19,9 +19,9 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
-    /// The interval excludes no change, in the good direction.
+    /// The whole interval is on the better side of *no change*.
     Better,
-    /// The interval excludes no change, in the bad direction.
+    /// The whole interval is on the worse side of *no change*.
     Worse,
     /// The whole interval is within the smallest effect that matters.
     NoChange,
@@ -42,7 +42,7 @@ pub enum Verdict {
 pub(crate) struct Reading {
     /// It is within the smallest effect that matters.
     within: bool,
-    /// It excludes no change.
+    /// It is entirely above or below zero.
     excludes_zero: bool,
 }
 

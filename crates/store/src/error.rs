@@ -19,7 +19,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Another process is writing a run into the directory.
-    #[error("another gatebench run is writing into {}", dir.display())]
+    #[error("another gatebench run is writing to {}", dir.display())]
     Locked {
         /// The run directory.
         dir: PathBuf,

@@ -224,7 +224,7 @@ impl TrialWriter {
         if record.trial != self.trial {
             return Err(StoreError::Inconsistent {
                 trial: self.trial.number,
-                reason: format!("the record is that of trial {}", record.trial.number),
+                reason: format!("the record is for trial {}", record.trial.number),
             });
         }
         record.schema = SCHEMA_VERSION;

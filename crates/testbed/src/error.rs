@@ -114,7 +114,7 @@ pub enum DriverError {
         output: String,
     },
     /// The check of a configuration was inconclusive.
-    #[error("gateway {gateway} did not finish the check of its configuration ({how})\n{output}")]
+    #[error("gateway {gateway} did not finish checking its configuration ({how})\n{output}")]
     Unchecked {
         gateway: String,
         /// The command that checks it.
@@ -365,7 +365,7 @@ impl Blame for DriverError {
                 binary.display()
             ),
             Self::Refused { command, .. } => {
-                format!("correct the template in the message; to repeat: {command}")
+                format!("correct the template that the message names; to repeat: {command}")
             }
             Self::Unchecked { command, .. } => {
                 format!("try again when the machine is less busy; to repeat: {command}")
@@ -377,7 +377,7 @@ impl Blame for DriverError {
             Self::PortTaken { .. } => "stop the process that listens there, or choose another port".into(),
             Self::Action { .. } => "correct actions in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
-            Self::Supervisor { .. } => "check that the program, the cores and the control groups in the message are available".into(),
+            Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),
             Self::Redis { .. } => "install it with `gatebench install redis`, or set the address of a running one in the scenario: `redis: 127.0.0.1:6379`".into(),
             Self::Certificate(_) => "check the machine's clock".into(),

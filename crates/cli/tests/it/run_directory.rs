@@ -85,7 +85,7 @@ fn two_runs_on_one_directory() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(
-        stderr.contains("another gatebench run is writing into run") && stderr.contains("--dir"),
+        stderr.contains("another gatebench run is writing to run") && stderr.contains("--dir"),
         "{stderr}"
     );
     first.signal("INT");

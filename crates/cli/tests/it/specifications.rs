@@ -62,7 +62,7 @@ fn a_suite_also_repeats_failed_trials() {
     finished.assert_measured().assert_says(&["not today"]);
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
     bench.assert_reportable("run", 2);
-    let shown = "was tried again as trial 2, which is completed";
+    let shown = "was repeated as trial 2, which is completed";
     assert!(bench.read("run/report.json").contains(shown));
 }
 
@@ -75,11 +75,7 @@ fn a_failed_trial_is_repeated_and_both_are_kept() {
     finished.assert_code(0).assert_says(&["not today"]);
     let words: Vec<&str> = finished.stdout.split_whitespace().collect();
     let shown = words.join(" ");
-    for words in [
-        "Combined results · mine",
-        "was tried again as trial 2",
-        "p90",
-    ] {
+    for words in ["Combined results · mine", "was repeated as trial 2", "p90"] {
         assert!(shown.contains(words), "{}", finished.stdout);
     }
     assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gatebench_outputs::{Class, Distribution, Fact, Load, Second, Trend, What};
 
 pub const SECOND_NS: u64 = 1_000_000_000;
-/// The time at which the load began.
+/// The start time of the load.
 pub const BEGIN_NS: u64 = 1_700_000_000 * SECOND_NS;
 
 pub fn load() -> Arc<Load> {

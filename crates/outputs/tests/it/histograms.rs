@@ -46,7 +46,8 @@ fn second_of(number: u32, times: Distribution) -> Second {
 }
 
 proptest! {
-    /// The cumulative counts never fall, and every value stays within a bucket of its place.
+    /// The cumulative counts never decrease, and every value stays within one bucket of its
+    /// position.
     #[test]
     fn counts_are_kept_in_their_buckets(
         seconds in vec(vec(0_u64..60_000_000_000, 0..50), 1..5),

@@ -1,4 +1,4 @@
-//! Line protocol, parsed as InfluxDB does.
+//! Line protocol, parsed as InfluxDB parses it.
 
 use gatebench_outputs::{Class, Fact};
 use gatebench_outputs::{Distribution, Duration, Encoder, Format, Second, Trend};

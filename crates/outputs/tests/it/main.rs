@@ -1,4 +1,4 @@
-//! Tests of the formats: what an encoder wrote is decoded again.
+//! Tests of the formats: the output of each encoder is decoded again.
 #![allow(clippy::unwrap_used)]
 
 mod counts;

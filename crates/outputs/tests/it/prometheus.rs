@@ -1,4 +1,4 @@
-//! Remote write, decoded as Prometheus does.
+//! Remote write, decoded as Prometheus decodes it.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ fn facts() -> Vec<Fact> {
     ]
 }
 
-/// The samples of the series of a name whose labels include these.
+/// The samples of the series `name` whose labels include `wanted`.
 fn samples(facts: &[Fact], name: &str, wanted: &[(&str, &str)]) -> Vec<(i64, f64)> {
     let all = received(facts, None);
     let has = |labels: &[(String, String)], name: &str, value: &str| {
@@ -103,7 +103,7 @@ fn rates_and_figures_count_from_the_start() {
     assert_eq!(checks[1], (2_000, 820.0 / 822.0));
     let p90 = samples(&facts, "k6_http_req_duration_p90", &[("status", "200")]);
     assert_eq!(p90[0], (1_000, 270e-6));
-    // The class had two statuses in the second, and times are known only by class.
+    // The class had two statuses in this second, and times are known only per class.
     let mixed = samples(&facts, "k6_http_req_duration_count", &[("status", "2xx")]);
     assert_eq!(mixed[0], (2_000, 520.0));
     let all = samples(&facts, "k6_iteration_duration_count", &[]);

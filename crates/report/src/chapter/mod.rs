@@ -38,7 +38,7 @@ pub const CSV: Forms = 16;
 /// Added to [`TERMINAL`]: only the first screen, if the report has one.
 pub const BRIEF: Forms = 32;
 
-/// The layout of charts next to each other.
+/// The layout of charts side by side.
 pub const PANELS: &str = "panels wide purposes";
 
 /// A report that every form can write.

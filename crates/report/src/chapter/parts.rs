@@ -23,7 +23,7 @@ pub enum Tone {
     Success,
     /// An ordinary fact.
     Plain,
-    /// A fact that limits the use of others.
+    /// A fact that limits the use of other facts.
     Caution,
     /// Something failed or must not be used.
     Alarm,
@@ -49,7 +49,7 @@ pub struct Note {
     pub remedy: String,
 }
 
-/// A place where something was seen.
+/// The place of an observation.
 #[derive(PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The CSS class of the subject's colour, or empty.
@@ -143,7 +143,7 @@ pub struct TableBlock {
     matrix: Option<Matrix>,
 }
 
-/// Headers for the variants, one per column, and for rows of which some are parts of others.
+/// Headers for the variants, one per column, and for rows, some of which are parts of others.
 #[derive(Serialize)]
 pub struct Matrix {
     /// Class and name of each column.
@@ -242,7 +242,7 @@ impl TableBlock {
         self
     }
 
-    /// Sets headers for rows of which some are parts of others.
+    /// Sets headers for rows, some of which are parts of others.
     pub fn matrix(mut self, matrix: Matrix) -> Self {
         self.matrix = Some(matrix);
         self

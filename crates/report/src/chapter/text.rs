@@ -30,7 +30,7 @@ pub struct Lines {
     pub label: String,
     /// The CSS class of the layout on the page, or empty.
     pub class: &'static str,
-    /// The headers of the columns, first that of the names.
+    /// The column headers; the first is that of the names.
     pub heads: Vec<Head>,
     pub lines: Vec<Line>,
     /// The column with plots, and the axis below it; none if there are no plots.
@@ -57,7 +57,7 @@ pub struct Line {
     pub name: Text,
     /// The CSS class of the colour, or empty.
     pub class: String,
-    /// The line as a sentence, which appears as a tooltip, or empty.
+    /// The line as a sentence, shown as a tooltip; may be empty.
     pub hint: String,
     /// True if the verdict rests on it.
     pub decides: bool,

@@ -15,7 +15,7 @@ const TICKS: f64 = 22.0;
 pub struct Forest {
     axis: Axis,
     ticks: &'static [f64],
-    /// The band of ratios within which a difference does not matter.
+    /// The band of ratios in which a difference does not matter.
     band: (f64, f64),
 }
 
@@ -70,7 +70,7 @@ impl Forest {
 
     /// Draws the ticks below the last row.
     pub fn ticks(&self, id: &str) -> String {
-        let (title, description) = ("Ratio", "Candidate divided by baseline; 1 is equal.");
+        let (title, description) = ("Ratio", "Candidate divided by baseline; 1 means equal.");
         let mut svg = Svg::new(id, (WIDTH, TICKS), title, description);
         for tick in self.ticks {
             let x = self.axis.at(*tick);

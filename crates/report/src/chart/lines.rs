@@ -160,7 +160,7 @@ impl<'a> Lines<'a> {
 }
 
 impl Panel {
-    /// A panel without title and bounds.
+    /// A panel without a title or bounds.
     pub fn new(height: f64, up: Ticked, series: Vec<Series>) -> Self {
         Self {
             title: "",
@@ -222,7 +222,7 @@ impl Series {
         label(&self.label, LABEL_COLUMNS)
     }
 
-    /// The position of the line's last point, to which its label belongs.
+    /// The position of the line's last point, next to which its label is drawn.
     fn end(&self) -> Option<(f64, f64)> {
         let dot = self.dots.last().map(|it| it.at);
         self.line.last().copied().or(dot)

@@ -17,18 +17,18 @@ pub const WIDE: f64 = 520.0;
 /// The width of charts that are shown three in a row.
 pub const NARROW: f64 = 350.0;
 
-/// The width of a character of a label, in pixels.
+/// The width of a label character, in pixels.
 const GLYPH: f64 = 6.2;
 /// The pixels between a label and the chart.
 const GAP: f64 = 8.0;
-/// The vertical distance of labels.
+/// The vertical distance between labels.
 const LABEL_GAP: f64 = 13.0;
 /// The height of the labels below an axis.
 const BELOW: f64 = 24.0;
 /// The height of a row, and of the bar in it.
 const ROW: f64 = 24.0;
 const BAR: f64 = 12.0;
-/// The largest number of characters in the name of a row.
+/// The maximum number of characters in a row name.
 const NAME_COLUMNS: usize = 30;
 
 /// The names of a chart: an id that is unique in the page, and the text for screen readers.

@@ -100,7 +100,7 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
         (axes.latency, Unit::Nanoseconds),
     ] {
         let (low, high) = axis.domain();
-        // A rate starts at zero and has a single unit; latencies may need several.
+        // A rate axis starts at zero and has a single unit; a latency axis may need several.
         let low_scale = UnitScale::of(if low == 0.0 { high } else { low }, unit);
         let ends = [
             (low, low_scale, 0.0),

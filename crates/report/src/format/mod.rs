@@ -1,4 +1,4 @@
-//! Numbers and names in the form in which every report prints them.
+//! Formats numbers and names in the same way for every report.
 
 mod unit;
 
@@ -146,7 +146,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The first letter in upper case.
+/// The text with its first letter in upper case.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

@@ -19,7 +19,7 @@ pub enum Unit {
     BitsPerSecond,
     /// A number of busy cores.
     Cores,
-    /// A ratio; 1 is equal.
+    /// A ratio; 1 means equal.
     Ratio,
     Count,
 }
@@ -96,7 +96,7 @@ impl Unit {
 }
 
 impl UnitScale {
-    /// The scale in which a value reads best.
+    /// The most readable scale for a value.
     pub fn of(value: f64, unit: Unit) -> Self {
         let steps = unit.scales();
         // 999.6 µs is written 1.00 ms, not 1,000 µs: the scale is chosen after rounding.

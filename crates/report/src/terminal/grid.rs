@@ -6,7 +6,7 @@ use crate::table::{Cell, Column, Row, Table};
 use crate::text;
 
 const NAME_COLUMNS_MAX: usize = 18;
-/// The same limit for the name of a part, which is followed by its variant.
+/// The limit for the name of a part, which is followed by its variant.
 const PART_COLUMNS_MAX: usize = 28;
 const NAME_COLUMNS_MIN: usize = 9;
 const GAP: usize = 2;
@@ -19,7 +19,7 @@ struct Slot<'a> {
     index: usize,
     column: &'a Column,
     width: usize,
-    /// The largest number of symbols after a median; the other lines reserve room for them.
+    /// The maximum number of symbols after a median; the other lines reserve space for them.
     signs: usize,
 }
 
@@ -167,7 +167,7 @@ impl Part<'_> {
         self.paint.with(Style::Soft, line.trim_end())
     }
 
-    /// The room for the label above a group of this width. A group that is alone in its line, like
+    /// The space for the label above a group of this width. A group that is alone in its line, like
     /// the last columns of a wide one, has the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));

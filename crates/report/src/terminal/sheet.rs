@@ -12,7 +12,7 @@ const GAP: &str = "  ";
 /// The text of a cell and its style.
 pub type Cell = (String, Style);
 
-/// The lines that were written so far, and the properties of the terminal.
+/// The lines written so far, and the properties of the terminal.
 pub struct Sheet {
     pub(super) lines: Vec<String>,
     pub(super) columns: usize,

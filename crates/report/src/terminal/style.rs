@@ -28,7 +28,7 @@ impl Paint {
         Self { colour }
     }
 
-    /// Applies the style to the text. Measure widths before, because the sequences take no columns.
+    /// Applies the style to the text. Measure widths first: escape sequences take no columns.
     pub fn with(self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Plain => "",

@@ -60,12 +60,12 @@ impl Refusal {
             ),
             (_, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => (
                 "the server does not respond".into(),
-                "check that it is not overloaded, or that host and port are correct",
+                "check the host and the port, and whether it is overloaded",
                 Then::Retry(None),
             ),
             (_, kind) => (
                 format!("cannot reach the server: {error}"),
-                "start the server, or correct host and port",
+                "start the server, or correct the host or port",
                 match kind {
                     io::ErrorKind::ConnectionRefused => Then::Again,
                     // Part of the push may have arrived.
@@ -117,19 +117,19 @@ fn remedy(target: &Target, status: u16) -> String {
             "start Prometheus with --web.enable-remote-write-receiver, or correct the path".into()
         }
         (Kind::Influxdb, 404) => {
-            "create the database or the bucket; omit bucket for a server before version 1.8".into()
+            "create the database or the bucket; omit bucket for servers before version 1.8".into()
         }
         (Kind::Otlp, 404) => "correct the path: a collector has /v1/metrics on port 4318".into(),
         (Kind::Prometheus, 500) if is_native => {
             "start Prometheus with --enable-feature=native-histograms, or omit native=true".into()
         }
         (Kind::Prometheus, 400) => {
-            "use a server without later samples of this run, and check its clock".into()
+            "use a server that has no later samples of this run, and check its clock".into()
         }
         (kind, 401 | 403) => kind.secrets().into(),
-        (_, 413) => "raise the server's limit on the size of a request".into(),
-        (_, 429) => "raise the server's limit on its rate, or push less often".into(),
+        (_, 413) => "raise the server's request size limit".into(),
+        (_, 429) => "raise the server's rate limit, or push less often".into(),
         (_, 500..=599) => "read the server's log".into(),
-        _ => "check that the URL is that of the server's endpoint".into(),
+        _ => "check that the URL names the server's endpoint".into(),
     }
 }

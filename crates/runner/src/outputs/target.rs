@@ -61,7 +61,7 @@ impl TargetError {
             Self::Kind(_) => "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE".into(),
             Self::Url(_) | Self::Variable(_) => "write http://HOST:PORT/PATH, or https://".into(),
             Self::Secret(kind) => format!(
-                "omit it, and {}; or put the URL into {} and name no URL here",
+                "omit it, and {}; or put the URL into {} and omit it here",
                 kind.secrets(),
                 kind.url_variable()
             ),

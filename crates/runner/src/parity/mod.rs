@@ -147,11 +147,11 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
     let agreed = target.agrees_on_http2(HANDSHAKE_TIMEOUT);
     let received = match agreed {
         Ok(true) => None,
-        Ok(false) => Some("no protocol is chosen".into()),
+        Ok(false) => Some("no protocol is negotiated".into()),
         Err(error) => Some(error.to_string()),
     };
     let sent = || "a TLS handshake that offers h2".into();
-    let failure = received.map(|received| [sent(), "h2 is chosen".into(), received]);
+    let failure = received.map(|received| [sent(), "h2 is negotiated".into(), received]);
     proof("HTTP/2 is negotiated by ALPN", false, failure)
 }
 
@@ -246,7 +246,7 @@ impl<'a> Prover<'a> {
             && seen != wanted
         {
             expected.push(format!(
-                "the upstream sees {wanted} bytes of body, not {seen}"
+                "the upstream receives a body of {wanted} bytes, not {seen}"
             ));
         }
         let failure = (!expected.is_empty()).then(|| {

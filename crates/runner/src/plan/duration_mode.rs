@@ -94,7 +94,10 @@ impl Asked<'_> {
         suites.retain(|suite| suite.as_published.is_some());
         let names: Vec<&str> = suites.iter().map(|suite| suite.suite.as_str()).collect();
         Err(RunnerError::words(
-            format!("'{}' repeats no published document", self.suite.suite),
+            format!(
+                "'{}' does not repeat a published document",
+                self.suite.suite
+            ),
             format!(
                 "use --as-published with one of {}, or omit it",
                 names.join(", ")
@@ -201,7 +204,7 @@ impl Asked<'_> {
     fn quicken(&self, loads: &mut Loads) -> Vec<String> {
         if self.suite.as_published.is_some() && self.selection.load.is_none() {
             return vec![format!(
-                "the load '{}', which is minutes long; --as-published uses that of the document",
+                "the load '{}', which is minutes long; --as-published uses the document's load",
                 loads.common.profile
             )];
         }
@@ -211,7 +214,7 @@ impl Asked<'_> {
             }
         }
         vec![format!(
-            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up, or one think time of their users; \
+            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up, or one think time if that is longer; \
              phases with changes or failures keep their length"
         )]
     }

@@ -1,4 +1,4 @@
-//! The limit of open descriptors, which is raised for a load's connections. If that is impossible,
+//! The limit on file descriptors, which is raised for a load's connections. If that is impossible,
 //! the load is reduced.
 //!
 //! Gateways inherit this process's limit. A proxy needs more descriptors than the load generator:
@@ -28,10 +28,10 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     allow_descriptors(needed).map_err(|allowed| {
         RunnerError::environment(
             format!(
-                "{connections} connections need {needed} open descriptors, but a process may have {allowed} here"
+                "{connections} connections need {needed} file descriptors, but the limit is {allowed}"
             ),
             format!(
-                "raise the limit (as root: ulimit -Hn {needed}; LimitNOFILE={needed} of a service), or choose a load \
+                "raise the limit (as root: ulimit -Hn {needed}; LimitNOFILE={needed} for a service), or choose a load \
                  with at most {} connections (--load)",
                 fitting(allowed)
             ),
@@ -118,7 +118,7 @@ fn rounded(connections: u64) -> u64 {
     }
 }
 
-/// Raises this process's limit to at least this number of open descriptors, and also the hard limit
+/// Raises this process's limit to at least this number of file descriptors, and also the hard limit
 /// if permitted.
 ///
 /// # Errors
@@ -195,7 +195,7 @@ mod tests {
         if let Some(warning) = warning {
             let text = warning.to_string();
             assert!(
-                text.contains("instead of 1000000, which need 2000256 open descriptors"),
+                text.contains("instead of 1000000, which need 2000256 file descriptors"),
                 "{text}"
             );
             assert!(text.contains("ulimit -Hn 2000256"), "{text}");

@@ -32,7 +32,7 @@ fn own_config(path: &Path) -> String {
 
 fn elsewhere(host: &str) -> String {
     format!(
-        "It ran on {host}, so the network lies between the gateway and both engine and upstream; the direct \
+        "It ran on {host}, so the network is between the gateway and both the engine and the upstream; the direct \
          variant does not use that network. Other work on {host} during the run is unknown."
     )
 }
@@ -56,7 +56,7 @@ pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<
         ));
     }
     if before.sha256 != now.sha256 {
-        return Some("its program has different bytes".into());
+        return Some("its program file has changed".into());
     }
     let (now, before) = (&now.folder, &before.folder);
     let changed = now.iter().find(|file| !before.contains(file));
@@ -90,7 +90,7 @@ mod tests {
         );
         assert_eq!(
             changed(|now| now.sha256 = "2".into()).as_deref(),
-            Some("its program has different bytes")
+            Some("its program file has changed")
         );
         let other = changed(|now| now.folder[1] = FileDigest::of("x.conf", b"y"));
         assert_eq!(other.as_deref(), Some("x.conf in its folder differs"));

@@ -37,7 +37,7 @@ pub fn own_config(path: &Path) -> Result<Option<OwnConfig>, RunnerError> {
     let text = fs::read_to_string(path).map_err(|error| RunnerError::File {
         path: path.into(),
         message: format!("cannot read the configuration: {error}"),
-        remedy: "name a readable file of UTF-8 text".into(),
+        remedy: "name a readable UTF-8 text file".into(),
     })?;
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
     let read = |pattern: &str| included(&base, pattern);

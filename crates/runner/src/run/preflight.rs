@@ -31,7 +31,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
                 "the plan needs core {}, which this process may not use",
                 missing.join(", ")
             ),
-            "resume it on the machine of the plan, or start a new run here",
+            "resume it on the machine on which it began, or start a new run here",
         ));
     }
     if plan.study.profile().is_some() {

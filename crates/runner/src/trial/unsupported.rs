@@ -38,18 +38,15 @@ fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item
     let scenario = context.scenario;
     let is_several = scenario.targets > 1 || !scenario.more_upstreams.is_empty();
     let needs = [
-        (is_several, "several targets from another host"),
-        (scenario.needs_redis(), "a Redis from another host"),
-        (scenario.metrics.is_some(), "metrics of another host"),
-        (
-            scenario.admin.is_some(),
-            "the admin interface of another host",
-        ),
+        (is_several, "several targets across hosts"),
+        (scenario.needs_redis(), "Redis across hosts"),
+        (scenario.metrics.is_some(), "metrics across hosts"),
+        (scenario.admin.is_some(), "the admin interface across hosts"),
         (
             context.plan.study.profile().is_some(),
-            "a profile of another host",
+            "a profile across hosts",
         ),
-        (context.is_cold(), "a cold start on another host"),
+        (context.is_cold(), "a cold start across hosts"),
     ];
     let needed = needs.into_iter().filter(|(is_needed, _)| *is_needed);
     needed.map(|(_, need)| need)

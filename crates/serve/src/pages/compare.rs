@@ -43,7 +43,7 @@ struct View {
     candidate: String,
     /// The two runs, the baseline first; empty until both are selected.
     sides: Vec<Side>,
-    /// The path of the comparison with exchanged roles.
+    /// The path of the comparison with the roles exchanged.
     swapped: String,
     report: Option<html::Page>,
 }

@@ -68,8 +68,8 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("history.html", &view))
 }
 
-/// The entries of the index. While a run is in progress, no new runs are read, so that the reading
-/// does not disturb the measurement.
+/// The entries of the index. While a run is in progress, no new runs are read, so that reading does
+/// not disturb the measurement.
 fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
     let folder = app.folder.path();
     let mut index = HistoryIndex::open(folder)?;

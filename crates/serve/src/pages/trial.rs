@@ -29,7 +29,7 @@ struct View {
     name: String,
     outcome: Chip,
     facts: Vec<[String; 2]>,
-    /// The reason of a failure, and the remedy.
+    /// The reason for a failure, and the remedy.
     failure: Option<[String; 2]>,
     /// The limits of the figures, each with its remedy.
     limits: Vec<Limit>,
@@ -99,7 +99,7 @@ pub(crate) fn outcome_of(
     outcome
 }
 
-/// Renders a trial, also while it is running.
+/// Renders a trial, even while it is running.
 pub(crate) fn page(app: &App, place: &Place) -> Result<Response, Problem> {
     let run = &place.run;
     let trial = place.trial.as_deref().unwrap_or_default();

@@ -23,7 +23,7 @@ use super::lapses::{self, Lapses};
 use super::response::{REPEATS_MIN, Rate, Response, Sustained};
 use crate::Interval;
 
-/// The probability with which a step holds at the reported rate.
+/// The probability that a step holds at the reported rate.
 pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
 /// The confidence of the intervals.
@@ -35,31 +35,31 @@ const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// A combination is omitted if its weight is below this part of the largest weight.
+/// A combination is omitted if its weight is below this fraction of the largest weight.
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// Number of places on the grid of the middle.
 const PLACES: usize = 141;
 
-/// A normal distribution is assumed to be zero beyond this number of deviations.
+/// A normal distribution is assumed to be zero beyond this number of standard deviations.
 const FAR: f64 = 5.0;
 
 /// The required probability is reached within this number of widths below the middle.
 const FURTHEST: f64 = 6.0;
 
-/// The width with number `index`.
+/// The width at `index` on the grid.
 fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
 }
 
-/// A probability with which steps hold.
+/// A probability that a step holds.
 #[derive(Clone, Copy)]
 enum Held {
     Half,
     Sustained,
 }
 
-/// Widths and lapses, by their numbers on the grid.
+/// Widths and lapses, by their indices on the grid.
 #[derive(Clone, Copy, Default)]
 struct Combination {
     steps: usize,
@@ -216,12 +216,12 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, by the combinations that have one.
+    /// The rate at which steps hold with that probability, from the combinations that have one.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, by the combinations that have one.
+    /// The rate at this distance below the middle, from the combinations that have one.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);

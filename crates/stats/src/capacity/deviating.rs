@@ -1,14 +1,15 @@
 //! Processes that differ from the others.
 //!
 //! Source: F. E. Grubbs, *Procedures for Detecting Outlying Observations in Samples*, Technometrics
-//! 11(1), 1969: the distance of a value from the mean of the others, in deviations of the others.
+//! 11(1), 1969: the distance of a value from the mean of the others, in standard deviations of the
+//! others.
 
 use crate::student;
 
-/// Share of searches among equal processes in which one is reported as deviating.
+/// The share of searches with equal processes in which one is reported as deviating.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// The smallest number of processes with which the others show how much they differ.
+/// The minimum number of processes for a test; with fewer, the spread of the others is unknown.
 const PROCESSES_MIN: usize = 4;
 
 /// The middle of a process's curve by its own steps alone, as a logarithm.

@@ -30,12 +30,12 @@ pub struct Lapses {
     pub interval: Interval,
 }
 
-/// The share in the middle of the cell with number `index`.
+/// The share in the middle of the cell at `index`.
 pub(super) fn share(index: usize) -> f64 {
     (ENDS[index] * ENDS[index + 1]).sqrt()
 }
 
-/// The weight of a cell before any step was taken.
+/// The prior weight of a cell.
 pub(super) fn prior(index: usize) -> f64 {
     (ENDS[index + 1] / ENDS[index]).ln()
 }

@@ -2,11 +2,11 @@
 //! recorded steps: [`Plan::next`] returns the next rate of a repeat. [`fn@response`] returns the
 //! result of the repeats.
 //!
-//! One repeat is a fresh gateway process. The search raises or lowers the rate until one rate held
-//! the objective and a higher one missed it. Then it bisects between them on the logarithm of the
-//! rate. The last steps are near the rate that is held most of the time: a little up after a step
-//! that held, four times as far down after a step that missed. A logistic curve is fitted to all
-//! steps of all repeats ([`curve`]).
+//! One repeat is a fresh gateway process. The search raises or lowers the rate until one rate has
+//! held the objective and a higher one has missed it. Then it bisects between them on the logarithm
+//! of the rate. The last steps are near the rate that is held most of the time: a little up after a
+//! step that held, four times as far down after a step that missed. A logistic curve is fitted to
+//! all steps of all repeats ([`curve`]).
 //!
 //! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
 //! Psychophysics 49(3), 1991.
@@ -54,7 +54,7 @@ const GOLDEN: f64 = 0.618_033_988_749_894_9;
 /// The settings of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// The rate at which the search begins, in requests per second.
+    /// The first rate of the search, in requests per second.
     pub start_per_second: f64,
     /// The lowest rate that is tried.
     pub min_per_second: f64,
@@ -90,7 +90,7 @@ pub struct Next {
 }
 
 impl Plan {
-    /// A plan around the gateway's saturation, measured with a closed load with the same number of
+    /// A plan around the gateway's saturation, measured by a closed load with the same number of
     /// connections as the search; `max_per_second` is the highest rate to be tried, if the user
     /// sets one.
     pub fn around(

@@ -7,7 +7,7 @@ use super::lapses::Lapses;
 use super::{Plan, Tried};
 use crate::Interval;
 
-/// The smallest number of repeats that gives an interval.
+/// The minimum number of repeats for an interval.
 pub const REPEATS_MIN: usize = 3;
 
 /// The rounding error of logarithms of rates, as a share of the rate.

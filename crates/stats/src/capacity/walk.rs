@@ -2,8 +2,8 @@
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// The distance between a rate that held and one that missed at which the steps near the result
-/// begin, in resolutions.
+/// The steps near the result begin when a rate that held and one that missed are this close, in
+/// resolutions.
 const BRACKET: f64 = 4.0;
 
 /// The step down after a miss near the result, in resolutions; after a hold, the rate rises by one.

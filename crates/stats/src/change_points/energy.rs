@@ -36,7 +36,7 @@ struct Distances {
     /// Row i, column j: the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,
     columns: usize,
-    /// 1 ÷ each number up to the number of values, because division takes longest.
+    /// The reciprocals of the numbers up to the number of values, because division is slow.
     inverses: Vec<f64>,
 }
 

@@ -15,16 +15,16 @@ use energy::Split;
 
 pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
 
-/// The smallest number of values between two changes, unless the caller sets another.
+/// The minimum number of values between two changes, unless the caller sets another.
 const MIN_SEGMENT: usize = 5;
 
-/// The largest number of values in a series: time and memory grow with its square.
+/// The maximum number of values in a series: time and memory grow with its square.
 pub const VALUES_MAX: usize = 1_000;
 
 /// The settings of a search for changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// The smallest number of values between two changes, at least two. A smaller number finds
+    /// The minimum number of values between two changes, at least two. A smaller number finds
     /// shorter regimes, but only if the change is larger.
     pub min_segment: usize,
     /// A change with a larger p is attributed to chance.

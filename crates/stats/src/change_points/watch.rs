@@ -1,7 +1,7 @@
 //! Alarms for an observer who tests a series after each new value.
 //!
 //! A test that is right in 95 % of looks is wrong in far more of the series that are examined every
-//! night. Here the share of false alarms holds for all looks together, even if values are
+//! night. Here the share of false alarms applies to all looks together, even if values are
 //! correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
 //! change is compared with random orders of whole blocks; and it must stay in place for several
 //! looks.
@@ -20,7 +20,7 @@ use crate::leak::memory_of_rests;
 use crate::random::Random;
 use crate::{normal, student};
 
-/// The fewest values that are examined.
+/// The minimum number of values that are examined.
 pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 
 /// The number of successive looks that must find a change.
@@ -30,7 +30,7 @@ pub const LOOKS: usize = 4;
 /// previous value. A few dozen values show less correlation than there is.
 const MEMORY_MIN: f64 = 3.0;
 
-/// The number of values by which a change may move from one look to the next.
+/// The maximum shift of a change from one look to the next, in values.
 const MOVES_MAX: usize = 2;
 
 /// The number of latest values of a regime that are searched.
@@ -43,7 +43,7 @@ const ORDERS: usize = 199;
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
-/// The share of the orders that belong to the tail.
+/// The share of the orders in the tail.
 const TAIL: f64 = 0.1;
 
 /// A change that was found in [`LOOKS`] looks in a row.
@@ -63,7 +63,7 @@ pub struct Alarm {
 /// A control with the same number of values is removed from the series first, as far as the two
 /// move together.
 ///
-/// `None` if a value is not finite, or the control has another length.
+/// `None` if a value is not finite, or the control has a different length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
     let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
     let fits = |control: &[f64]| control.len() == values.len() && finite(control);

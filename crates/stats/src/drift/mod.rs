@@ -9,10 +9,10 @@
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
 
-/// The smallest number of bins whose correlation can be estimated; with fewer there is no test.
+/// The minimum number of bins whose correlation can be estimated; with fewer there is no test.
 pub const BINS_MIN: usize = 15;
 
-/// The largest number of points; a longer series is averaged over neighbours.
+/// The maximum number of points; a longer series is averaged over neighbours.
 const POINTS_MAX: usize = 60;
 
 /// The highest correlation assumed: beyond it the length of the series is meaningless.
@@ -68,8 +68,8 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// The rest after subtracting the least-squares parabola, by polynomials that are orthogonal at
-/// equal distances.
+/// The remainder after subtracting the least-squares parabola, by polynomials that are orthogonal
+/// at equal distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;

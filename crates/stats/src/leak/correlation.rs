@@ -2,7 +2,7 @@
 
 use super::Sample;
 
-/// The lowest correlation with an earlier stretch that counts as a tooth and not as chance.
+/// The lowest correlation with an earlier stretch that counts as a tooth rather than chance.
 const PERIODIC_MIN: f64 = 0.25;
 
 /// The number of correlation times over which correlations are summed: Sokal's window of five, in
@@ -17,7 +17,7 @@ pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
     let rest = without_line(samples);
     let below = |value: f64| rest.iter().filter(|other| **other < value).count();
     let equal = |value: f64| rest.iter().filter(|other| **other == value).count();
-    // The rest of a straight line consists of rounding errors, which have no order.
+    // The residuals of a straight line are rounding errors, which have no order.
     if rest.iter().all(|value| value.abs() < 1e-12) {
         return Vec::new();
     }

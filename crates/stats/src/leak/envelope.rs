@@ -1,4 +1,4 @@
-//! The lower envelope of a series: the minima of its windows, that is, the memory that is left
+//! The lower envelope of a series: the minima of its windows, that is, the memory that remains
 //! after some was released.
 
 use super::Sample;
@@ -7,13 +7,14 @@ use super::correlation::{period, rank_correlations, time};
 /// The number of cells to which a long series is reduced before it is examined more closely.
 const CELLS_MAX: usize = 600;
 
-/// The largest number of windows; more of them take longer and add little.
+/// The maximum number of windows; more take longer and add little.
 const WINDOWS_MAX: usize = 60;
 
-/// The smallest number of windows that are judged.
+/// The minimum number of windows that are judged.
 const WINDOWS_MIN: usize = 10;
 
-/// A window's length in teeth or correlation times: longer than one, so that each holds a minimum.
+/// A window's length in teeth or correlation times: longer than one, so that each contains a
+/// minimum.
 const TEETH: f64 = 1.25;
 
 /// The minima of windows.
@@ -41,7 +42,7 @@ impl Envelope {
     }
 }
 
-/// The envelope in the shortest windows, for any correlation of the series.
+/// The envelope in the shortest windows, regardless of the series' correlation.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }

@@ -23,8 +23,8 @@ fn rises(envelope: &[Sample], bound: f64) -> bool {
     span(envelope).is_some_and(|(rise, seconds)| rise > bound * seconds)
 }
 
-/// Reports whether a stretch at the end, of two windows to a third of them, rises by more than the
-/// bound allows, and by more than any earlier stretch of its length changed.
+/// Reports whether the last two windows, or any longer end up to a third of all, rise by more than
+/// the bound allows and by more than any earlier stretch of that length changed.
 pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
     // The lower of two neighbours, so that one window without a minimum does not count as a rise.
     let lower = |pair: &[Sample]| Sample {

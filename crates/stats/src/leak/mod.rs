@@ -1,7 +1,7 @@
 //! Leaks of memory, or of any other resource that a process acquires and releases.
 //!
 //! The memory of a healthy process is a sawtooth, which no straight line fits. Its lower envelope
-//! is the memory that is left after the process released some: the minima of windows that are
+//! is the memory that remains after the process has released some: the minima of windows that are
 //! longer than a tooth. The slope of the envelope is Theil and Sen's. Its interval comes from a
 //! bootstrap of moving blocks, which preserves the correlation of neighbours. A quantity that grows
 //! in steps may have grown by one step more than the series shows.
@@ -30,8 +30,8 @@ pub(crate) use correlation::memory_of_rests;
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A growth that is detected in nine of ten runs exceeds the bound by this number of half
-/// intervals: 1 + z(0.9) ÷ z(0.975).
+/// Growth that is detected in nine of ten runs exceeds the bound by this number of half intervals:
+/// 1 + z(0.9) ÷ z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
 /// The shortest series whose range is meaningful, because memory is taken from the system in large
@@ -74,11 +74,11 @@ pub struct Growth {
     /// slope. Its range may still give a verdict.
     pub slope_per_hour: Option<f64>,
     pub interval: Option<Interval>,
-    /// The smallest growth that would be reported as a leak in nine of ten such runs. It contains
-    /// one step over the time.
+    /// The smallest growth that would be reported as a leak in nine of ten such runs. It includes
+    /// one step over the duration.
     pub smallest_seen_per_hour: Option<f64>,
-    /// Growth that may be hidden because the next step has not come yet, in the values' unit per
-    /// hour: one step over the time.
+    /// Growth that may be hidden because the next step has not occurred yet, in the values' unit
+    /// per hour: one step over the duration.
     pub resolution_per_hour: f64,
     /// The verdict on the series.
     pub verdict: LeakVerdict,
@@ -110,13 +110,14 @@ pub enum LeakVerdict {
 pub enum Because {
     /// It is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// Its growth slows down. The growth of a cache that fills up does so, and that of a leak may.
+    /// Its growth slows down. The growth of a cache slows down as it fills; that of a leak may,
+    /// too.
     Slowing,
     /// It grows at its end, as a leak that begins late does.
     GrowingLately,
     /// The interval contains the bound.
     Unclear,
-    /// It shows no growth above the bound, but a step that has not come yet may hide some.
+    /// It shows no growth above the bound, but a step that has not occurred yet may hide some.
     Steps,
 }
 
@@ -179,9 +180,9 @@ fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
-/// Adjusts a verdict that the end of the envelope contradicts. *No leak* needs an envelope that
-/// cannot be growing lately; a rise at the end that exceeds all earlier ones turns other verdicts
-/// into *growing lately* too.
+/// Adjusts a verdict that the end of the envelope contradicts. *No leak* requires an envelope that
+/// cannot be growing lately; a rise at the end that exceeds all earlier ones also turns other
+/// verdicts into *growing lately*.
 fn consistent(verdict: LeakVerdict, envelope: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
         LeakVerdict::NoLeak => grows_lately(envelope, bound),

@@ -8,7 +8,7 @@ use crate::{median, student};
 /// Number of resamples of the envelope.
 const RESAMPLES: usize = 500;
 
-/// The smallest number of independent minima.
+/// The minimum number of independent minima.
 const INDEPENDENT_MIN: f64 = 8.0;
 
 /// Quantile of the normal distribution for [`CONFIDENCE`].
@@ -45,7 +45,7 @@ impl Resampled {
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(envelope, seen.whole, &residuals, block as usize, seed);
         // One value per block, minus two for the line: the blocks lack the part that the line
-        // removed, and few blocks show little of the range of chance.
+        // removed, and few blocks show little of the random variation.
         let freedom = (count / block - 2.0).max(1.0);
         let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
         let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Point;
 
-/// The largest number of cores that is considered.
+/// The maximum number of cores that is considered.
 const CORES_MAX: f64 = 1e6;
 
 /// The growth of throughput with cores.
@@ -61,8 +61,8 @@ impl Law {
     /// [`CORES_MAX`] does.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
-        // A tolerance of a billionth compensates for rounding if a whole number achieves exactly
-        // the rate.
+        // A tolerance of a billionth compensates for rounding if a whole number achieves the rate
+        // exactly.
         let manages = |cores: f64| self.at(cores) >= rate_per_second * (1.0 - 1e-9);
         if !manages(high) {
             return None;
@@ -168,7 +168,7 @@ impl Fit {
 }
 
 /// Gaussian elimination with row pivoting; the last column is the right side. `None` if the
-/// equations depend on each other.
+/// equations are linearly dependent.
 fn solve(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let size = system.len();
     for column in 0..size {

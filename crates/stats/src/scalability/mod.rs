@@ -15,8 +15,8 @@ use serde::Serialize;
 use crate::random::Random;
 use crate::{Interval, student};
 
-/// The number of different core counts from which the Universal Scalability Law is fitted; with
-/// fewer, a line is fitted.
+/// The minimum number of different core counts for the Universal Scalability Law; with fewer, a
+/// line is fitted.
 pub const CORE_COUNTS_MIN: usize = 4;
 
 /// Number of resamples of the residuals.
@@ -33,7 +33,7 @@ const NORMAL_CRITICAL: f64 = 1.959_964;
 pub struct Point {
     /// Number of cores of the gateway.
     pub cores: f64,
-    /// The throughput with them.
+    /// The throughput on these cores.
     pub throughput_per_second: f64,
 }
 

@@ -11,7 +11,7 @@
 use crate::bisection::bisect;
 use crate::normal;
 
-/// The function by which the error rate is spent over the blocks.
+/// The function that spends the error rate over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
     /// α tᵖ, where t is the share of the planned blocks: evenly with p = 1, late with p = 3.
@@ -33,10 +33,10 @@ impl Spending {
     }
 }
 
-/// Distance between the points at which densities are stored, in deviations of one block.
+/// Distance between the points at which densities are stored, in standard deviations of one block.
 const STEP: f64 = 0.25;
 
-/// Beyond this number of deviations, a block's density is negligible.
+/// Beyond this number of standard deviations, a block's density is negligible.
 const REACH: f64 = 9.0;
 
 /// The farthest boundary, in standard errors: the probability beyond it is below 1e-14.
@@ -80,7 +80,7 @@ impl Density {
     }
 
     /// The boundary that is crossed with probability `crossing` by further blocks whose sum has
-    /// this deviation.
+    /// this standard deviation.
     fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
         let is_far_enough = |distance| self.crosses(distance, deviation) <= crossing;
         bisect(0.0, farthest, 50, is_far_enough)
@@ -116,7 +116,7 @@ impl Density {
         }
     }
 
-    /// The points from which blocks of this deviation can reach `x`.
+    /// The points from which blocks with this standard deviation can reach `x`.
     fn near(&self, x: f64, deviation: f64) -> impl Iterator<Item = (f64, f64)> {
         let reach = REACH * deviation;
         let from = self.points.partition_point(|(u, _)| *u < x - reach);

@@ -23,10 +23,10 @@ use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{normal, student};
 
-/// The largest number of blocks that can be planned.
+/// The maximum number of blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
 
-/// The function by which the error rate is spent. The square leaves enough for a clear effect to be
+/// The function that spends the error rate. The square leaves enough for a clear effect to be
 /// detected at the tenth block, and costs little at the last.
 const SPENDING: Spending = Spending::Power(2.0);
 
@@ -50,9 +50,9 @@ pub struct Sequential {
 /// The result of one look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Effect, interval and verdict; the interval's confidence holds for all looks together. If the
-    /// verdict is inconclusive, a number of needed blocks beyond the plan applies to a new run that
-    /// plans that number.
+    /// Effect, interval and verdict; the interval's confidence applies to all looks together. If
+    /// the verdict is inconclusive, a number of needed blocks beyond the plan applies to a new run
+    /// that plans that number.
     pub comparison: Comparison,
     /// The reason why no further block is needed; none if one is needed.
     pub stop: Option<Stop>,
@@ -64,7 +64,7 @@ pub struct Look {
 pub enum Stop {
     /// The verdict is clear: better, worse or no change.
     Settled,
-    /// All blocks that were planned are done.
+    /// All planned blocks are done.
     PlanDone,
 }
 
@@ -97,7 +97,7 @@ impl Sequential {
         })
     }
 
-    /// The largest number of blocks that are planned.
+    /// The maximum number of planned blocks.
     pub fn blocks_max(&self) -> usize {
         MIN_BLOCKS + self.critical.len() - 1
     }
@@ -143,8 +143,8 @@ impl Sequential {
     }
 
     /// The smallest number of blocks, larger than `blocks`, that settles the comparison if mean and
-    /// deviation stay the same. Within the plan each look is tried. Beyond the plan the interval
-    /// only shrinks, so bisection finds the number.
+    /// standard deviation stay the same. Within the plan each look is tried. Beyond the plan the
+    /// interval only shrinks, so bisection finds the number.
     fn blocks_needed(&self, spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
         let settled = |n| {
             let interval = spread.within(n, self.critical(n));

@@ -8,7 +8,7 @@ const SMALLEST_EFFECT: f64 = 0.02;
 /// A kind of noise: log ratios of this number of blocks without an effect.
 type Blocks = fn(&mut Noise, usize) -> Vec<f64>;
 
-/// Deviation of a block's log ratio in the simulations, unless stated otherwise.
+/// Standard deviation of a block's log ratio in the simulations, unless stated otherwise.
 const DEVIATION: f64 = 0.06;
 
 fn normal_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
@@ -59,7 +59,7 @@ fn pair_of(logs: &[f64]) -> Pair {
     }
 }
 
-/// The verdict with which a run over these blocks stops, and the number of blocks until then.
+/// The final verdict of a run over these blocks, and the number of blocks until then.
 fn run(plan: &Sequential, logs: &[f64]) -> (Verdict, usize) {
     for blocks in MIN_BLOCKS..=plan.blocks_max() {
         let look = plan
@@ -154,7 +154,7 @@ fn error_rates_and_power_match_the_documents() {
 #[test]
 fn a_large_effect_is_found_at_the_tenth_block_and_none_is_settled_early() {
     let plan = Sequential::plan(40, 0.05).unwrap();
-    // Deviation 1 %: the effect is 5 %, or nothing.
+    // Standard deviation 1 %: the effect is 5 % or 0.
     let (found, blocks) = power(&plan, 0.05, 0.01, 200);
     assert_eq!((found, blocks), (1.0, 10.0));
     let mut noise = Noise::seeded(3);
@@ -205,7 +205,7 @@ fn impossible_plans_are_refused() {
 fn the_blocks_needed_would_settle_it_if_nothing_changed() {
     let plan = Sequential::plan(30, 0.05).unwrap();
     let spread = |logs: &[f64]| Spread::of(logs);
-    // Mean 0.02, deviation 0.04: t is 1.6 at ten blocks.
+    // Mean 0.02, standard deviation 0.04: t is 1.6 at ten blocks.
     let logs: Vec<f64> = (0..10)
         .map(|i| 0.02 + if i % 2 == 0 { 0.038 } else { -0.038 })
         .collect();

@@ -8,13 +8,13 @@
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
 //! fixed time is enough.
 
-/// The smallest number of bins with which a warm-up is judged: two for each third.
+/// The minimum number of bins to judge a warm-up: two for each third.
 pub const BINS_MIN: usize = 6;
 
-/// The largest relative difference of the two thirds: the drift that a steady phase is allowed.
+/// The maximum relative difference between the two thirds: the drift allowed in a steady phase.
 const CHANGE_MAX: f64 = 0.05;
 
-/// The largest trend, including its standard error: the share by which the cost changes per second.
+/// The maximum trend, including its standard error: the share by which the cost changes per second.
 const TREND_PER_SECOND_MAX: f64 = 0.05;
 
 /// The trend is computed over the last two thirds of the bins, and over at least this number.
@@ -23,7 +23,7 @@ const TREND_BINS_MIN: usize = 15;
 /// The number of bins at the start that no trend includes, because connections are opened in them.
 const OPENING_BINS: usize = 2;
 
-/// The smallest number of responses in a third that gives a cost per response.
+/// The minimum number of responses in a third for a cost per response.
 const RESPONSES_MIN: u64 = 30;
 
 /// The totals of a load since its start.
@@ -49,7 +49,7 @@ pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     last.zip(before).is_some_and(alike) && trend(totals).is_some_and(level)
 }
 
-/// The cost per response of some bins; `None` if there are fewer responses.
+/// The cost per response of some bins; `None` if they have fewer than `responses_min` responses.
 fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Option<f64> {
     let (from, to) = (totals[from], totals[from + bins]);
     let responses = to.responses.saturating_sub(from.responses);

@@ -173,13 +173,14 @@ fn holds_one(found: Option<Comparison>) -> bool {
     interval.low <= 1.0 && 1.0 <= interval.high
 }
 
-/// The share of `count` simulations of two equal things whose interval is compatible with equality.
+/// The share of `count` simulations of equal sides whose interval is compatible with equality.
 fn coverage(count: usize, mut holds: impl FnMut(&mut Noise) -> bool) -> f64 {
     let mut noise = Noise::seeded(7);
     (0..count).filter(|_| holds(&mut noise)).count() as f64 / count as f64
 }
 
-/// Two runs of equal level: number of blocks and deviation of each, and the deviation between runs.
+/// Two runs of equal level: number of blocks and standard deviation of each, and the standard
+/// deviation between runs.
 fn of_two(count: usize, kind: Kind, of: [(usize, f64); 2], between: f64) -> f64 {
     coverage(count, |noise| {
         let [own, other] =
@@ -210,8 +211,7 @@ fn intervals_have_their_stated_coverage() {
         let share = of_several(2_000, normal, baseline, 0.03);
         assert!((share - 0.95).abs() < 0.015, "{baseline}: {share}");
     }
-    // The limitation that the documentation states: two runs do not show the deviation between
-    // runs.
+    // The limitation that the documentation states: two runs do not show how much runs vary.
     assert!(of_two(2_000, normal, [(10, 0.03), (10, 0.03)], 0.02) < 0.8);
 }
 

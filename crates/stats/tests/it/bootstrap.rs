@@ -11,7 +11,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Degrees of freedom at which Student's distribution is the normal one to six digits.
+/// Degrees of freedom at which Student's t equals the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
 fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
@@ -21,8 +21,8 @@ fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
     (mean - half, mean + half)
 }
 
-/// The number of families with this number of comparisons of 20 equal blocks in which one or more
-/// intervals exclude zero, at Bonferroni's level, with which Holm's procedure begins.
+/// The number of families of this many comparisons of 20 equal blocks in which at least one
+/// interval excludes zero at Bonferroni's level, with which Holm's procedure begins.
 fn families_in_error(comparisons: usize, families: u64) -> usize {
     let confidence = 1.0 - 0.05 / comparisons as f64;
     let is_wrong = |family: &u64| {

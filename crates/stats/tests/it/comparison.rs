@@ -16,7 +16,7 @@ fn pair(baseline: &[f64], candidate: &[f64]) -> Pair {
     }
 }
 
-/// An even number of blocks whose log ratios have this mean and deviation.
+/// An even number of blocks whose log ratios have this mean and standard deviation.
 fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
     // Alternating ±1 has mean 0 and sample variance n / (n − 1).
     let scale = deviation / (count as f64 / (count - 1) as f64).sqrt();
@@ -105,7 +105,7 @@ fn a_clear_single_effect_may_be_chance_among_many() {
     assert_eq!(verdicts[4], Verdict::Better);
     assert_eq!(verdicts[5], Verdict::TooFewBlocks { blocks: 3 });
     let confidence = |i: usize| found[i].as_ref().unwrap().interval.unwrap().confidence;
-    // Three blocks are too few for a hypothesis, so there are five.
+    // Three blocks are too few for a hypothesis, so only five of six pairs have one.
     assert!((confidence(4) - (1.0 - 0.05 / 5.0)).abs() < 1e-12);
     assert!((confidence(0) - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
     assert_eq!(confidence(0), confidence(1));

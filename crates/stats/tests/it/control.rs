@@ -17,7 +17,7 @@ fn the_baseline_is_the_geometric_mean_of_its_processes() {
     assert!(pair.beside_again(&[1.0]).is_none());
 }
 
-/// The verdict with which a run of these values ends, and the number of blocks until then.
+/// The final verdict of a run over these values, and the number of blocks until then.
 fn end(plan: &Sequential, pair: &Pair) -> (Verdict, usize) {
     let look = |blocks: usize| {
         let cut = |values: &[f64]| values[..blocks].to_vec();

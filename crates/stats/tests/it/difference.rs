@@ -14,7 +14,7 @@ fn drifting(differences: &[f64]) -> (Vec<f64>, Vec<f64>) {
 fn the_interval_is_students_on_the_differences() {
     let (baseline, candidate) = drifting(&[4.0, 6.0, 4.0, 6.0, 4.0, 6.0, 4.0, 6.0, 4.0, 6.0]);
     let found = difference(&baseline, &candidate, 0.95, 1).unwrap();
-    // Deviation √(10 ÷ 9), t(0.975, 9) = 2.262157: half the interval is 0.754052.
+    // Standard deviation √(10 ÷ 9), t(0.975, 9) = 2.262157: half the interval is 0.754052.
     let interval = found.interval.unwrap();
     assert!((found.effect - 5.0).abs() < 1e-9);
     assert!(

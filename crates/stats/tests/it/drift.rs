@@ -9,7 +9,7 @@ const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
 /// The correlation of a bin with the previous one, and whether half of the variance belongs to
-/// single outlying bins (t, 3 degrees of freedom). The deviation of a bin is 5 %.
+/// single outlying bins (t, 3 degrees of freedom). The standard deviation of a bin is 5 %.
 const KINDS: [(f64, bool); 5] = [
     (0.0, false),
     (0.3, false),

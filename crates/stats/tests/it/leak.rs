@@ -5,7 +5,7 @@ use proptest::prelude::*;
 mod late;
 mod stairs;
 
-/// A kind of memory without a leak: MiB at this number of samples, `step_seconds` apart.
+/// Memory usage without a leak: MiB at this number of samples, `step_seconds` apart.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
 /// Teeth of 60 MiB and some 120 s, both varying by a fifth, on a base of 200 MiB; `envelope`
@@ -173,7 +173,7 @@ fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
 }
 
 /// Memory that settles, like that of a gateway that recompiles its definitions each minute: it
-/// grows by 60 MiB and one more, most of it in the first five minutes.
+/// grows from 60 to 61 MiB, mostly in the first five minutes.
 fn settling(minutes: f64) -> Vec<Sample> {
     let mut noise = Noise::seeded(14);
     let values: Vec<f64> = (0..(minutes * 60.0) as usize)

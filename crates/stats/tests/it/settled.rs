@@ -57,7 +57,7 @@ fn without_cpu_time_or_responses_nothing_settles() {
     assert!(!has_settled(&[], BIN_SECONDS));
 }
 
-/// The cost relative to the settled one, by the time in seconds.
+/// The cost relative to the settled one, as a function of time in seconds.
 type Shape = fn(f64) -> f64;
 
 /// 40 % more at first, falling with a time constant of one second.

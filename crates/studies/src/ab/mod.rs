@@ -150,7 +150,7 @@ fn note(context: &Context, ab_test: &AbTest) -> String {
     let over_all = match scenarios {
         0 | 1 => String::new(),
         _ => format!(
-            " Both rates hold over all {scenarios} scenarios together: each has an equal share of {} % (Bonferroni).",
+            " Both rates apply to all {scenarios} scenarios together: each has an equal share of {} % (Bonferroni).",
             percent(share_of_each(scenarios))
         ),
     };
@@ -204,7 +204,7 @@ fn layout(
     (takes_time && are_two && judged.any(is_small)).then(|| {
         format!(
             "The difference is below {:.0} %, and {} and {} are two binaries: the layout of their code alone can change \
-             speed by 1 to 3 %, equally in every block. Build both again with another layout (link order, alignment), or find \
+             speed by 1 to 3 %, equally in every block. Build both again with a different layout (link order, alignment), or find \
              the cause with `gatebench flame`, before you act on it.",
             100.0 * LAYOUT_MAX,
             ab_test.candidate,

@@ -150,7 +150,7 @@ pub(super) fn machine_changed(control: &CellFindings) -> String {
         _ => format!("{} is the same in both runs", control.place.gateway),
     };
     format!(
-        "There is no verdict: {what}, but a difference was found: {} The machine has changed between the runs.",
+        "There is no verdict: {what}, but a difference was found: {} The machine changed between the runs.",
         control.text
     )
 }
@@ -170,8 +170,8 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
     let word = match decision {
         Decision::Worse => "Worse",
         Decision::Open => "Not settled",
-        Decision::Fine if unchanged => "No different, and the gateways are the same",
-        Decision::Fine if judged.iter().all(is_no_change) => "No different",
+        Decision::Fine if unchanged => "No difference, and the gateways are the same",
+        Decision::Fine if judged.iter().all(is_no_change) => "No difference",
         Decision::Fine => "Better, or as good",
     };
     format!("{word}: {why}")

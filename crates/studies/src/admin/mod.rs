@@ -18,7 +18,7 @@ const EXPLANATION: &str = "Calls are made one after the other, each on a separat
      whole response has arrived. After the loads, a change has taken effect when the gateway serves a new \
      connection accordingly; this time counts from the beginning of the call. Under a load, a call is timed from when it was due until its response; \
      calls that were not made for lack of time would have been among the longest. p50 is the median of the blocks \
-     with their range; p90 and p99 cover the calls of all blocks, and are shown if ten calls are longer.";
+     with their range; p90 and p99 cover the calls of all blocks, and are shown if ten calls took longer.";
 
 /// The tables of all calls, after the loads and under them, and of the losses in the loads; empty
 /// if there were no calls.

@@ -20,7 +20,7 @@ use crate::kind::StudyFacts;
 const TITLE: &str = "Capacity";
 
 /// The explanation of a curve.
-const CURVE: &str = "Steps at the same rate are one point. Held and missed are numbers of steps; response times \
+const CURVE: &str = "Steps at the same rate share a point. Held and missed are numbers of steps; response times \
      count from when a request was due; cores are those kept busy.";
 
 /// The explanation of the symbols in the drawing of a curve.

@@ -20,7 +20,7 @@ pub(super) fn in_words(capacity: &Capacity) -> String {
     let most = capacity.rate_max_per_second;
     let most = most.map_or_else(String::new, |rate| format!(", at most {rate}/s"));
     format!(
-        "search   the rate sustained with {}, in steps of {} with {}{most}; the outcome of each step sets \
+        "search   for the rate sustained with {}, in steps of {} with {}{most}; the outcome of each step sets \
          the next rate",
         capacity.objective,
         capacity.step,

@@ -19,10 +19,10 @@ use crate::kind::{Analysed, StudyFindings, StudyKind};
 
 const EXPLANATION: &str = "The load begins at the first correct response of a process that was \
                            just started. The time of this response counts from the start; its resolution is the time \
-                           since the attempt before it. Requests are counted until the CPU time per request, in \
+                           since the previous attempt. Requests are counted until the CPU time per request, in \
                            windows of 100 ms, stays near its median in the last third of the load. Figures are the \
                            median of the blocks, with their range. Ranges that overlap are not ranked, and nothing \
-                           is ranked below ten blocks.";
+                           is ranked with fewer than ten blocks.";
 
 /// The minimum number of responses in a window; a bin with fewer is merged with the next ones.
 const WINDOW_RESPONSES_MIN: u64 = 100;

@@ -76,7 +76,7 @@ pub(crate) fn thresholds_in_words(results: &[ExternalResults]) -> Vec<(Tone, Str
         }));
         if !held.is_empty() {
             let names: Vec<String> = held.iter().map(|it| format!("`{}`", it.name)).collect();
-            let text = format!("{engine}'s thresholds held {at}: {}.", listed(&names));
+            let text = format!("{engine}'s thresholds passed {at}: {}.", listed(&names));
             said.push((Tone::Plain, text, variant));
         }
     }

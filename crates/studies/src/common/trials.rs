@@ -33,7 +33,7 @@ pub(crate) fn tried_again(context: &Context) -> Vec<String> {
         let of = &record.trial;
         let (first, ended) = (of.again?, outcome_words(&record.outcome));
         Some(format!(
-            "Trial {first} ({}, {}) failed and was tried again as trial {}, which is {ended}.",
+            "Trial {first} ({}, {}) failed and was repeated as trial {}, which is {ended}.",
             of.variant, of.scenario, of.number
         ))
     };

@@ -39,8 +39,8 @@ pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
         .collect()
 }
 
-/// The difference in a sentence: `not equal on the wire: responses passed on before they are whole:
-/// yes at reference and envoy; no at nginx.`
+/// The difference in a sentence: `not equal on the wire: responses forwarded before they are
+/// complete: yes at reference and envoy; no at nginx.`
 fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
     // The direct variant has no gateway process and does not change messages.
     let gateways = wire.iter().filter(|found| !found.is_direct);

@@ -21,7 +21,7 @@ const METHOD: &str = "Isolation";
 
 /// The explanation of the chapter.
 const EXPLANATION: &str = "The good group next to failing groups, divided by the same group next to healthy ones, at \
-     the same rates, paired by blocks of fresh processes. The column \"healthy ÷ itself\" repeats the healthy run and \
+     the same rates, paired by blocks of fresh processes. The column \"healthy ÷ itself\" compares two healthy runs and \
      shows the noise of this machine.";
 
 /// The explanation of the symbols in the drawing of a measure.

@@ -48,7 +48,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     let mut measures = found.measures.iter();
     let memory = measures.position(|it| it.metric == Metric::GatewayRssAnonMax);
     let draw = |measure| memory_chart(&format!("scale-{index}"), found, measure, palette);
-    let chart = |svg| Chart::new("Memory over the number, both in factors", svg);
+    let chart = |svg| Chart::new("Memory over the number, both as factors", svg);
     blocks.push(Block::charts(PANELS, memory.and_then(draw).map(chart)));
     Block::card("", blocks)
 }

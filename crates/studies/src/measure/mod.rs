@@ -28,7 +28,7 @@ const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the 
 const SATURATED: u32 = 100;
 
 const NO_SATURATION: &str = "no request got a response at saturation, so there is no share of it to \
-                             offer; read the gateway's log for the reason, or leave out --at";
+                             offer; read the gateway's log for the reason, or omit --at";
 
 /// A column of the table.
 struct Column {

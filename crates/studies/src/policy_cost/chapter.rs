@@ -138,7 +138,7 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
         return Vec::new();
     }
     let axes = match shared {
-        true => "All gateways have the same axis.",
+        true => "All gateways share one axis.",
         false => "Each gateway has a separate axis.",
     };
     let read = format!(

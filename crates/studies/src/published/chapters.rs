@@ -23,8 +23,8 @@ const EXPLANATION: &str = "Cells are the median of the blocks with their range. 
 const CORRECTIONS: &str = "How this differs from the published table";
 
 /// The explanation of the differences.
-const EFFECT: &str = "The effect of each difference on figures of this run (of its first gateway, if rows name none): the figure by \
-     the document's way of measuring, and the measured figure.";
+const EFFECT: &str = "The effect of each difference on figures of this run (of its first gateway, if rows name none): the figure as \
+     the document measures it, and the measured figure.";
 
 /// The reference to the reasons that limit cells.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";

@@ -107,7 +107,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Buckets => (
             ["p95 by buckets", "p95"],
             Nanoseconds,
-            "The added latency is unknown, or no load can be used for it: as published, gatebench adds nothing to \
+            "The added latency is unknown, or no load can be used for it: with --as-published, gatebench adds nothing to \
              the requests.",
         ),
         Effect::Users => (
@@ -119,7 +119,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Saturation => (
             ["p95 at saturation", "p95 at one rate"],
             Nanoseconds,
-            "No load at one rate can be used: as published, there is none.",
+            "No load at one rate can be used: with --as-published, there is none.",
         ),
         Effect::Ramp => (
             ["rate with the ramp", "rate after it"],

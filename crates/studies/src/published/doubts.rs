@@ -39,7 +39,7 @@ pub(super) fn of(findings: &Findings, tables: &[FigureTable]) -> Vec<DocumentDou
 /// States whether the loads are the document's.
 pub(super) fn length(document: &Published, plan: &Plan) -> String {
     if plan.study.versions().is_some() {
-        return "Loads are the specification's.".into();
+        return "The loads are those of the specification.".into();
     }
     let length = plan.length.as_ref();
     if length.is_some_and(|it| it.length == Length::AsPublished) {
@@ -70,7 +70,7 @@ pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Op
             Show::Measured,
             Figure::AddedP50 | Figure::AddedP95 | Figure::AddedP99 | Figure::P95 | Figure::P99,
         ) => Some(format!(
-            "run the suite '{suite}' without --as-published, because gatebench adds nothing to requests as published."
+            "run the suite '{suite}' without --as-published, with which gatebench adds nothing to the requests."
         )),
         _ => None,
     }

@@ -78,7 +78,7 @@ pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>,
     Ok(table.map(|table| Section {
         id: "network",
         heading: "Network ceiling",
-        explanation: "Measured just before each direct load, on the cores of load generator and upstream and by their \
+        explanation: "Measured just before each direct load, on the cores of the load generator and the upstream and by their \
              event loops: messages of the size of a request and of a response, whose content is not read. This is \
              the loopback interface, without cables or network cards: its ceiling depends on these cores and on \
              copying in the kernel, and not on any network between machines.",

@@ -68,7 +68,7 @@ pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<Strin
             }
             let at_a_rate = || {
                 format!(
-                    "its loads hold a rate instead of a number of connections; gatebench run {} --as-published \
+                    "its loads fix the rate instead of the number of connections; gatebench run {} --as-published \
                      has such loads",
                     document.suite
                 )

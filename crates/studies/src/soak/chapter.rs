@@ -24,7 +24,7 @@ const METHOD: &str = "Soak";
 
 /// The explanation of the chapter.
 const EXPLANATION: &str = "Growth is judged by the lower envelope, which remains after the gateway has freed memory: the \
-     minima of windows longer than the memory of the series. Its slope is the Theil–Sen estimate, with a 95 % \
+     minima of windows longer than the series' correlation time. Its slope is the Theil–Sen estimate, with a 95 % \
      interval by a bootstrap of moving blocks.";
 
 impl StudyFacts for SoakFindings {

@@ -134,7 +134,7 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             };
             let hidden = amount(found.growth.resolution_per_hour, found.unit);
             format!(
-                "{grow}a step that has not come yet may hide growth of {hidden}/h, and the total exceeds the allowed \
+                "{grow}a step that has not occurred yet may hide growth of {hidden}/h, and the total exceeds the allowed \
                  {bound}/h"
             )
         }
@@ -146,7 +146,7 @@ fn why(because: Because, found: &SoakQuantity) -> String {
 
 fn longer(seconds_needed: Option<f64>) -> String {
     seconds_needed.map_or_else(
-        || "; no run of a sensible length would decide it".into(),
+        || "; no run of a reasonable length would decide it".into(),
         |seconds| format!("; a run of about {} would decide it", duration(seconds)),
     )
 }

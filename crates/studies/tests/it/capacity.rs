@@ -200,7 +200,7 @@ fn a_known_knee_is_found_with_curve_and_bottleneck() {
         "{text}"
     );
     assert!(
-        text.ends_with("Beyond that the gateway's cores are full."),
+        text.ends_with("Beyond that, the gateway's cores are full."),
         "{text}"
     );
     let reasons = findings.trials.iter().flat_map(|trial| &trial.reasons);
@@ -239,7 +239,7 @@ fn a_capacity_limited_by_the_instrument_is_a_lower_bound() {
     assert!(
         found
             .text
-            .contains("Limited by load generator and upstream"),
+            .contains("Limited by the load generator and the upstream"),
         "{}",
         found.text
     );

@@ -65,7 +65,7 @@ fn thresholds_of_a_script_are_reported() {
     );
     assert_eq!(
         said(Tone::Plain),
-        ["k6's thresholds held at nginx in steady: `checks: rate>0.99`."]
+        ["k6's thresholds passed at nginx in steady: `checks: rate>0.99`."]
     );
 }
 

@@ -42,7 +42,7 @@ fn three_blocks_show_medians_and_have_no_verdict() {
     );
     assert!(found.meaning.starts_with("By medians, "), "{found:?}");
     assert_eq!(found.tone, Tone::Caution);
-    let expected = "Trust: median and range of 3 blocks, too few for a verdict (10 give one)";
+    let expected = "Trust: median and range of 3 blocks, too few for a verdict (it needs 10)";
     assert!(found.trust.starts_with(expected), "{}", found.trust);
     let metrics: Vec<Metric> = found.columns.iter().map(|it| it.metric).collect();
     let expected = [

@@ -135,7 +135,7 @@ fn differences_between_gateways_are_cautions() {
         .find(|said| said.text.contains("on the wire"))
         .unwrap();
     assert_eq!(sentence.tone, Tone::Caution);
-    let expected = "proxy-json: not equal on the wire: responses passed on before they are whole: yes at nginx; no at haproxy.";
+    let expected = "proxy-json: not equal on the wire: responses forwarded before they are complete: yes at nginx; no at haproxy.";
     assert_eq!(sentence.text, expected);
 }
 

@@ -64,7 +64,7 @@ impl Engine {
             return match host.strip_prefix("unix://") {
                 Some(path) => Ok(Self::at(path)),
                 None => Err(format!(
-                    "the container engine at {host} is not at a Unix socket of this machine"
+                    "the container engine at {host} is not a Unix socket on this machine"
                 )),
             };
         }
@@ -75,7 +75,8 @@ impl Engine {
         let mut sockets = [Some(docker), users, Some(podman)].into_iter().flatten();
         let socket = sockets.find(|socket| socket.exists());
         socket.map(Self::at).ok_or_else(|| {
-            "there is no socket of a container engine on this machine, neither docker's nor podman's".to_owned()
+            "there is no container engine socket on this machine, neither docker's nor podman's"
+                .to_owned()
         })
     }
 

@@ -60,7 +60,7 @@ fn resolve(url: &str) -> Result<SocketAddr, String> {
     let first = addresses
         .map_err(|error| format!("{with_port}: {error}"))?
         .next();
-    first.ok_or_else(|| format!("{with_port} has no address"))
+    first.ok_or_else(|| format!("{with_port} resolves to no address"))
 }
 
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
         ),
         _ => (
             format!("this file of the gateway folder cannot be read: {error}"),
-            "check its permissions, and that it is text in UTF-8",
+            "check its permissions, and that it is UTF-8 text",
         ),
     };
     DriverError::bad_file(folder.join(file), message, remedy)

@@ -254,7 +254,9 @@ impl Folder {
             let on_path = || format!("install {name} and put it on PATH");
             let other = other.cloned().unwrap_or_else(on_path);
             return match install.vendor {
-                Some(_) => format!("gatebench install {name} prints its makers' steps; or {other}"),
+                Some(_) => {
+                    format!("gatebench install {name} prints its vendor's steps; or {other}")
+                }
                 None => other,
             };
         }

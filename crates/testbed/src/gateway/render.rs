@@ -188,7 +188,7 @@ impl<'a> Renderer<'a> {
             .map_or(String::new(), |name| format!("did you mean `{name}`? "));
         Fault {
             message: format!("there is no `{}`{place}", miss.name),
-            remedy: format!("{meant}the names there are {}", listed(known(), "and")),
+            remedy: format!("{meant}the known names are {}", listed(known(), "and")),
         }
     }
 }

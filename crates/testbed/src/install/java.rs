@@ -103,7 +103,7 @@ impl JavaProgram {
         let version = &self.project.version;
         let [java, jar] = [java, jar].map(|path| display(&[path.display().to_string()]));
         let text = format!(
-            "#!/bin/sh\n# JVM_OPTIONS are words for Java.\n\
+            "#!/bin/sh\n# JVM_OPTIONS is split into options for Java.\n\
              [ \"$1\" = --version ] && echo '{} {version}' && exit\n\
              exec {java} $JVM_OPTIONS -jar {jar} \"$@\"\n",
             self.home.gateway

@@ -186,7 +186,7 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
         let error = starting.join().unwrap().err().unwrap();
         assert_eq!(
             error.to_string(),
-            "gateway mine did not finish the check of its configuration (signal TERM)\nstuck"
+            "gateway mine did not finish checking its configuration (signal TERM)\nstuck"
         );
         assert!(!exists(pid));
     });
@@ -285,7 +285,7 @@ fn a_template_error_names_file_and_line() {
     assert!(
         error
             .remedy()
-            .contains("did you mean `workers`? the names there are `"),
+            .contains("did you mean `workers`? the known names are `"),
         "{error:?}"
     );
     fs::write(
@@ -301,7 +301,7 @@ fn a_template_error_names_file_and_line() {
     assert!(
         error
             .remedy()
-            .contains("`path`? the names there are `name`, `path`"),
+            .contains("`path`? the known names are `name`, `path`"),
         "{error:?}"
     );
 }

@@ -138,6 +138,6 @@ fn a_killed_server_does_not_affect_the_run() {
         .filter(|it| it.starts_with("warning: output"))
         .collect();
     assert_eq!(warnings.len(), 1, "{}", finished.stderr);
-    assert!(warnings[0].contains("start the server, or correct host and port"));
+    assert!(warnings[0].contains("start the server, or correct the host or port"));
     assert_eq!(bench.kept_trials("run").len(), 3);
 }

@@ -147,10 +147,7 @@ fn a_failing_server_only_causes_a_warning() {
             "start Prometheus with --web.enable-remote-write-receiver",
         ),
         (Fault::Status(401), "set K6_PROMETHEUS_RW_USERNAME"),
-        (
-            Fault::TooLarge(10),
-            "raise the server's limit on the size of a request",
-        ),
+        (Fault::TooLarge(10), "raise the server's request size limit"),
         (Fault::Resets, "cannot reach the server"),
     ];
     let servers = cases.map(|(fault, _)| Failing::start(fault));

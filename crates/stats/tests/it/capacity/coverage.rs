@@ -10,7 +10,7 @@ use gatebench_stats::simulate::Noise;
 struct Truth {
     /// Width of the law, as a share of the rate.
     steps: f64,
-    /// Deviation of the processes' middles.
+    /// Standard deviation of the processes' middles.
     processes: f64,
     /// Share of the steps that are disturbed, independent of their outcome.
     disturbed: f64,
@@ -92,7 +92,7 @@ impl Truth {
     }
 }
 
-/// Widths of the law, and deviations of the processes.
+/// Widths of the law, and standard deviations of the processes.
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 

@@ -22,7 +22,7 @@ struct Law {
 enum Said {
     /// There is no sustained rate.
     Refused,
-    /// There is a sustained rate, unless more steps miss at any rate than is known.
+    /// There is a sustained rate, unless the true share of lapses is too large.
     Doubted,
     /// There is a sustained rate.
     Sustained,

@@ -21,8 +21,8 @@ const WARM_UP_S: f64 = 1.0;
 /// Share of the steps that are disturbed, independent of their outcome.
 const DISTURBED: f64 = 0.3;
 
-/// Requests that arrive as a Poisson process and take exponential times, one after the other: the
-/// 99th percentile of their response times after the warm-up, in seconds.
+/// Requests that arrive as a Poisson process and have exponential service times, one after the
+/// other: the 99th percentile of their response times after the warm-up, in seconds.
 fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) -> f64 {
     let arrivals = ((WARM_UP_S + measure_s) * rate) as usize;
     let discarded = (WARM_UP_S * rate) as usize;
@@ -54,8 +54,8 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// The rates at which a step holds with 95 % and with 50 %, over processes: from a number of steps
-/// at each of a series of rates, each step by another process.
+/// The rates at which a step holds with 95 % and 50 % probability, over processes: from several
+/// steps at each of a series of rates, each by a different process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();

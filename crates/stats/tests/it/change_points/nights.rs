@@ -7,7 +7,7 @@ const NIGHTS: usize = 60;
 /// The number of series in one history.
 const SERIES: f64 = 20.0;
 
-/// Noise of deviation 1 for this number of nights.
+/// Noise with standard deviation 1 for this number of nights.
 type Nights = fn(&mut Noise, usize) -> Vec<f64>;
 
 fn drifting(noise: &mut Noise, memory: f64, count: usize) -> Vec<f64> {
@@ -40,8 +40,8 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// The number of nights until a step of this many deviations after 20 nights is reported, in
-/// ascending order, if this number of series share the false alarms; missed steps come last.
+/// The number of nights until a step of this many standard deviations after 20 nights is reported,
+/// in ascending order, if this number of series share the false alarms; missed steps come last.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)

@@ -4,7 +4,7 @@ use super::*;
 const HOURS: f64 = 24.0;
 const BOUND_PER_HOUR: f64 = 4.0;
 
-/// The number of MiB grown until a given hour.
+/// The growth in MiB until a given hour.
 type Grown<'a> = &'a dyn Fn(f64) -> f64;
 
 /// The verdicts on several days of growing memory: leak, no leak, growing lately, and undetermined

@@ -224,7 +224,7 @@ fn plots(
 fn foot(mode: CompareMode, cells: &[&CellFindings]) -> Block {
     let effect = cells.first().map_or(0.0, |it| it.smallest_effect) * 100.0;
     let words = format!(
-        "{} Within the shaded ±{effect} % a difference does not matter. Variants that are unchanged, or have no \
+        "{} Within the shaded ±{effect} %, a difference does not matter. Variants that are unchanged, or have no \
          gateway, show the noise of the machine.",
         explanation(mode)
     );

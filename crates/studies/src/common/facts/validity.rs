@@ -154,7 +154,7 @@ impl Gate {
             Self::SteadinessUntested => ("steady state not tested", Other),
             Self::GatewayNotSaturated => ("gateway not saturated", Other),
             Self::Inconsistent => ("numbers disagree", Other),
-            Self::CannotBeTrue => ("figures that cannot be true", Other),
+            Self::CannotBeTrue => ("impossible figures", Other),
             Self::Retries => ("retries", Other),
             Self::UpstreamConnections => ("connections to the upstream not kept", Other),
             Self::ClientConnections => ("clients' connections not kept", Other),

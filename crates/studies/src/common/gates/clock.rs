@@ -31,7 +31,7 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
     let message = format!(
         "The clock source is {source}, which is slow to read, and the clock is read several times for each request."
     );
-    let remedy = "Choose a counter of the processor: write tsc (or kvm-clock, as a guest) to \
+    let remedy = "Choose a processor counter: write tsc (or kvm-clock, as a guest) to \
                   /sys/devices/system/clocksource/clocksource0/current_clocksource.";
     Some(view.limited(Gate::ClockSourceSlow, &[Aspect::Latency], message, remedy))
 }

@@ -14,7 +14,7 @@ use crate::common::digest::answered_sums;
 use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 
 pub(super) const DEFECT: &str =
-    "Report this with the run directory: the instrument contradicts itself.";
+    "Report this with the run directory: the instrument's figures contradict each other.";
 
 /// The exact sums of a metric over all classes of responses; none if the phase has none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
@@ -33,7 +33,7 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
     let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
     (clamped > 0).then_some(())?;
     let message = format!(
-        "{} lay beyond the histogram's range and were counted at its edge.",
+        "{} were beyond the histogram's range and were counted at its edge.",
         counted(clamped, "value")
     );
     let remedy = "Read the highest percentiles as lower bounds.";
@@ -61,7 +61,7 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
         let counted = grouped(histogram.len() as f64);
         let summed = grouped(exact.count as f64);
         return Some(format!(
-            "The histogram of {word} holds {counted} values, but its sum covers {summed}."
+            "The histogram of {word} contains {counted} values, but its sum covers {summed}."
         ));
     }
     if exact.clamped > 0 {

@@ -58,7 +58,7 @@ pub(super) fn not_saturated(view: &View) -> Option<Reason> {
          CPU per request is still valid.",
         percent(busy / available)
     );
-    let remedy = "Give load generator and upstream more cores, or the gateway fewer; more connections may help.";
+    let remedy = "Give the load generator and the upstream more cores, or the gateway fewer; more connections may help.";
     Some(view.limited(
         Gate::GatewayNotSaturated,
         &[Aspect::Throughput],

@@ -88,11 +88,11 @@ pub(super) fn upstream_near_direct(view: &View) -> Option<Reason> {
     let throughput = throughput_per_second(view.phase);
     (direct > 0.0 && throughput > DIRECT_SHARE_MAX * direct).then_some(())?;
     let message = format!(
-        "{} are {} of what load generator and upstream reach without a gateway.",
+        "{} are {} of what the load generator and the upstream reach without a gateway.",
         quantity(throughput, Unit::RequestsPerSecond),
         percent(throughput / direct)
     );
-    let remedy = "Give load generator and upstream more cores, or the gateway fewer.";
+    let remedy = "Give the load generator and the upstream more cores, or the gateway fewer.";
     let spoils = spoiled(view.kind());
     Some(view.limited(Gate::UpstreamNearDirect, &spoils, message, remedy))
 }

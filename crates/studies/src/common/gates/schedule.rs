@@ -49,7 +49,7 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;
     let message = format!(
-        "One request in 100 left more than {} late; response times include this delay.",
+        "One request in 100 was sent more than {} late; response times include this delay.",
         quantity(lateness, Unit::Nanoseconds)
     );
     Some(is_late(view, Aspect::Latency, message))
@@ -88,7 +88,7 @@ pub(super) fn tail_late(view: &View) -> Option<Reason> {
     let is_reported = late(view).or_else(|| connections_held(view)).is_some();
     (lateness > LATENESS_P999_NS_MAX && !is_reported).then_some(())?;
     let message = format!(
-        "One request in 1,000 left more than {} late; the 99.9th percentile of the response time includes this delay.",
+        "One request in 1,000 was sent more than {} late; the 99.9th percentile of the response time includes this delay.",
         quantity(lateness, Unit::Nanoseconds)
     );
     Some(is_late(view, Aspect::LatencyTail, message))

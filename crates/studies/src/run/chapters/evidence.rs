@@ -25,7 +25,7 @@ const PARITY: &str = "Proof that the policies act, before and after the load of 
 const CONFIGURATION: &str = "The configuration of each gateway, as rendered, and the commands that started it. \
      Ports differ from trial to trial; the rest does not.";
 
-const CORES: &str = "busy time of the gateway's cores per request, in ticks of the kernel";
+const CORES: &str = "busy time of the gateway's cores per request, in kernel ticks";
 
 /// Returns the chapters with the proof behind the results, in the order of the report.
 pub fn chapters(findings: &Findings, palette: &Palette) -> [Chapter; 5] {

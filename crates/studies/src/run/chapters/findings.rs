@@ -139,8 +139,8 @@ fn forest(
         false => ("", "Blocks"),
     };
     let foot = format!(
-        "Ratios of the blocks on a logarithmic axis, the first named over the second; within the \
-         shaded ±{} % a difference does not matter.{limited}{noise}",
+        "Ratios of the blocks on a logarithmic axis, the first named divided by the second; within the \
+         shaded ±{} %, a difference does not matter.{limited}{noise}",
         effect * 100.0
     );
     let blocks = vec![

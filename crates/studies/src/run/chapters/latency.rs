@@ -18,7 +18,7 @@ const LEAD: [&str; 3] = [
     "Each step to the right is ten times rarer. A curve ends at the last percentile with at least \
      ten requests beyond it. ",
     "Added",
-    " is the time between load generator and upstream, request by request; grey is the same load \
+    " is the time between the load generator and the upstream, request by request; grey is the same load \
      straight to the upstream.",
 ];
 

@@ -167,7 +167,7 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
         }
         (true, true) => format!("{figures}; verdicts name no best gateway"),
         (true, false) if invalid.is_empty() => {
-            format!("{figures}, too few for a verdict ({MIN_BLOCKS} give one)")
+            format!("{figures}, too few for a verdict (it needs {MIN_BLOCKS})")
         }
         (true, false) => format!("{figures}, too few for a verdict"),
     }];

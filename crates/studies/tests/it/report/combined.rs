@@ -98,12 +98,21 @@ pub fn combined() -> CombinedFindings {
             version("nginx<b>", "upstreams-5000", 5_000, 30_000.0),
         ],
         trends: vec![
-            trend("nginx", MarginalUnit::Upstreams, [(50, 41_000.0), (5_000, 30_000.0)]),
-            trend("nginx<b>", MarginalUnit::Upstreams, [(50, 40_900.0), (5_000, 29_900.0)]),
+            trend(
+                "nginx",
+                MarginalUnit::Upstreams,
+                [(50, 41_000.0), (5_000, 30_000.0)],
+            ),
+            trend(
+                "nginx<b>",
+                MarginalUnit::Upstreams,
+                [(50, 40_900.0), (5_000, 29_900.0)],
+            ),
             trend("nginx", MarginalUnit::Routes, [(1, 500.0), (10, 490.0)]),
         ],
         tried_again: vec![
-            "Trial 2 (nginx, upstreams-50) failed and was tried again as trial 5, which is completed.".into(),
+            "Trial 2 (nginx, upstreams-50) failed and was repeated as trial 5, which is completed."
+                .into(),
         ],
     }
 }
@@ -127,7 +136,7 @@ fn every_form_has_versions_side_by_side() {
         study: StudyResult::new(combined()),
         ..findings()
     };
-    let phrases = ["Combined results · upstreams", "was tried again as trial 5"];
+    let phrases = ["Combined results · upstreams", "was repeated as trial 5"];
     assert_fits(&findings, &phrases);
     let text = markdown::render(&findings);
     assert!(

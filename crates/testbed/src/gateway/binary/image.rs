@@ -66,7 +66,7 @@ pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     let version = version_in(&output, &spec.binary);
     let version = version.map_err(|message| no_version(folder, &program, message))?;
     let remedy = format!(
-        "name an image of a version that fits: {}@IMAGE:TAG",
+        "name an image of a matching version: {}@IMAGE:TAG",
         spec.gateway
     );
     must_fit(folder, &program, &version, remedy)?;
