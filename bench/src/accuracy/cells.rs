@@ -38,7 +38,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// Runs the load generator in turn with a client that polls one socket and does nothing else.
+/// Alternates the load generator with a client that polls one socket and does nothing else.
 fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
     let server = Server::upstream(bench.programs, &["ping"])?;

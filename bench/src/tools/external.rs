@@ -212,7 +212,7 @@ mod tests {
             Protocol::Http2 { streams: 10 },
             include_str!("samples/h2load-h2c.txt"),
         );
-        // One response more than h2load counts as succeeded, because its last bytes arrived after
+        // One more response than h2load counts as succeeded, because its last bytes arrived after
         // the end.
         assert!(http2.is_ok_and(|made| made.requests == 65_363));
     }

@@ -132,7 +132,7 @@ impl Kind {
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
             Self::Any => {
-                "every path; X-Response-Status: 404 and X-Response-Bytes: 5120 of a request choose its response"
+                "every path; X-Response-Status: 404 and X-Response-Bytes: 5120 in a request set its response"
             }
             Self::Pathology => fault_server::PATHS,
         }
@@ -168,7 +168,7 @@ pub struct UpstreamConfig {
 pub enum UpstreamError {
     /// A worker did not start, or its loop failed.
     Workers(#[from] WorkersError),
-    /// The certificate, the key or another setting of TLS cannot be used.
+    /// The certificate, the key or another TLS setting cannot be used.
     Tls(#[from] SettingsError),
 }
 

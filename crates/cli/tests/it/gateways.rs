@@ -168,7 +168,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
         .gatebench("install ./mine")
         .assert_code(0)
         .assert_prints(&[
-            "would install mine 1.2.3 from its makers, by their steps for",
+            "would install mine 1.2.3 from its vendor, by its steps for",
             "(https://makers.example/install) (as root)",
             "echo Python 1.2.3 && true 1.2.3",
             "none of these steps was run; `--yes` runs them",
@@ -177,7 +177,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
     let taken = bench.gatebench("install ./mine --yes");
     if taken
         .stderr
-        .contains("only root may install its makers' packages")
+        .contains("only root may install its vendor's packages")
     {
         taken.assert_code(3);
         return;
@@ -194,7 +194,7 @@ fn a_version_other_than_that_of_the_steps_is_a_failure() {
     let taken = bench.gatebench("install ./mine --yes");
     if taken
         .stderr
-        .contains("only root may install its makers' packages")
+        .contains("only root may install its vendor's packages")
     {
         taken.assert_code(3);
         return;

@@ -187,7 +187,7 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     }
     let mut script = Command::new("sh");
     script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
-    let remedy = format!("make this work: {by_hand}");
+    let remedy = format!("make this command work: {by_hand}");
     run(what, &mut script, &remedy, &remedy)
 }
 

@@ -53,7 +53,7 @@ fn program_on(
 ) -> Result<VendorProgram, DriverError> {
     let fits = |it: &&VendorSystem| it.id == system.id && system.is_version(&it.versions);
     let Some(steps) = packages.systems.iter().find(fits) else {
-        let message = format!("its makers publish no steps for {}", system.name);
+        let message = format!("its vendor publishes no steps for {}", system.name);
         return Err(failed(gateway, message, elsewhere(packages)));
     };
     let mut environment = Environment::new();
@@ -66,7 +66,7 @@ fn program_on(
     let commands = steps.commands.iter();
     let commands = commands.map(|command| environment.render_str(command, &values));
     let commands = commands.collect::<Result<_, _>>().map_err(|error| {
-        let message = format!("its steps do not fit {}: {error}", system.name);
+        let message = format!("its steps are invalid for {}: {error}", system.name);
         failed(gateway, message, elsewhere(packages))
     })?;
     Ok(VendorProgram {
@@ -123,7 +123,7 @@ impl System {
 impl VendorProgram {
     pub(super) fn title(&self) -> String {
         format!(
-            "{} {} from its makers, by their steps for {} ({})",
+            "{} {} from its vendor, by its steps for {} ({})",
             self.gateway, self.version, self.system, self.page
         )
     }
@@ -135,7 +135,7 @@ impl VendorProgram {
     pub(super) fn perform(&self) -> Result<(), DriverError> {
         let by_hand = || format!("run these commands as root:\n{}", self.commands.join("\n"));
         if !geteuid().is_root() {
-            let message = "only root may install its makers' packages";
+            let message = "only root may install its vendor's packages";
             return Err(failed(&self.gateway, message, by_hand()));
         }
         let page = format!("see {}", self.page);
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(debian.commands, ["get bookworm 3.9.1"]);
         assert_eq!(
             debian.title(),
-            "mine 3.9.1 from its makers, by their steps for Debian GNU/Linux 12 (bookworm) \
+            "mine 3.9.1 from its vendor, by its steps for Debian GNU/Linux 12 (bookworm) \
              (https://makers.example)"
         );
         let rhel = on("ID='rhel'\nVERSION_ID='9.4'\n").unwrap();

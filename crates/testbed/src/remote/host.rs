@@ -127,7 +127,7 @@ impl RemoteHost {
         TcpStream::connect_timeout(&address, REACH_TIMEOUT).map_err(|error| {
             RemoteError::environment(
                 format!("the gateway responds on {name} at {address}, but cannot be reached from this machine: {error}"),
-                format!("in the firewall of {name}, allow connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range"),
+                format!("in the firewall of {name}, allow connections from this machine to the ports in /proc/sys/net/ipv4/ip_local_port_range"),
             )
         })?;
         Ok(())

@@ -2,8 +2,8 @@
 //! time.
 //!
 //! The responses to the requests of one receive are sent together, stamped with one reading of the
-//! clock. While a send is outstanding, no further response is queued. If a client reads slowly,
-//! this therefore holds no more than its streams, and receiving is never paused.
+//! clock. While a send is outstanding, no further response is queued. A client that reads slowly
+//! can therefore occupy only its streams, and receiving is never paused.
 
 mod heads;
 mod reply;
@@ -59,7 +59,7 @@ pub(crate) struct Connection<E> {
     speaker: Option<Speaker>,
     /// Bytes received since the last complete request.
     wire_bytes: u64,
-    /// Bytes that were sent and are not counted yet, because the speaker is unknown.
+    /// Bytes that were sent and are not counted yet, because the kind of client is unknown.
     uncounted_bytes: u64,
     /// Bytes of request bodies that are kept for their responses.
     kept_bytes: u64,

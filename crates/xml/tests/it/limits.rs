@@ -125,7 +125,7 @@ const OF_DEFINITIONS: [Case; 7] = [
         document: long,
         max: 16 << 20,
         step: 1,
-        words: "may have 16777216",
+        words: "the limit is 16777216",
     },
     Case {
         document: |count| {
