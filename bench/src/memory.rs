@@ -15,7 +15,7 @@ use super::tools::{Job, Work};
 const EVERY: Duration = Duration::from_secs(10);
 
 /// The number of first samples that are skipped, because histograms are touched for the first time
-/// in them.
+/// during them.
 const UNSETTLED: usize = 3;
 
 /// Memory that may be touched late: the histogram of a route grows by a page if a response takes

@@ -1,6 +1,6 @@
 //! Runs scenario 5 on a hundred different routes, whose definitions are recompiled every minute.
-//! `gatebench soak` checks that no response belongs to another route, that nothing restarts
-//! and that memory does not leak.
+//! `gatebench soak` checks that no response belongs to another route, that nothing restarts and
+//! that memory does not leak.
 
 use std::process::{Command, Stdio};
 

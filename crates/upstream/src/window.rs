@@ -59,7 +59,7 @@ impl Windows {
         }
     }
 
-    /// Forgets everything. To be used between loads, because a nonce noted at the same moment may
+    /// Forgets everything. Use it only between loads, because a nonce noted at the same moment may
     /// be forgotten or kept.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);

@@ -94,7 +94,7 @@ impl Spent {
                 "Processing this message needs more than {} bytes of memory",
                 limits.held_bytes
             ),
-            Self::Stack => "Processing this message recurses too deeply".to_owned(),
+            Self::Stack => "The evaluation of this message is nested too deeply".to_owned(),
             Self::Time => format!(
                 "Processing this message takes more than {} ms of processor time",
                 limits.time_ms.unwrap_or_default()

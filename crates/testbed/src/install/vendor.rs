@@ -83,7 +83,7 @@ fn elsewhere(packages: &VendorPackages) -> String {
     let systems = systems.map(|it| format!("{} {}", it.id, it.versions.join(", ")));
     let systems: Vec<String> = systems.collect();
     format!(
-        "there are steps for {}; for other ways see {}",
+        "its vendor has steps for {}; for other ways, see {}",
         systems.join("; "),
         packages.page
     )

@@ -53,7 +53,7 @@ impl RemoteHost {
         TcpListener::bind((here, 0)).map_err(|error| {
             RemoteError::environment(
                 format!("the upstream cannot listen at {here}, where {name} would reach it: {error}"),
-                format!("name an address of this machine that {name} reaches: --upstream-address ADDRESS"),
+                format!("choose an address of this machine that {name} can reach: --upstream-address ADDRESS"),
             )
         })?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The treatment of the n-th request by an upstream with a known fault.
+//! How an upstream with a known fault treats the n-th request.
 
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
@@ -295,7 +295,7 @@ impl<'a> Words<'a> {
         self.value(name, default_ns, read, expected)
     }
 
-    /// A size of at least a byte.
+    /// A size of at least one byte.
     fn size(&mut self, name: &'static str, default_bytes: u64) -> Result<u64, CaseError> {
         let allowed = 1..=BODY_BYTES_MAX;
         let read = |value: &str| parse_size_bytes(value).filter(|bytes| allowed.contains(bytes));

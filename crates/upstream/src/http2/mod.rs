@@ -50,7 +50,7 @@ pub(crate) struct Connection<E> {
     heads: Heads,
     /// By slot.
     streams: Vec<Stream<E>>,
-    /// Streams that have something to send, in turn.
+    /// Streams that have something to send, in round-robin order.
     turns: VecDeque<StreamId>,
     /// Streams whose responses are due later.
     later: Timers<StreamId>,
