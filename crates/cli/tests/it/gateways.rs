@@ -129,13 +129,13 @@ fn a_failed_installation_does_not_prevent_others() {
         .gatebench("install ./mine ./other")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: it needs a JDK of version 99 or later",
-            "installing other: it needs a JDK of version 99 or later",
+            "installing mine: it needs JDK 99 or later",
+            "installing other: it needs JDK 99 or later",
             "openjdk-99-jdk-headless",
         ]);
 }
 
-/// A gateway whose makers publish steps for this system, which write a program that prints this
+/// A gateway whose vendor publishes steps for this system, which write a program that prints this
 /// version.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
@@ -215,8 +215,8 @@ fn a_system_that_the_makers_do_not_name_gets_a_clear_error() {
         .gatebench("install ./mine --yes")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: its makers publish no steps for",
-            "there are steps for solaris 10; for other ways see https://makers.example/install",
+            "installing mine: its vendor publishes no steps for",
+            "its vendor has steps for solaris 10; for other ways, see https://makers.example/install",
         ]);
 }
 

@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn a_missing_version_is_an_error_that_lists_the_others() {
         let error = home_of("mine", 9999).unwrap_err().to_string();
-        assert!(error.contains("JDK of version 9999 or later"), "{error}");
+        assert!(error.contains("JDK 9999 or later"), "{error}");
     }
 }

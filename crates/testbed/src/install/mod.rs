@@ -103,7 +103,7 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
     Ok(debian.into_iter().chain(programs).collect())
 }
 
-/// Checks that a gateway from its makers' packages has the version that `gateway.yaml` names.
+/// Checks that a gateway from its vendor's packages has the version that `gateway.yaml` names.
 ///
 /// # Errors
 /// [`DriverError::Install`] if it has another version.

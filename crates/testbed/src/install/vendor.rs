@@ -1,4 +1,5 @@
-//! Packages of a gateway's makers, installed by the steps that the makers publish for this system.
+//! Packages of a gateway's vendor, installed by the steps that the vendor publishes for this
+//! system.
 
 use std::fs;
 use std::process::Command;
@@ -14,7 +15,7 @@ use crate::gateway::Folder;
 /// The file that describes the system (os-release(5)).
 const OS_RELEASE: &str = "/etc/os-release";
 
-/// A package of a gateway's makers.
+/// A package of a gateway's vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorProgram {
     gateway: String,
@@ -34,10 +35,10 @@ struct System {
     name: String,
 }
 
-/// Returns the steps for this system; none if the makers publish no packages.
+/// Returns the steps for this system; none if the vendor publishes no packages.
 ///
 /// # Errors
-/// [`DriverError::Install`] if the makers publish no steps for this system.
+/// [`DriverError::Install`] if the vendor publishes no steps for this system.
 pub(super) fn program(folder: &Folder) -> Result<Option<VendorProgram>, DriverError> {
     let Some(packages) = &folder.spec.install.vendor else {
         return Ok(None);
@@ -197,19 +198,19 @@ mod tests {
             ("", "this system, which has no /etc/os-release"),
         ] {
             let error = on(release).unwrap_err();
-            let expected = format!("its makers publish no steps for {named}");
+            let expected = format!("its vendor publishes no steps for {named}");
             assert!(error.contains(&expected), "{error}");
         }
         let remedy = elsewhere(&packages());
         assert_eq!(
             remedy,
-            "there are steps for debian 11, 12; rhel 9; for other ways see https://makers.example"
+            "its vendor has steps for debian 11, 12; rhel 9; for other ways, see https://makers.example"
         );
     }
 
     #[test]
     fn a_step_with_a_codename_needs_one() {
         let error = on("ID=debian\nVERSION_ID=12\n").unwrap_err();
-        assert!(error.contains("its steps do not fit debian 12"), "{error}");
+        assert!(error.contains("its steps are invalid for debian 12"), "{error}");
     }
 }
