@@ -44,7 +44,7 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Writes the files of a generator's order into a folder, and returns its arguments.
+    /// Writes the files that a generator needs into a folder, and returns its arguments.
     pub fn arguments(&self, generator: Generator, folder: &Folder) -> Result<Vec<String>, String> {
         let (origin, path) = origin_and_path(self.url);
         let mut request = json!({"path": path, "headers": self.headers});

@@ -201,7 +201,7 @@ impl Exchange {
         })
     }
 
-    /// Reports whether the connection is reset instead of sending a response.
+    /// Reports whether a reset of the connection replaces the response.
     pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
         !self.is_control && env.ledger.health.is_resetting()
     }

@@ -78,7 +78,7 @@ impl Snapshot {
         self.workers.extend(other.workers.iter().cloned());
     }
 
-    /// Replaces each count, except the number of open connections, by a function of it and the
+    /// Replaces each count, except the number of open connections, with a function of it and the
     /// other's count.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [

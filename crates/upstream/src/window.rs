@@ -32,7 +32,7 @@ pub(crate) struct Windows {
     /// Tag and worker plus one, in order of arrival; 0 is free.
     streams: [AtomicU32; STREAMS_MAX],
     windows: [OnceLock<Window>; STREAMS_MAX],
-    /// The number of resets; part of every word, so that one store forgets everything.
+    /// The number of resets; part of every word, so that a single store clears everything.
     generation: AtomicU64,
 }
 

@@ -211,6 +211,9 @@ mod tests {
     #[test]
     fn a_step_with_a_codename_needs_one() {
         let error = on("ID=debian\nVERSION_ID=12\n").unwrap_err();
-        assert!(error.contains("its steps are invalid for debian 12"), "{error}");
+        assert!(
+            error.contains("its steps are invalid for debian 12"),
+            "{error}"
+        );
     }
 }

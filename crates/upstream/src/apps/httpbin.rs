@@ -69,7 +69,7 @@ fn with_status(status: &str) -> Response {
     }
 }
 
-/// The requested number of lines of JSON, each with its number.
+/// The requested number of JSON lines, each with its number.
 fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
         return Response::error(400, "upstream: not a number of lines\n");

@@ -30,7 +30,7 @@ pub enum Case {
         slow_every: u64,
     },
     /// The service time changes linearly from `from` at the epoch to `to` at `lasts` after the
-    /// epoch, and then stays the same.
+    /// epoch, and then stays constant.
     SlowStart {
         lasts_ns: u64,
         from_ns: u64,
