@@ -58,7 +58,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     judge(&samples, settings.routes)
 }
 
-/// Prints how memory developed; growth is an error.
+/// Prints how memory changed; growth is an error.
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {
