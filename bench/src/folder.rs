@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// still reach their files.
 const MODE: u32 = 0o711;
 
-/// A folder that is removed when this value is dropped. Its name is random, because everybody may
+/// A folder that is removed when this value is dropped. Its name is random, because anyone may
 /// write to its parent.
 pub struct Folder(TempDir);
 

@@ -37,7 +37,7 @@ const SERVER_CORE: &str = "1";
 const CORES: [usize; 2] = [0, 1];
 
 /// The benchmarks of the project. Each builds its programs in release mode; do not use the machine
-/// meanwhile
+/// while one runs
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask bench")]
 struct Words {
@@ -59,7 +59,7 @@ enum Benchmark {
     /// HAProxy and Envoy, and with SOAP/XML next to the bare work of the libraries; about 12
     /// minutes
     Gateway(Settings),
-    /// Runs `gatebench soak` of scenario soap-5 on 100 routes that differ, recompiled every minute;
+    /// Runs `gatebench soak` of scenario soap-5 on 100 different routes, recompiled every minute;
     /// fails if a response is wrong, the gateway ends, or memory leaks or may leak
     Endurance(Settings),
     /// Measures the cost to the traffic of recompiling 200 policy instances, and their memory;

@@ -15,7 +15,7 @@ use super::tools::{Job, Work};
 const EVERY: Duration = Duration::from_secs(10);
 
 /// The number of first samples that are skipped, because histograms are touched for the first time
-/// in them.
+/// during them.
 const UNSETTLED: usize = 3;
 
 /// Memory that may be touched late: the histogram of a route grows by a page if a response takes
@@ -58,7 +58,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     judge(&samples, settings.routes)
 }
 
-/// Prints the development of memory; growth is an error.
+/// Prints how memory changed; growth is an error.
 fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
     let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {

@@ -13,7 +13,7 @@ pub struct Settings {
     /// The length of a measured run
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = positive::<u32>)]
     pub seconds: u32,
-    /// Measures two rounds of a second
+    /// Measures two rounds of one second
     #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
     quick: bool,
     /// Connections, if the benchmark has no cells

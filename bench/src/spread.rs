@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_ratios_is_students() {
-        // Logs −ln 2, 0, ln 2: deviation ln 2, standard error ln 2 ÷ √3, t(0.975, 2) = 4.30265.
+        // Logs −ln 2, 0, ln 2: standard deviation ln 2, standard error ln 2 ÷ √3, t(0.975, 2) =
+        // 4.30265.
         let (low, high) = ratios(&[0.5, 1.0, 2.0]).unwrap().interval.unwrap();
         let reach = (4.302_652_73 * 2_f64.ln() / 3_f64.sqrt()).exp();
         assert!(

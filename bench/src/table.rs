@@ -1,6 +1,6 @@
 //! A table for readers: aligned for a terminal, or Markdown for the documentation.
 
-/// Rows of cells under one head; the first `left` columns contain text, the others numbers.
+/// Rows of cells under one header; the first `left` columns contain text, the others numbers.
 pub struct Table {
     head: Vec<String>,
     left: usize,
@@ -72,7 +72,7 @@ pub fn ms(ns: f64) -> String {
     format!("{:.2}", ns / 1e6)
 }
 
-/// As [`ms`], but a dash if there is no figure.
+/// Like [`ms`], but a dash if there is no figure.
 pub fn ms_or_dash(ns: Option<f64>) -> String {
     ns.map_or("–".into(), ms)
 }

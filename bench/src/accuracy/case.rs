@@ -7,7 +7,7 @@ use gatebench_upstream::fault_server::{self, Arrivals, Truth, truth};
 /// One pathology under one load.
 pub struct Case {
     pub name: &'static str,
-    /// Returns path and query for a load of this number of seconds.
+    /// Returns the path and query for a load of this length in seconds.
     target: fn(u64) -> String,
     rate_per_second: f64,
     /// True if requests wait for a connection because the upstream stalls: then the tail of the
@@ -24,7 +24,7 @@ pub struct Job {
     pub seconds: u64,
     /// The length of gatebench's warm-up [default: one second].
     pub warm_up_seconds: u64,
-    /// The largest number of connections [default: the tool's own].
+    /// The maximum number of connections [default: the tool's own].
     pub connections: Option<u32>,
 }
 

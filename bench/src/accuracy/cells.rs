@@ -18,9 +18,9 @@ use crate::table::{Table, ms, ms_or_dash};
 /// The cells' names.
 pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
 
-/// The largest permitted ratio of the median on one connection to that of a client that polls.
+/// The maximum permitted ratio of the median on one connection to that of a client that polls.
 const ONE_CONNECTION_MAX: f64 = 1.05;
-/// The largest share of uniform arrivals that may arrive back to back.
+/// The maximum share of uniform arrivals that may arrive back to back.
 const BACK_TO_BACK_MAX: f64 = 0.15;
 
 type Found = (&'static str, Verdict);
@@ -38,7 +38,7 @@ pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// Runs the load generator in turn with a client that polls one socket and does nothing else.
+/// Alternates the load generator with a client that polls one socket and does nothing else.
 fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
     let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
     let server = Server::upstream(bench.programs, &["ping"])?;
@@ -91,7 +91,7 @@ fn spinning_p50_ns(bench: &Bench<'_>, url: &str, seconds: u64) -> Result<f64, St
         .ok_or_else(|| "the bare client printed no median".into())
 }
 
-/// Measures how evenly requests arrive that are due every millisecond.
+/// Measures how evenly requests that are due every millisecond arrive.
 fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     let job = Job {
         target: "/constant?service=1ms".into(),

@@ -1,4 +1,5 @@
-//! External load generators against the same upstream under the same load, each as people use it.
+//! External load generators against the same upstream under the same load, each as it is usually
+//! run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

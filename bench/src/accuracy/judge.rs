@@ -223,7 +223,7 @@ fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still
 }
 
 /// Returns the evidence that the machine stalled. If the upstream stalls on purpose, the tail of
-/// both figures says nothing.
+/// neither figure is evidence.
 fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
     let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
     let percent = said.waited_share * 100.0;

@@ -114,7 +114,7 @@ impl Bench<'_> {
         Ok(verdicts)
     }
 
-    /// Runs a case until the machine does not stall in it, or until the attempts are used up.
+    /// Runs a case until the machine does not stall during it, or until the attempts are used up.
     fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
         let mut trial = self.attempt(case)?;
         for _ in 1..TRIES {

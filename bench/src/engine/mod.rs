@@ -20,7 +20,7 @@ use super::settings::Settings;
 use super::tools::{Job, Method, Protocol};
 use super::{CLIENT_CORE, SERVER_CORE};
 
-/// The number of descriptors that a tool needs in addition to its connections.
+/// The number of file descriptors that a tool needs in addition to its connections.
 const SPARE_DESCRIPTORS: u64 = 100;
 
 /// Prints the names of the cells.
@@ -172,7 +172,7 @@ fn left(began: Instant, done: usize, all: usize) -> String {
     format!(", about {minutes:.0} min left")
 }
 
-/// Raises the limit of descriptors, which children inherit, as far as possible, and returns it.
+/// Raises the file-descriptor limit, which children inherit, as far as possible; returns it.
 fn raise_descriptors() -> u64 {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return 0;

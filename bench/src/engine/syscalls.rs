@@ -24,7 +24,7 @@ pub enum Counter {
     Strace,
 }
 
-/// The smallest number of requests; with fewer, the calls belong mostly to the start of the tool.
+/// The minimum number of requests; with fewer, most calls come from the start of the tool.
 const REQUESTS_MIN: u64 = 1000;
 
 /// The file that the counter writes.

@@ -237,7 +237,7 @@ fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     Ok(steps)
 }
 
-/// Writes a text, and returns its path.
+/// Writes a file, and returns its path.
 fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
     let path = folder.join(name);
     std::fs::write(&path, text)

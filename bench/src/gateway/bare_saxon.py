@@ -58,6 +58,6 @@ def spent(seconds):
 for number, result in enumerate(work(), 1):
     with open(f"{made}/{number}", "w", encoding="utf-8") as file:
         file.write(result)
-# The garbage collector needs a while to adapt the size of the heap.
+# The garbage collector takes a while to adjust the size of the heap.
 spent(seconds)
 print(spent(seconds) * 1e6)

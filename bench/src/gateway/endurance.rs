@@ -1,6 +1,6 @@
-//! Runs scenario 5 on a hundred different routes, whose definitions are compiled again every
-//! minute. `gatebench soak` checks that no response belongs to another route, that nothing restarts
-//! and that memory does not leak.
+//! Runs scenario 5 on a hundred different routes, whose definitions are recompiled every minute.
+//! `gatebench soak` checks that no response belongs to another route, that nothing restarts and
+//! that memory does not leak.
 
 use std::process::{Command, Stdio};
 
@@ -19,8 +19,8 @@ const EVERY_MINUTE: Variant = Variant {
 /// The permitted growth per hour: more than a huge page in fifteen minutes.
 const GROWTH: &str = "12MiB";
 
-/// Runs the soak for this number of minutes. It is an error if the soak finds a fault or cannot
-/// decide.
+/// Runs the soak for this number of minutes. It is an error if the soak finds a fault or is
+/// inconclusive.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;

@@ -5,7 +5,7 @@ use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::spread::ratios;
 
-/// The smallest number of rounds that can decide, like the blocks of a run's verdicts.
+/// The minimum number of rounds for a verdict, as for the blocks of a run.
 const ROUNDS_MIN: usize = 10;
 
 /// The verdict on ratios that have a highest permitted value.

@@ -131,7 +131,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
     let judged = deciding("candidate", "baseline");
     let own = deciding("baseline", "again");
     let (Some(judged), Some(own)) = (judged, own) else {
-        // The time was over before the tenth block, which is an ordinary outcome.
+        // The time ran out before the tenth block, which is an ordinary outcome.
         let is_open = ab_test["decision"] == "open";
         let open = is_open.then(|| json!({"verdict": "too_few_blocks"}));
         return open.ok_or_else(|| "gatebench ab printed neither a verdict nor a reason".into());

@@ -18,7 +18,7 @@ pub const NAME: &str = "handicapped";
 /// The number of responses of a bare loop, which take a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
-/// The number of turns and of system calls per response with which the cost of one is measured.
+/// The number of turns and of system calls per response used to measure the cost of one.
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 

@@ -11,10 +11,10 @@ pub struct Plan {
     /// Number of comparisons of each truth to reach, including earlier ones
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub comparisons: usize,
-    /// The longest time of one comparison
+    /// The maximum time of one comparison
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub minutes: u32,
-    /// Number of blocks to record of equal gateways, from which other cells are simulated; 0
+    /// Number of blocks of equal gateways to record, from which other cells are simulated; 0
     /// records none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub record: u32,

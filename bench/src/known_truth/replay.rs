@@ -13,7 +13,7 @@ use gatebench_stats::{Direction, MIN_BLOCKS, Pair, Sequential, Verdict};
 use super::record::{Key, Values};
 use super::results::rate;
 
-/// The defaults of `gatebench ab`: the largest number of blocks, the smallest effect that matters,
+/// The defaults of `gatebench ab`: the maximum number of blocks, the smallest effect that matters,
 /// the error rate.
 const BLOCKS_MAX: usize = 40;
 const SMALLEST_EFFECT: f64 = 0.02;

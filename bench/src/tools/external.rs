@@ -44,7 +44,7 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Writes the files of a generator's order into a folder, and returns its arguments.
+    /// Writes the files that a generator needs into a folder, and returns its arguments.
     pub fn arguments(&self, generator: Generator, folder: &Folder) -> Result<Vec<String>, String> {
         let (origin, path) = origin_and_path(self.url);
         let mut request = json!({"path": path, "headers": self.headers});
@@ -212,7 +212,7 @@ mod tests {
             Protocol::Http2 { streams: 10 },
             include_str!("samples/h2load-h2c.txt"),
         );
-        // One response more than h2load counts as succeeded, because its last bytes arrived after
+        // One more response than h2load counts as succeeded, because its last bytes arrived after
         // the end.
         assert!(http2.is_ok_and(|made| made.requests == 65_363));
     }

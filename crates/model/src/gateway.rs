@@ -162,7 +162,7 @@ pub struct Install {
     pub other: Option<String>,
 }
 
-/// Packages of the gateway's makers, installed by the steps that they publish.
+/// Packages of the gateway's vendor, installed by the steps that it publishes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorPackages {

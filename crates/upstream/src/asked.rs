@@ -49,8 +49,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Names and values of all fields. HTTP/2 has its own place for the host (RFC 9113 8.3.1),
-    /// which comes first here.
+    /// Names and values of all fields. HTTP/2 sends the host as a pseudo-header field (RFC 9113
+    /// 8.3.1), which comes first here.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + Clone + use<'a> {
         let (http1, http2) = match self.head {
             Head::Http1(head) => (Some(head), None),

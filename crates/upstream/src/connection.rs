@@ -17,8 +17,8 @@ pub(crate) trait Origin<I: Io>: Sized {
     /// A request and its response over HTTP/2.
     type Exchange: Responding<I, Self>;
 
-    /// The last part of the wait for a deadline, which is spent polling without waiting, because a
-    /// sleeping thread wakes up late.
+    /// The last part of the wait for a deadline, which is spent polling instead of sleeping,
+    /// because a sleeping thread wakes up late.
     fn spin_ns(&self) -> u64 {
         0
     }

@@ -1,4 +1,4 @@
-//! The counts of one worker: written by its thread alone, read by any thread.
+//! The counts of one worker: written only by its thread, read by any thread.
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 

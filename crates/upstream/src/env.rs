@@ -83,8 +83,8 @@ pub(crate) enum Speaker {
 }
 
 impl Speaker {
-    /// Identifies the speaker by the first request. A control connection was counted when it was
-    /// accepted, and is subtracted again.
+    /// Identifies the kind of client by its first request. A control connection was counted when it
+    /// was accepted, and is subtracted again.
     pub(crate) fn identify(speaker: &mut Option<Self>, is_control: bool, counters: &Counters) {
         if speaker.is_some() {
             return;

@@ -25,10 +25,10 @@ fn pause_ns(value: &[u8]) -> u64 {
     ms.min(PAUSE_MS_MAX) * 1_000_000
 }
 
-/// The bytes that a buffer keeps after a large body.
+/// The capacity that a buffer keeps after a large body, in bytes.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The bytes that a buffer of a stream keeps, because there are many streams.
+/// The same for a stream, whose buffers are many; in bytes.
 const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 
 /// The state from a request's head to the last byte of its response. Its memory is reused for later
@@ -145,7 +145,7 @@ impl Exchange {
         };
     }
 
-    /// The head, to be called after the body was composed.
+    /// The head; to be called after the body has been composed.
     pub(crate) fn head(&self) -> HeadOptions<'_> {
         let response = &self.response;
         let is_echo = response.body == Body::Echo;
@@ -201,7 +201,7 @@ impl Exchange {
         })
     }
 
-    /// Reports whether the connection is reset instead of sending a response.
+    /// Reports whether a reset of the connection replaces the response.
     pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
         !self.is_control && env.ledger.health.is_resetting()
     }

@@ -22,7 +22,7 @@ impl Health {
         }
     }
 
-    /// Reports whether requests are reset instead of getting a response.
+    /// Reports whether requests get a reset instead of a response.
     pub(crate) fn is_resetting(&self) -> bool {
         self.0.load(Ordering::Relaxed) == RESETTING
     }

@@ -277,7 +277,7 @@ impl Connection {
             for Stamp { at, mut times } in self.stamps.drain(..) {
                 times.service_ns = now_ns.saturating_sub(times.received_ns);
                 let place = &mut self.outbox.queue()[at..at + TIMES_BYTES];
-                times.write(place.try_into().expect("the place is as long as the times"));
+                times.write(place.try_into().expect("the slice is as long as the times"));
             }
         }
         self.outbox.flush(io, self.id, is_timed);

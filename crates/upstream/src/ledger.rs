@@ -50,8 +50,7 @@ pub struct Snapshot {
     pub repeated: u64,
     /// Requests whose nonce is older than the window of 2²⁶ numbers per engine worker.
     pub too_old: u64,
-    /// Requests from more than 64 combinations of engine worker and run, whose nonces are not
-    /// remembered.
+    /// Requests beyond 64 combinations of engine worker and run, whose nonces are not remembered.
     pub untracked: u64,
     /// Requests without a nonce, or with an invalid one.
     pub without_nonce: u64,
@@ -79,7 +78,7 @@ impl Snapshot {
         self.workers.extend(other.workers.iter().cloned());
     }
 
-    /// Replaces each count, except the number of open connections, by a function of it and the
+    /// Replaces each count, except the number of open connections, with a function of it and the
     /// other's count.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [

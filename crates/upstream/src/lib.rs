@@ -8,7 +8,7 @@
 //! the byte's arrival by the time that the worker needed to wake and receive its batch, and is the
 //! same for all requests of that batch. t2 is read immediately before the bytes that begin with the
 //! response are passed to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the
-//! time a request waited behind others of its batch. If a client pipelines, responses that are sent
+//! time a request waited behind others in its batch. If a client pipelines, responses that are sent
 //! together carry the same t2. A response that queues behind an unfinished send is stamped when the
 //! kernel gets it. Over TLS, t1 is read before the request is decrypted and t2 before the response
 //! is encrypted.
@@ -132,7 +132,7 @@ impl Kind {
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
             Self::Any => {
-                "every path; X-Response-Status: 404 and X-Response-Bytes: 5120 of a request choose its response"
+                "every path; X-Response-Status: 404 and X-Response-Bytes: 5120 in a request set its response"
             }
             Self::Pathology => fault_server::PATHS,
         }
@@ -168,7 +168,7 @@ pub struct UpstreamConfig {
 pub enum UpstreamError {
     /// A worker did not start, or its loop failed.
     Workers(#[from] WorkersError),
-    /// The certificate, the key or another setting of TLS cannot be used.
+    /// The certificate, the key or another TLS setting cannot be used.
     Tls(#[from] SettingsError),
 }
 

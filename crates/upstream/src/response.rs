@@ -34,15 +34,15 @@ pub(crate) enum Body {
     Time {
         valid: bool,
     },
-    /// The bytes that the route wrote into the scratch.
+    /// The bytes that the route wrote into the scratch buffer.
     Scratch,
     /// Text of this number of bytes.
     Text(u64),
     /// Noise of this number of bytes.
     Noise(u64),
-    /// The request's body; its content type is in the scratch.
+    /// The request's body; its content type is in the scratch buffer.
     Echo,
-    /// The lines in the scratch, sent without their total length.
+    /// The lines in the scratch buffer, sent without their total length.
     Lines,
     /// The whole request as JSON (httpbin's `/anything`).
     Anything(AnythingParts),

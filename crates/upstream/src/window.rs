@@ -32,7 +32,7 @@ pub(crate) struct Windows {
     /// Tag and worker plus one, in order of arrival; 0 is free.
     streams: [AtomicU32; STREAMS_MAX],
     windows: [OnceLock<Window>; STREAMS_MAX],
-    /// The number of resets; part of every word, so that one store forgets everything.
+    /// The number of resets; part of every word, so that a single store clears everything.
     generation: AtomicU64,
 }
 
@@ -59,7 +59,7 @@ impl Windows {
         }
     }
 
-    /// Forgets everything. To be used between loads, because a nonce noted at the same moment may
+    /// Forgets everything. Use it only between loads, because a nonce noted at the same moment may
     /// be forgotten or kept.
     pub(crate) fn reset(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);

@@ -125,7 +125,7 @@ static void *with_room(struct writer *out, void *array, size_t count, size_t *ro
         return array;
     larger = realloc(array, (2 * *room + 16) * size);
     if (larger == NULL)
-        out->failure = "There is no memory for the canonical text";
+        out->failure = "There is not enough memory for the canonical text";
     else
         *room = 2 * *room + 16;
     return larger;

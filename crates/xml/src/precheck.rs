@@ -50,7 +50,7 @@ pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints
 fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, Complaints> {
     if bytes.len() > limits.document_bytes {
         let message = format!(
-            "The document has {} bytes, but may have {}",
+            "The document has {} bytes; the limit is {}",
             bytes.len(),
             limits.document_bytes
         );
@@ -307,7 +307,7 @@ mod tests {
         let refused = message(b"<a/>", &limits).unwrap_err().to_string();
         assert_eq!(
             refused,
-            "Error code: 111, Line: 0, Message: The document has 4 bytes, but may have 3"
+            "Error code: 111, Line: 0, Message: The document has 4 bytes; the limit is 3"
         );
     }
 }

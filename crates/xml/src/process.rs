@@ -91,12 +91,12 @@ impl Spent {
     pub(crate) fn words(self, limits: &Limits) -> String {
         match self {
             Self::Memory => format!(
-                "The work on this message needs more than {} bytes of memory",
+                "Processing this message needs more than {} bytes of memory",
                 limits.held_bytes
             ),
-            Self::Stack => "The work on this message is nested too deeply".to_owned(),
+            Self::Stack => "The evaluation of this message is nested too deeply".to_owned(),
             Self::Time => format!(
-                "The work on this message takes more than {} ms of processor time",
+                "Processing this message takes more than {} ms of processor time",
                 limits.time_ms.unwrap_or_default()
             ),
         }

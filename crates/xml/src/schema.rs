@@ -125,7 +125,7 @@ impl Schema {
         root: *const ffi::RawNode,
     ) -> Result<(), Complaints> {
         let Some(validator) = self.idle.take().or_else(|| self.validator()) else {
-            return Err(Complaints::own(0, "There is no memory to validate with"));
+            return Err(Complaints::own(0, "There is not enough memory to validate"));
         };
         let mut collector = Collector {
             root: root.cast::<c_void>(),

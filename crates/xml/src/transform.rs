@@ -37,7 +37,7 @@ pub enum CompileError {
     #[error(transparent)]
     Mistakes(#[from] Complaints),
     /// Its result would be in this encoding, and a gateway needs UTF-8.
-    #[error("its result would be in {0}; write encoding=\"UTF-8\" in xsl:output")]
+    #[error("its output would be encoded in {0}; write encoding=\"UTF-8\" in xsl:output")]
     Encoding(String),
 }
 

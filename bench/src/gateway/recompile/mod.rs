@@ -4,8 +4,8 @@
 //! The definitions of a hundred routes are due every three seconds, all at about the same time,
 //! under a fixed rate far below the gateway's capacity. Each block has a fresh process. In a block,
 //! seconds with and without compiling alternate, so that disturbances of the machine affect both.
-//! The value of a block is the difference of their median 99th percentiles, and the verdict is on
-//! the interval over the blocks.
+//! The value of a block is the difference between their median 99th percentiles, and the interval
+//! over the blocks decides.
 
 mod cycles;
 mod watch;
@@ -55,7 +55,7 @@ const ALONE: Variant = Variant {
 };
 
 /// Measures for about the given number of minutes and prints the result. It is an error if
-/// recompiling raises the 99th percentile too much, or if the blocks do not decide.
+/// recompiling raises the 99th percentile too much, or if the blocks are inconclusive.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let folder = Folder::new()?;
     link_definitions(folder.at())?;
@@ -97,7 +97,7 @@ struct Run {
 }
 
 impl Run {
-    /// Runs a variant in this number of blocks of this number of seconds each.
+    /// Runs a variant in this number of blocks, each this number of seconds long.
     fn of(
         programs: &Programs,
         folder: &Path,

@@ -129,13 +129,13 @@ fn a_failed_installation_does_not_prevent_others() {
         .gatebench("install ./mine ./other")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: it needs a JDK of version 99 or later",
-            "installing other: it needs a JDK of version 99 or later",
+            "installing mine: it needs JDK 99 or later",
+            "installing other: it needs JDK 99 or later",
             "openjdk-99-jdk-headless",
         ]);
 }
 
-/// A gateway whose makers publish steps for this system, which write a program that prints this
+/// A gateway whose vendor publishes steps for this system, which write a program that prints this
 /// version.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
@@ -168,7 +168,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
         .gatebench("install ./mine")
         .assert_code(0)
         .assert_prints(&[
-            "would install mine 1.2.3 from its makers, by their steps for",
+            "would install mine 1.2.3 from its vendor, by its steps for",
             "(https://makers.example/install) (as root)",
             "echo Python 1.2.3 && true 1.2.3",
             "none of these steps was run; `--yes` runs them",
@@ -177,7 +177,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
     let taken = bench.gatebench("install ./mine --yes");
     if taken
         .stderr
-        .contains("only root may install its makers' packages")
+        .contains("only root may install its vendor's packages")
     {
         taken.assert_code(3);
         return;
@@ -194,7 +194,7 @@ fn a_version_other_than_that_of_the_steps_is_a_failure() {
     let taken = bench.gatebench("install ./mine --yes");
     if taken
         .stderr
-        .contains("only root may install its makers' packages")
+        .contains("only root may install its vendor's packages")
     {
         taken.assert_code(3);
         return;
@@ -215,8 +215,8 @@ fn a_system_that_the_makers_do_not_name_gets_a_clear_error() {
         .gatebench("install ./mine --yes")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: its makers publish no steps for",
-            "there are steps for solaris 10; for other ways see https://makers.example/install",
+            "installing mine: its vendor publishes no steps for",
+            "its vendor has steps for solaris 10; for other ways, see https://makers.example/install",
         ]);
 }
 

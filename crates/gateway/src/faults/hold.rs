@@ -5,7 +5,7 @@ use super::injector::Injector;
 use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
 
-/// The last part of a hold is spent polling without waiting, because a sleeping thread wakes up
+/// The last part of a hold is spent polling instead of sleeping, because a sleeping thread wakes up
 /// later than the proof allows.
 pub(super) const SPIN_NS: u64 = 150_000;
 

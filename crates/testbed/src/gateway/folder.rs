@@ -186,7 +186,7 @@ impl Folder {
     pub fn with_config(self, path: &Path) -> Result<Self, DriverError> {
         let text = fs::read_to_string(path).map_err(|error| {
             let message = format!("cannot read the configuration: {error}");
-            DriverError::bad_file(path, message, "name a readable file of UTF-8 text")
+            DriverError::bad_file(path, message, "name a readable UTF-8 text file")
         })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let config = ConfigText {

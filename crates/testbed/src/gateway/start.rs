@@ -310,7 +310,7 @@ impl GatewayStart<'_> {
         let how = match exit {
             Some(Exit::Code(0)) => return Ok(()),
             Some(exit) => exit.to_string(),
-            None => format!("no end after {CHECK_TIMEOUT:?}"),
+            None => format!("still running after {CHECK_TIMEOUT:?}"),
         };
         Err(match exit {
             Some(Exit::Code(_)) => DriverError::Refused {

@@ -70,8 +70,7 @@ impl JavaProgram {
         for (name, text) in &self.files {
             write(&self.home.folder.join(name), text)?;
         }
-        let if_absent =
-            "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)";
+        let if_absent = "make this command work: mvn --version (Debian's packages are maven and default-jdk-headless)";
         let if_failing = format!(
             "correct pom.xml and the other files of install.maven according to the output of Maven; to try again: {}",
             self.maven()

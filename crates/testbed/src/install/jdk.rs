@@ -27,7 +27,7 @@ pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError>
     suitable.map(|jdk| jdk.home.clone()).ok_or_else(|| {
         failed(
             gateway,
-            format!("it needs a JDK of version {first} or later, but this machine has {}", listed(&found)),
+            format!("it needs JDK {first} or later, but this machine has {}", listed(&found)),
             format!(
                 "install one (if Debian's release has it: apt-get install openjdk-{first}-jdk-headless; otherwise see \
                  https://adoptium.net), and set JAVA_HOME to it if it is not in {JVM_FOLDER}"
@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn a_missing_version_is_an_error_that_lists_the_others() {
         let error = home_of("mine", 9999).unwrap_err().to_string();
-        assert!(error.contains("JDK of version 9999 or later"), "{error}");
+        assert!(error.contains("JDK 9999 or later"), "{error}");
     }
 }

@@ -78,7 +78,7 @@ impl Libraries<'_> {
             if below.is_empty() {
                 return Err(failed(
                     self.gateway,
-                    format!("Maven put no file into {folder}"),
+                    format!("Maven put no files in {folder}"),
                     "correct install.maven.libraries in gateway.yaml, or the pom.xml that fills this folder",
                 ));
             }
@@ -159,7 +159,7 @@ impl Libraries<'_> {
                  digests of all files: {list}"
             ),
             format!(
-                "if you changed no version, do not run the result of the build: compare {list} with the list of another \
+                "if you changed no version, do not run the result of the build: compare {list} with the list from another \
                  machine or version, and the files that differ with the checksums and signatures in Maven Central; after \
                  an intended change, check the new files in the same way, then write under install.maven in gateway.yaml: \
                  libraries_sha256: {computed}"
@@ -172,12 +172,12 @@ impl Libraries<'_> {
         failed(
             self.gateway,
             format!(
-                "gateway.yaml names libraries to pin and no install.maven.libraries_sha256, so nothing was installed\n\
+                "gateway.yaml names libraries to pin but has no install.maven.libraries_sha256, so nothing was installed\n\
                  computed SHA-256: {computed}\n\
                  digests of all files: {list}"
             ),
             format!(
-                "compare the files of {list} with the checksums and signatures in Maven Central, then write under \
+                "compare the files in {list} with the checksums and signatures in Maven Central, then write under \
                  install.maven in gateway.yaml: libraries_sha256: {computed}"
             ),
         )

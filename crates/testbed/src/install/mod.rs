@@ -103,7 +103,7 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
     Ok(debian.into_iter().chain(programs).collect())
 }
 
-/// Checks that a gateway from its makers' packages has the version that `gateway.yaml` names.
+/// Checks that a gateway from its vendor's packages has the version that `gateway.yaml` names.
 ///
 /// # Errors
 /// [`DriverError::Install`] if it has another version.
@@ -187,7 +187,7 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     }
     let mut script = Command::new("sh");
     script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
-    let remedy = format!("make this work: {by_hand}");
+    let remedy = format!("make this command work: {by_hand}");
     run(what, &mut script, &remedy, &remedy)
 }
 

@@ -1,4 +1,5 @@
-//! Packages of a gateway's makers, installed by the steps that the makers publish for this system.
+//! Packages of a gateway's vendor, installed by the steps that the vendor publishes for this
+//! system.
 
 use std::fs;
 use std::process::Command;
@@ -14,7 +15,7 @@ use crate::gateway::Folder;
 /// The file that describes the system (os-release(5)).
 const OS_RELEASE: &str = "/etc/os-release";
 
-/// A package of a gateway's makers.
+/// A package of a gateway's vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorProgram {
     gateway: String,
@@ -34,10 +35,10 @@ struct System {
     name: String,
 }
 
-/// Returns the steps for this system; none if the makers publish no packages.
+/// Returns the steps for this system; none if the vendor publishes no packages.
 ///
 /// # Errors
-/// [`DriverError::Install`] if the makers publish no steps for this system.
+/// [`DriverError::Install`] if the vendor publishes no steps for this system.
 pub(super) fn program(folder: &Folder) -> Result<Option<VendorProgram>, DriverError> {
     let Some(packages) = &folder.spec.install.vendor else {
         return Ok(None);
@@ -53,7 +54,7 @@ fn program_on(
 ) -> Result<VendorProgram, DriverError> {
     let fits = |it: &&VendorSystem| it.id == system.id && system.is_version(&it.versions);
     let Some(steps) = packages.systems.iter().find(fits) else {
-        let message = format!("its makers publish no steps for {}", system.name);
+        let message = format!("its vendor publishes no steps for {}", system.name);
         return Err(failed(gateway, message, elsewhere(packages)));
     };
     let mut environment = Environment::new();
@@ -66,7 +67,7 @@ fn program_on(
     let commands = steps.commands.iter();
     let commands = commands.map(|command| environment.render_str(command, &values));
     let commands = commands.collect::<Result<_, _>>().map_err(|error| {
-        let message = format!("its steps do not fit {}: {error}", system.name);
+        let message = format!("its steps are invalid for {}: {error}", system.name);
         failed(gateway, message, elsewhere(packages))
     })?;
     Ok(VendorProgram {
@@ -83,7 +84,7 @@ fn elsewhere(packages: &VendorPackages) -> String {
     let systems = systems.map(|it| format!("{} {}", it.id, it.versions.join(", ")));
     let systems: Vec<String> = systems.collect();
     format!(
-        "there are steps for {}; for other ways see {}",
+        "its vendor has steps for {}; for other ways, see {}",
         systems.join("; "),
         packages.page
     )
@@ -123,7 +124,7 @@ impl System {
 impl VendorProgram {
     pub(super) fn title(&self) -> String {
         format!(
-            "{} {} from its makers, by their steps for {} ({})",
+            "{} {} from its vendor, by its steps for {} ({})",
             self.gateway, self.version, self.system, self.page
         )
     }
@@ -135,7 +136,7 @@ impl VendorProgram {
     pub(super) fn perform(&self) -> Result<(), DriverError> {
         let by_hand = || format!("run these commands as root:\n{}", self.commands.join("\n"));
         if !geteuid().is_root() {
-            let message = "only root may install its makers' packages";
+            let message = "only root may install its vendor's packages";
             return Err(failed(&self.gateway, message, by_hand()));
         }
         let page = format!("see {}", self.page);
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(debian.commands, ["get bookworm 3.9.1"]);
         assert_eq!(
             debian.title(),
-            "mine 3.9.1 from its makers, by their steps for Debian GNU/Linux 12 (bookworm) \
+            "mine 3.9.1 from its vendor, by its steps for Debian GNU/Linux 12 (bookworm) \
              (https://makers.example)"
         );
         let rhel = on("ID='rhel'\nVERSION_ID='9.4'\n").unwrap();
@@ -197,19 +198,22 @@ mod tests {
             ("", "this system, which has no /etc/os-release"),
         ] {
             let error = on(release).unwrap_err();
-            let expected = format!("its makers publish no steps for {named}");
+            let expected = format!("its vendor publishes no steps for {named}");
             assert!(error.contains(&expected), "{error}");
         }
         let remedy = elsewhere(&packages());
         assert_eq!(
             remedy,
-            "there are steps for debian 11, 12; rhel 9; for other ways see https://makers.example"
+            "its vendor has steps for debian 11, 12; rhel 9; for other ways, see https://makers.example"
         );
     }
 
     #[test]
     fn a_step_with_a_codename_needs_one() {
         let error = on("ID=debian\nVERSION_ID=12\n").unwrap_err();
-        assert!(error.contains("its steps do not fit debian 12"), "{error}");
+        assert!(
+            error.contains("its steps are invalid for debian 12"),
+            "{error}"
+        );
     }
 }

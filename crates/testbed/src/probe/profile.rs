@@ -40,7 +40,7 @@ pub enum ProfileError {
     #[error("cannot use perf: {0}")]
     Io(#[from] io::Error),
     /// perf took no sample.
-    #[error("perf took no sample: {0}")]
+    #[error("perf took no samples: {0}")]
     NoSamples(String),
 }
 

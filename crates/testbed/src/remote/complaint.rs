@@ -16,7 +16,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Exec format error",
-        "use a host with the processor architecture of this machine: gatebench copies its own program to the host",
+        "use a host with the same processor architecture as this machine: gatebench copies its own program to the host",
     ),
     (
         "Could not resolve hostname",
@@ -44,15 +44,15 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Read-only file system",
-        "give the user on HOST a home directory that it can write to, or set XDG_CACHE_HOME there",
+        "give the user on HOST a writable home directory, or set XDG_CACHE_HOME there",
     ),
     (
         "Permission denied",
-        "give the user on HOST a home directory that it can write to and run programs in, or set XDG_CACHE_HOME there",
+        "give the user on HOST a writable home directory that allows running programs, or set XDG_CACHE_HOME there",
     ),
     (
         "cannot create directory",
-        "give the user on HOST a home directory that it can write to and run programs in, or set XDG_CACHE_HOME there",
+        "give the user on HOST a writable home directory that allows running programs, or set XDG_CACHE_HOME there",
     ),
     (
         "not found",

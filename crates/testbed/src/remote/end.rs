@@ -21,7 +21,7 @@ use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold
 use crate::probe::{Sampler, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
 
-/// The other end counts as lost after this time without a sign of life.
+/// The other end counts as lost after this time without a message.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
 /// The timeout of a connection to the upstream.
@@ -123,7 +123,7 @@ impl End {
                 Ok(_) => json(&()),
                 Err(error) => Err(RemoteError::environment(
                     format!("cannot reach the upstream at {address}: {error}"),
-                    "allow connections to it in the firewall, or name another address of the upstream: --upstream-address ADDRESS",
+                    "allow connections to it in the firewall, or choose another address for the upstream: --upstream-address ADDRESS",
                 )),
             },
             Ask::Start(start) => json(&self.try_start(&start)),

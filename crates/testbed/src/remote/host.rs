@@ -53,7 +53,7 @@ impl RemoteHost {
         TcpListener::bind((here, 0)).map_err(|error| {
             RemoteError::environment(
                 format!("the upstream cannot listen at {here}, where {name} would reach it: {error}"),
-                format!("name an address of this machine that {name} reaches: --upstream-address ADDRESS"),
+                format!("choose an address of this machine that {name} can reach: --upstream-address ADDRESS"),
             )
         })?;
         Ok(Self {
@@ -127,7 +127,7 @@ impl RemoteHost {
         TcpStream::connect_timeout(&address, REACH_TIMEOUT).map_err(|error| {
             RemoteError::environment(
                 format!("the gateway responds on {name} at {address}, but cannot be reached from this machine: {error}"),
-                format!("in the firewall of {name}, allow connections from this machine to the ports of /proc/sys/net/ipv4/ip_local_port_range"),
+                format!("in the firewall of {name}, allow connections from this machine to the ports in /proc/sys/net/ipv4/ip_local_port_range"),
             )
         })?;
         Ok(())

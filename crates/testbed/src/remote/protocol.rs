@@ -101,7 +101,7 @@ impl RemoteError {
 
 impl From<serde_json::Error> for RemoteError {
     fn from(error: serde_json::Error) -> Self {
-        let message = format!("cannot read a message of the other end: {error}");
+        let message = format!("cannot read a message from the other end: {error}");
         Self::environment(message, "remove ~/.cache/gatebench there and try again")
     }
 }

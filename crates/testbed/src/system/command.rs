@@ -58,7 +58,10 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finish
 
 /// The error for a command that does not end.
 pub(crate) fn no_end(timeout: Duration) -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, format!("no end after {timeout:?}"))
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("still running after {timeout:?}"),
+    )
 }
 
 /// A command in a separate process group. Dropping it kills the group.

@@ -35,7 +35,7 @@ pub(super) fn of_upstream(exit: Exit, stderr: &str) -> DriverError {
 pub(super) fn of_redis() -> DriverError {
     DriverError::Died {
         culprit: Culprit::Environment,
-        message: "the Redis server that counts the limits has ended".into(),
+        message: "the Redis server that counts requests has ended".into(),
         remedy: "read its log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`"
             .into(),
     }

@@ -35,7 +35,7 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     )
 }
 
-/// Writes the client's address, as a gateway states it.
+/// Writes the client's address as reported by a gateway.
 pub(super) fn write_origin(out: &mut Vec<u8>, asked: &Asked<'_>) {
     json::write_bytes(out, asked.field("X-Forwarded-For").unwrap_or_default());
 }

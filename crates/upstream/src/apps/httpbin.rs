@@ -24,7 +24,7 @@ const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 /// The same as httpbin's, of type `text/plain` without a character set.
 const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
 
-/// The largest number of lines of `/stream/{n}`, as in httpbin itself.
+/// The maximum number of lines of `/stream/{n}`, as in httpbin itself.
 const LINES_MAX: u64 = 100;
 
 pub(super) fn response(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Response {
@@ -69,7 +69,7 @@ fn with_status(status: &str) -> Response {
     }
 }
 
-/// The requested number of lines of JSON, each with its number.
+/// The requested number of JSON lines, each with its number.
 fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Response {
     let Ok(count) = count.parse::<u64>() else {
         return Response::error(400, "upstream: not a number of lines\n");

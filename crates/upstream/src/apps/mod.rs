@@ -70,7 +70,7 @@ fn as_requested(asked: &Asked<'_>) -> Response {
 
 /// A 404 response that lists the existing paths.
 fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
-    let words = format!("upstream: no such path; there are {}\n", kind.paths());
+    let words = format!("upstream: no such path; the paths are {}\n", kind.paths());
     scratch.extend_from_slice(words.as_bytes());
     Response {
         body: Body::Scratch,
@@ -78,11 +78,11 @@ fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Response {
     }
 }
 
-/// A body of this number of bytes, or the refusal of too large a body.
+/// A body of this number of bytes, or the refusal of a body that is too large.
 fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) -> Response {
     match bytes {
         Some(bytes) if bytes <= crate::BODY_BYTES_MAX => Response::ok(content_type, body(bytes)),
-        Some(_) => Response::error(400, "upstream: the largest body is 128 MiB\n"),
+        Some(_) => Response::error(400, "upstream: the maximum body size is 128 MiB\n"),
         None => Response::error(400, "upstream: not a size; write 350B, 5KB or 1M\n"),
     }
 }

@@ -30,13 +30,13 @@ pub struct Account {
     pub answered: u64,
     /// Responses cut off by a planned reset.
     pub reset: u64,
-    /// Requests whose client went away first.
+    /// Requests whose client disconnected first.
     pub abandoned: u64,
     /// Size of the bodies of complete responses in bytes.
     pub body_bytes: u64,
     /// From a request's arrival to its last byte, or to the reset.
     pub service_ns: Quantiles,
-    /// The delay beyond the time set by the case, which shows how exact this upstream is.
+    /// The delay beyond the time set by the case, which shows how accurate this upstream is.
     pub overshoot_ns: Quantiles,
     /// From arrival to arrival.
     pub gap_ns: Quantiles,

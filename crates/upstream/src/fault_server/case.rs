@@ -1,4 +1,4 @@
-//! The treatment of the n-th request by an upstream with a known fault.
+//! How an upstream with a known fault treats the n-th request.
 
 use super::distribution::Distribution;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
@@ -30,7 +30,7 @@ pub enum Case {
         slow_every: u64,
     },
     /// The service time changes linearly from `from` at the epoch to `to` at `lasts` after the
-    /// epoch, and then stays the same.
+    /// epoch, and then stays constant.
     SlowStart {
         lasts_ns: u64,
         from_ns: u64,
@@ -61,13 +61,13 @@ pub enum Case {
 /// The reason why a path and a query name no [`Case`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaseError {
-    #[error("no such path; there are {PATHS}")]
+    #[error("no such path; the paths are {PATHS}")]
     Path,
     #[error("the query has too many words")]
     TooManyWords,
     #[error("'{0}' has no value; write name=value")]
     NoValue(String),
-    /// A value is not of its kind, or is out of range.
+    /// A value is of the wrong kind, or is out of range.
     #[error("'{name}' is not {expected}")]
     Value {
         name: &'static str,
@@ -76,22 +76,22 @@ pub enum CaseError {
     },
     #[error("'{0}' must be at least 1")]
     Zero(&'static str),
-    #[error("'{0}' is not a distribution; there are uniform, exponential and pareto")]
+    #[error("'{0}' is not a distribution; write uniform, exponential or pareto")]
     UnknownDistribution(String),
     /// A stall would last until the next one.
     #[error("'for' must be shorter than 'every'")]
     StallTooLong,
     /// No parameter of the path has this name.
-    #[error("'{0}' is not known here; there are {PATHS}")]
+    #[error("'{0}' is not a parameter of this path; the paths are {PATHS}")]
     UnknownName(String),
 }
 
 /// The treatment of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// From the request's arrival until the response begins, nanoseconds.
+    /// From the request's arrival until the response begins, in nanoseconds.
     pub begins_ns: u64,
-    /// From piece to piece, nanoseconds.
+    /// From piece to piece, in nanoseconds.
     pub piece_every_ns: u64,
     /// Size of every piece except the last.
     pub piece_bytes: u64,
@@ -117,7 +117,7 @@ impl Service {
         self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
     }
 
-    /// From the request's arrival until its last byte, or the reset, nanoseconds.
+    /// From the request's arrival until its last byte, or the reset, in nanoseconds.
     pub fn ends_ns(&self) -> u64 {
         self.begins_ns + (self.pieces() - 1) * self.piece_every_ns
     }
@@ -249,7 +249,7 @@ pub(crate) const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&servi
      /bimodal?fast=&slow=&slow_every=, /slow-start?for=&from=&to=, \
      /jitter?distribution=&mean=&seed=, /reset?every=&service=&bytes=, \
      /trickle?bytes=&piece=&every=&service=";
-/// The largest number of pairs in a query.
+/// The maximum number of pairs in a query.
 const PAIRS_MAX: usize = 8;
 
 /// The pairs of a query, each of which may be used once.
@@ -295,7 +295,7 @@ impl<'a> Words<'a> {
         self.value(name, default_ns, read, expected)
     }
 
-    /// A size of at least a byte.
+    /// A size of at least one byte.
     fn size(&mut self, name: &'static str, default_bytes: u64) -> Result<u64, CaseError> {
         let allowed = 1..=BODY_BYTES_MAX;
         let read = |value: &str| parse_size_bytes(value).filter(|bytes| allowed.contains(bytes));

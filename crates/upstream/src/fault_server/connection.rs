@@ -187,7 +187,7 @@ impl Connection {
             let out = self.outbox.queue();
             if let (Some(at), Some(times)) = (write_head(out, &head), times) {
                 let place = &mut out[at..at + TIMES_BYTES];
-                times.write(place.try_into().expect("the place is as long as the times"));
+                times.write(place.try_into().expect("the slice is as long as the times"));
             }
         }
         if !self.request.is_head {

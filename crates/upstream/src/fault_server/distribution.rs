@@ -28,7 +28,7 @@ impl Distribution {
         })
     }
 
-    /// The draw with this number in nanoseconds, by the inverse of the distribution function.
+    /// The draw with this number, in nanoseconds, by the inverse distribution function.
     pub(super) fn draw_ns(self, seed: u64, index: u64) -> u64 {
         self.inverse_ns(uniform(seed, index)).round() as u64
     }

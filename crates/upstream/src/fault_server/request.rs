@@ -23,7 +23,7 @@ pub(super) struct Request {
 
 pub(super) enum What {
     Case(Case),
-    /// A response given at once, from control or for an invalid path, and its body.
+    /// An immediate response, from control or for an invalid path, and its body.
     AtOnce(Response, Vec<u8>),
 }
 
@@ -99,7 +99,7 @@ impl Request {
         }
     }
 
-    /// The head and the body of a response that is given at once.
+    /// The head and the body of an immediate response.
     pub(super) fn at_once(&self) -> Option<(HeadOptions<'static>, &[u8])> {
         let What::AtOnce(response, scratch) = &self.what else {
             return None;
@@ -117,7 +117,7 @@ impl Request {
 }
 
 impl Job {
-    /// Begins to serve a request that came now.
+    /// Begins to serve a request that has just arrived.
     pub(super) fn begin<I>(env: &Env<'_, '_, I>, case: Case) -> Self {
         let receipt = env.origin.accounts.receive(env.now_ns);
         Self {

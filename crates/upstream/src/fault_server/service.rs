@@ -16,8 +16,8 @@ use crate::ledger::Ledger;
 use crate::response::Response;
 use crate::worker;
 
-/// The last part of a wait is spent polling without waiting, because a sleeping thread wakes later
-/// than this origin's accuracy allows.
+/// The last part of a wait is spent polling instead of sleeping, because a sleeping thread wakes
+/// later than this origin's accuracy allows.
 const SPIN_NS: u64 = 150_000;
 /// On its own core a worker polls for longer. Under a steady load it never sleeps and does not
 /// receive requests late either.

@@ -2,7 +2,7 @@
 //!
 //! An arrival that is due at a known time and never waits for a connection gets its response at the
 //! time set by the case. So its response time is a pure function of its number. A load generator
-//! that sends the same load must report the same times, except for the time on the way.
+//! that sends the same load must report the same times, except for the time in transit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -2,8 +2,8 @@
 //! time.
 //!
 //! The responses to the requests of one receive are sent together, stamped with one reading of the
-//! clock. While a send is outstanding, no further response is queued. If a client reads slowly,
-//! this therefore holds no more than its streams, and receiving is never paused.
+//! clock. While a send is outstanding, no further response is queued. A client that reads slowly
+//! can therefore occupy only its streams, and receiving is never paused.
 
 mod heads;
 mod reply;
@@ -30,7 +30,7 @@ pub(crate) trait Responding<I: Io, O>: Default {
     /// Handles a piece of the request's body. Returns the number of its bytes that are kept.
     fn take_body(&mut self, piece: &[u8]) -> usize;
 
-    /// Refuses the request, regardless of the decision at its head.
+    /// Refuses the request, regardless of what was decided at its head.
     fn refuse(&mut self, response: Response);
 
     /// Counts the complete request with its bytes. Returns the time at which its response is due.
@@ -50,7 +50,7 @@ pub(crate) struct Connection<E> {
     heads: Heads,
     /// By slot.
     streams: Vec<Stream<E>>,
-    /// Streams that have something to send, in turn.
+    /// Streams that have something to send, in round-robin order.
     turns: VecDeque<StreamId>,
     /// Streams whose responses are due later.
     later: Timers<StreamId>,
@@ -59,7 +59,7 @@ pub(crate) struct Connection<E> {
     speaker: Option<Speaker>,
     /// Bytes received since the last complete request.
     wire_bytes: u64,
-    /// Bytes that were sent and are not counted yet, because the speaker is unknown.
+    /// Bytes that were sent but are not yet counted, because the kind of client is unknown.
     uncounted_bytes: u64,
     /// Bytes of request bodies that are kept for their responses.
     kept_bytes: u64,

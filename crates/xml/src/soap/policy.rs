@@ -51,7 +51,7 @@ pub struct Passed {
 
 /// The options of a policy cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("xslt_params: {0}\n  → leave the character out; XML cannot hold it")]
+#[error("xslt_params: {0}\n  → remove the character; XML cannot contain it")]
 pub struct UnusableOptions(#[from] NulCharacter);
 
 /// One chain with its compiled definitions. Shared by all workers.

@@ -273,7 +273,8 @@ fn compile(
     (0..schemas.len())
         .map(|index| {
             let document = neighbours.document(index);
-            let document = document.ok_or_else(|| Complaints::own(0, "There is no memory"))?;
+            let document =
+                document.ok_or_else(|| Complaints::own(0, "There is not enough memory"))?;
             Schema::compile(document, &neighbours)
         })
         .collect()

@@ -48,7 +48,7 @@ const OF_MESSAGES: [Case; 10] = [
         document: long,
         max: 8 << 20,
         step: 1,
-        words: "may have 8388608",
+        words: "the limit is 8388608",
     },
     Case {
         document: |depth| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth)),
@@ -125,7 +125,7 @@ const OF_DEFINITIONS: [Case; 7] = [
         document: long,
         max: 16 << 20,
         step: 1,
-        words: "may have 16777216",
+        words: "the limit is 16777216",
     },
     Case {
         document: |count| {

@@ -123,7 +123,7 @@ fn late_leaks_are_found_as_documented() {
         ("from 95 %, 10 MiB/h", &from(0.95, 10.0)),
         ("from 95 %, 40 MiB/h", &from(0.95, 40.0)),
         ("the last 1.9 h, 400 MiB/h", &from(1.0 - 1.9 / HOURS, 400.0)),
-        ("a step of 60 MiB each 6 h", &each(6.0, 60.0)),
+        ("a step of 60 MiB every 6 h", &each(6.0, 60.0)),
         ("8 MiB each hour", &each(1.0, 8.0)),
         (
             "reloads at 30, 60, 90 %: 60 MiB",

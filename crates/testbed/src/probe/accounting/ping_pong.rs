@@ -208,7 +208,7 @@ fn least_busy() -> io::Result<usize> {
     };
     let cores = after.cores.iter().map(|times| times.core);
     let usable = cores.filter(|core| allowed.contains(core));
-    let none = || io::Error::other("/proc/stat names no core that this process may use");
+    let none = || io::Error::other("/proc/stat lists no core that this process may use");
     usable.min_by_key(busy_ns).ok_or_else(none)
 }
 

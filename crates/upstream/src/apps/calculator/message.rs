@@ -54,8 +54,8 @@ impl Task {
         let second = second.ok_or("intB is missing")?;
         Ok(Self {
             operation,
-            first: number(first).ok_or("intA is not a whole number of 32 bits")?,
-            second: number(second).ok_or("intB is not a whole number of 32 bits")?,
+            first: number(first).ok_or("intA is not a 32-bit integer")?,
+            second: number(second).ok_or("intB is not a 32-bit integer")?,
         })
     }
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// No text causes a panic.
+        /// No input causes a panic.
         #[test]
         fn any_text_is_read(text in "[<>/!?a:A \\-\\[\\]]{0,60}|.{0,60}") {
             let _ = Task::read(text.as_bytes());

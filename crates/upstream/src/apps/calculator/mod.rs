@@ -1,4 +1,4 @@
-//! The calculator: a SOAP 1.1 service with the four operations on 32-bit whole numbers.
+//! The calculator: a SOAP 1.1 service with the four operations on 32-bit integers.
 //!
 //! POST `/ws` takes an operation in the envelope's body; GET `/ws/calculator.wsdl` describes it.
 //! Every response names in `X-Soap-Region` the calculator that sent it. This shows where a gateway
