@@ -51,7 +51,7 @@ impl<'c> Signature<'c> {
     }
 }
 
-/// The length of the brackets with which a text begins, with all that is in them.
+/// The length of the brackets with which a text begins, including their contents.
 fn closing(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut before = ' ';

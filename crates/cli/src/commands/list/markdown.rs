@@ -49,7 +49,7 @@ pub fn page(folders: &[Folder]) -> String {
     page.push_str(
         "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
          Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
-         mirrors drop a version when its successor arrives, so a Debian package has the version\n\
+         mirrors drop a version when a newer one arrives, so a Debian package has the version\n\
          of the release; lists, checks and reports state if it is not a proven version.\n",
     );
     page.push_str(&policies(folders));
@@ -82,7 +82,7 @@ fn means(spec: &GatewayFolder) -> String {
     });
     let vendor = install.vendor.as_ref();
     let vendor =
-        vendor.map(|it| format!("[its makers]({}): {}, with `--yes`", it.page, it.version));
+        vendor.map(|it| format!("[its vendor]({}): {}, with `--yes`", it.page, it.version));
     let ways = [apt, pypi, maven, vendor, install.other.clone()];
     let ways = Vec::from_iter(ways.into_iter().flatten()).join("; ");
     if ways.is_empty() { "–".into() } else { ways }
@@ -92,12 +92,12 @@ fn means(spec: &GatewayFolder) -> String {
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
-         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐,\n\
+         ●: by a feature of the gateway. ○: by a script in a language that its vendor ships. ◐,\n\
          ◔: likewise, but without a part of the policy, which its section names. Blank: no\n\
          feature of the gateway covers the whole policy; its section gives the reason if one\n\
          would expect it. ·: the gateway has the feature, but its folder does not use it yet.\n\
          Blank and · are *not supported* in runs, and never emulated. The rows below the\n\
-         policies list the protocols apart from plain HTTP/1.1, `failover` to another target,\n\
+         policies list the protocols other than plain HTTP/1.1, `failover` to another target,\n\
          the changes that the gateway accepts while it runs (`reload`: it reloads its files;\n\
          `configure`: it gets new routes; `weights`: its targets get new weights), its own\n\
          `metrics`, an `admin` interface that changes a single route, and its `access_log`.\n\n",
@@ -172,7 +172,7 @@ fn about(spec: &GatewayFolder) -> String {
     let below = below.map(|it| format!("below {it}"));
     let versions = Vec::from_iter(min.chain(below)).join(", ");
     if !versions.is_empty() {
-        let words = format!("Versions that the templates fit: {versions}.");
+        let words = format!("Supported versions: {versions}.");
         text.push_str(&item(&words));
     }
     text
