@@ -7,8 +7,8 @@ const ITEMS: [&str; 8] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "unsafe",
 ];
 
-/// Keywords of public items that need a doc comment. The names and types of fields, variants and
-/// functions may say everything.
+/// Keywords of public items that need a doc comment. Fields, variants and functions need none,
+/// because their names and types may suffice.
 const DOCUMENTED: [&str; 4] = ["struct", "enum", "trait", "type"];
 
 /// Words that add nothing to a name.

@@ -92,7 +92,7 @@ fn means(spec: &GatewayFolder) -> String {
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
-         ●: by a feature of the gateway. ○: by a script in a language that its vendor ships. ◐,\n\
+         ●: by a feature of the gateway. ○: by a script in a language shipped with it. ◐,\n\
          ◔: likewise, but without a part of the policy, which its section names. Blank: no\n\
          feature of the gateway covers the whole policy; its section gives the reason if one\n\
          would expect it. ·: the gateway has the feature, but its folder does not use it yet.\n\
