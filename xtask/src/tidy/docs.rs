@@ -80,7 +80,7 @@ fn name(line: &str) -> &str {
     }
 }
 
-/// Reports whether every word of a text is part of the name.
+/// Reports whether every word of a comment is part of the name.
 fn repeats(text: &str, name: &str) -> bool {
     let parts: Vec<String> = parts(name).iter().map(stem).collect();
     let words: Vec<String> = text
