@@ -72,7 +72,7 @@ local VALIDATION = "XSD validation failed"
 local soap = {}
 
 xml.xmlInitParser()
--- Messages are taken from the last error and are not printed: strlen only reads this text.
+-- Messages are taken from the last error instead of being printed: strlen only reads this text.
 local quiet = ffi.new("char[1]")
 xml.xmlSetGenericErrorFunc(quiet, ffi.cast("void *", C.strlen))
 
@@ -203,7 +203,7 @@ local function target(settings, namespaces)
     }
 end
 
--- One direction of a route. Definitions are texts.
+-- Compiles one direction of a route. Definitions are strings.
 function soap.compile(settings)
     local chain = { is_verbose = settings.verbose, soap_action = settings.soap_action or "no", targets = {} }
     local before, after = settings.xslt_transform_before, settings.xslt_transform_after
@@ -314,7 +314,8 @@ local function serialised(doc)
     return DECLARATION .. (text:gsub(' xmlns=""', ""))
 end
 
--- The body after the chain, and another target; or the side at fault, the step and the reason.
+-- Returns the body after the chain and another target, or the side at fault, the step and the
+-- reason.
 local function run(chain, body, is_request)
     local doc, why = parse(body)
     if not doc then
@@ -414,7 +415,7 @@ function soap.stylesheet(text, parameters)
     return said
 end
 
--- The result of a document as text, and whether it is HTML; nothing if there is none.
+-- Returns the result of a document as text, and whether it is HTML; nothing if there is none.
 local function result_of(sheet, doc)
     local context = xslt.xsltNewTransformContext(sheet.style, doc)
     if context == nil then return end

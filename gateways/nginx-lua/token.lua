@@ -1,4 +1,4 @@
--- Signed tokens (RFC 7519), verified with the OpenSSL to which nginx itself is linked.
+-- Signed tokens (RFC 7519), verified with the OpenSSL library that nginx itself links.
 local ffi = require "ffi"
 local cjson = require "cjson.safe"
 
@@ -40,7 +40,7 @@ local function rsa_is(key, text, signature)
         and C.EVP_DigestVerify(context, signature, #signature, text, #text) == 1
 end
 
--- The public key of a PEM.
+-- The public key in a PEM string.
 local function public_key(pem)
     local der = ngx.decode_base64((pem:gsub("%-%-%-%-%-[^-]*%-%-%-%-%-", ""):gsub("%s", "")))
     local at = ffi.new("const unsigned char *[1]", ffi.cast("const unsigned char *", der))

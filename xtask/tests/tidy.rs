@@ -1,4 +1,4 @@
-//! Tests that this repository follows the rules of the house, and that each rule finds violations.
+//! Tests that this repository follows its own rules, and that each rule finds violations.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

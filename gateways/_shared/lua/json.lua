@@ -1,4 +1,4 @@
--- Edits JSON in one pass over its text, without a tree: text that no edit concerns is checked and
+-- Edits JSON in one pass over its text, without a tree: text that is not edited is checked and
 -- copied unchanged. For LuaJIT (nginx, Envoy) and for Lua 5.3 (HAProxy).
 local json = {}
 

@@ -7,8 +7,8 @@ const ITEMS: [&str; 8] = [
     "fn", "struct", "enum", "trait", "type", "const", "static", "unsafe",
 ];
 
-/// Keywords of public items that need a doc comment. The names and types of fields, variants and
-/// functions may say everything.
+/// Keywords of public items that need a doc comment. Fields, variants and functions need none,
+/// because their names and types may suffice.
 const DOCUMENTED: [&str; 4] = ["struct", "enum", "trait", "type"];
 
 /// Words that add nothing to a name.
@@ -80,7 +80,7 @@ fn name(line: &str) -> &str {
     }
 }
 
-/// Reports whether every word of a text is part of the name.
+/// Reports whether every word of a comment is part of the name.
 fn repeats(text: &str, name: &str) -> bool {
     let parts: Vec<String> = parts(name).iter().map(stem).collect();
     let words: Vec<String> = text

@@ -61,7 +61,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Checks the rules that need only the texts of the files.
+/// Checks the rules that need only the contents of files.
 pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = layers::check(files);
     findings.extend(banned::check(files));

@@ -51,7 +51,7 @@ impl<'c> Signature<'c> {
     }
 }
 
-/// The length of the brackets with which a text begins, with all that is in them.
+/// The length of the brackets at the start of `text`, including their contents.
 fn closing(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut before = ' ';
@@ -77,7 +77,7 @@ fn fails_with_text(result: &str) -> bool {
     plain.starts_with("->Result<") && plain.ends_with(",String>")
 }
 
-/// Reports whether a parameter begins with a parenthesis, perhaps behind a reference.
+/// Reports whether a parameter begins with a parenthesis, possibly after a reference.
 fn has_tuple_pattern(parameters: &str) -> bool {
     let mut rest = parameters.trim_start();
     while !rest.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::{Finding, SourceFile};
 
-/// The largest number of lines in a file.
+/// The maximum number of lines in a file.
 const FILE_LINES_MAX: usize = 600;
 
 pub(crate) fn check(file: &SourceFile) -> Option<Finding> {

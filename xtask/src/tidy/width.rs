@@ -2,7 +2,7 @@
 
 use super::{Finding, SourceFile};
 
-/// The largest number of columns in a line.
+/// The maximum number of columns in a line.
 const COLUMNS_MAX: usize = 100;
 
 /// A line without a space after this column cannot be wrapped well, because it ends with a path or

@@ -223,7 +223,7 @@ fn corrections_show_effects_on_the_run() {
     // At one rate, the gateway adds 50 µs to 98 of 100 requests.
     close(Some(bucket.rows[0].measured), as_recorded(50_000));
     // 49.8 and 18.9 requests in flight, at 41,000 requests/s each.
-    let users = correction(&found, "Rows at different numbers");
+    let users = correction(&found, "Rows with different numbers");
     let row = |name: &str| users.rows.iter().find(|it| it.name == name).unwrap();
     let published = [12_908.0 * 3.86e-3, 9_071.0 * 2.08e-3];
     for (name, users) in ["0 no policy", "1 WSDL, request"]
@@ -292,7 +292,7 @@ fn statements_agree_with_their_figures() {
     let [first, second] = [0, 1].map(|row| in_flight(&soap.tables[0].rows[row]));
     let both =
         format!("{first:.1} requests were in flight in scenario 0 and {second:.1} in scenario 1");
-    let users = statement(&soap, "Rows at different numbers");
+    let users = statement(&soap, "Rows with different numbers");
     assert!(users.contains(&both), "{both}: {users}");
 
     let framework = document("kong-framework");

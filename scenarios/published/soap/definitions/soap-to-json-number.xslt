@@ -1,5 +1,5 @@
 <?xml version="1.0" encoding="utf-8"?>
-<!-- Converts the response to an addition to its result in JSON, under the name of the route. -->
+<!-- Converts the response for an addition into its result as JSON, under the name of the route. -->
 <xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
     xmlns:j="http://www.w3.org/2005/xpath-functions" exclude-result-prefixes="j c"
     xmlns:c="http://tempuri.org/">

@@ -49,8 +49,8 @@ pub fn page(folders: &[Folder]) -> String {
     page.push_str(
         "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
          Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
-         mirrors drop a version when its successor arrives, so a Debian package has the version\n\
-         of the Debian release; lists, checks and reports state if this version is not proven.\n",
+         mirrors drop a version when a newer one arrives, so a Debian package has the version\n\
+         of the release; lists, checks and reports state if it is not a proven version.\n",
     );
     page.push_str(&policies(folders));
     page.push_str("\n## Notes on each gateway\n");
@@ -172,7 +172,7 @@ fn about(spec: &GatewayFolder) -> String {
     let below = below.map(|it| format!("below {it}"));
     let versions = Vec::from_iter(min.chain(below)).join(", ");
     if !versions.is_empty() {
-        let words = format!("Versions that the templates support: {versions}.");
+        let words = format!("Supported versions: {versions}.");
         text.push_str(&item(&words));
     }
     text
