@@ -34,6 +34,12 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
     groups
 }
 
+/// The parts as text, with a separator between them.
+pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator: &str) -> String {
+    let parts: Vec<String> = parts.into_iter().map(|it| it.to_string()).collect();
+    parts.join(separator)
+}
+
 /// The sum of histograms of any range; none if there are none.
 pub(crate) fn sum_of<'a>(
     histograms: impl IntoIterator<Item = &'a Histogram<u64>>,

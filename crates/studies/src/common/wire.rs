@@ -5,10 +5,10 @@ use gatebench_report::format::{grouped, listed, quantity, three_figures};
 use gatebench_report::{Tone, Unit};
 use gatebench_store::{TrialRecord, WireFacts};
 
-use super::by_key;
 use super::context::Context;
 use super::facts::{WireFact, WireFindings, WireName};
 use super::gates::thresholds::WRITTEN_BYTES_MAX;
+use super::{by_key, joined};
 
 /// The facts that should be equal for all gateways, regardless of their configuration.
 const MEANT_TO_BE_EQUAL: [WireName; 3] = [
@@ -55,11 +55,9 @@ fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
             .into_iter()
             .map(|(fact, variant)| (&fact.text, variant)),
     );
-    let groups: Vec<String> = groups
-        .into_iter()
-        .map(|(text, variants)| format!("{text} at {}", listed(&variants)))
-        .collect();
-    let (title, groups) = (name.title(), groups.join("; "));
+    let groups = groups.into_iter();
+    let groups = groups.map(|(text, variants)| format!("{text} at {}", listed(&variants)));
+    let (title, groups) = (name.title(), joined(groups, "; "));
     differs.then(|| format!("not equal on the wire: {title}: {groups}."))
 }
 

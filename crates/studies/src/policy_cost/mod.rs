@@ -8,19 +8,15 @@ mod ranks;
 pub mod records;
 mod text;
 
-use gatebench_report::Validity;
 use gatebench_stats::comparison::CONFIDENCE;
 use gatebench_stats::{Comparison, Direction, Pair, Spoiled, difference};
 
-use crate::common::comparisons::{pair_of, paired, worst};
+use crate::common::comparisons::Both;
 use crate::common::context::Context;
-use crate::common::facts::{
-    Metric, PhaseKind, PhaseLine, ScenarioFindings, SpoiledBlocks, VariantRow, row_of,
-};
+use crate::common::facts::{Metric, PhaseKind, PhaseLine, ScenarioFindings, VariantRow, row_of};
 use crate::common::spoiled;
 use crate::common::spoiled::Side;
 use facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, GatewayCosts};
-use lines::Placed;
 
 pub(crate) use text::sentences;
 
@@ -35,10 +31,7 @@ pub(crate) struct Costing {
 struct Cell {
     /// The indexes of gateway, line and measure.
     place: (usize, usize, usize),
-    blocks: Vec<u32>,
-    validity: Validity,
-    spoiled: SpoiledBlocks,
-    pair: Pair,
+    both: Both,
 }
 
 impl Costing {
@@ -58,7 +51,7 @@ impl Costing {
         (!costing.gateways.is_empty()).then_some(costing)
     }
 
-    fn add_gateway(&mut self, label: &str, placed: &[Placed], scenarios: &[ScenarioFindings]) {
+    fn add_gateway(&mut self, label: &str, placed: &[CostLine], scenarios: &[ScenarioFindings]) {
         let row = |name: &str| row_of(scenarios, name, label);
         let mut lines = Vec::new();
         for line in placed {
@@ -69,11 +62,9 @@ impl Costing {
                 self.add_cells(self.gateways.len(), lines.len(), own, base);
             }
             lines.push(CostLine {
-                scenario: line.scenario.clone(),
-                role: line.role.clone(),
-                policies: line.policies.clone(),
                 status: own.status.clone(),
                 figures: self.measures.iter().map(|it| total(own, it)).collect(),
+                ..line.clone()
             });
         }
         self.gateways.push(GatewayCosts {
@@ -84,33 +75,23 @@ impl Costing {
 
     fn add_cells(&mut self, gateway: usize, line: usize, own: &VariantRow, base: &VariantRow) {
         for (index, measure) in self.measures.iter().enumerate() {
-            let sides = [own, base].map(|row| Side {
+            let [with, plain] = [own, base].map(|row| Side {
                 row,
                 values: row.metric_in(&measure.phase, measure.metric),
             });
-            let [Some(own), Some(base)] = sides.map(|side| side.values) else {
-                continue;
-            };
-            let both = paired(own, base);
-            let [with, plain] = sides;
-            let spoiled = spoiled::between(with, plain, &measure.phase, measure.metric.aspect());
-            let Some(validity) = worst(&both) else {
-                continue;
-            };
-            self.cells.push(Cell {
-                place: (gateway, line, index),
-                blocks: both.iter().map(|(value, _)| value.block).collect(),
-                validity,
-                spoiled,
-                pair: pair_of(&both, measure.direction),
-            });
+            let (phase, metric) = (&measure.phase, measure.metric);
+            let both = Both::of(with, plain, phase, metric, measure.direction);
+            if !both.blocks.is_empty() {
+                let place = (gateway, line, index);
+                self.cells.push(Cell { place, both });
+            }
         }
     }
 
     /// The pairs to judge, in the order in which [`Costing::findings`] expects the results.
     pub(crate) fn members(&self) -> impl Iterator<Item = (Pair, Spoiled)> {
-        let cells = self.cells.iter();
-        cells.map(|cell| (cell.pair.clone(), spoiled::counts(&cell.spoiled)))
+        let all = self.cells.iter().map(|cell| &cell.both);
+        all.map(|both| (both.pair.clone(), spoiled::counts(&both.spoiled)))
     }
 
     /// The findings, from a result for each of the pairs and from the compared `scenarios`.
@@ -123,7 +104,7 @@ impl Costing {
         for (number, (cell, ratio)) in (1..).zip(self.cells.into_iter().zip(results)) {
             let (gateway, line, measure) = cell.place;
             let figure = &mut self.gateways[gateway].lines[line].figures[measure];
-            figure.cost = cell.judged(ratio, seed.wrapping_add(number));
+            figure.cost = cost(cell.both, ratio, seed.wrapping_add(number));
         }
         ranks::add(&self.measures, &mut self.gateways, scenarios);
         CostFindings {
@@ -133,25 +114,18 @@ impl Costing {
     }
 }
 
-impl Cell {
-    fn judged(self, ratio: Option<Comparison>, seed: u64) -> Option<Cost> {
-        let interval = ratio.as_ref().and_then(|ratio| ratio.interval);
-        // Ratio and difference describe the same comparison, so they share its confidence.
-        let confidence = interval.map_or(CONFIDENCE, |interval| interval.confidence);
-        let Pair {
-            baseline,
-            candidate,
-            ..
-        } = &self.pair;
-        Some(Cost {
-            difference: difference(baseline, candidate, confidence, seed)?,
-            ratio,
-            blocks: self.blocks,
-            validity: self.validity,
-            spoiled: self.spoiled,
-            rank: None,
-        })
-    }
+fn cost(both: Both, ratio: Option<Comparison>, seed: u64) -> Option<Cost> {
+    let interval = ratio.as_ref().and_then(|ratio| ratio.interval);
+    // Ratio and difference describe the same comparison, so they share its confidence.
+    let confidence = interval.map_or(CONFIDENCE, |interval| interval.confidence);
+    Some(Cost {
+        difference: difference(&both.pair.baseline, &both.pair.candidate, confidence, seed)?,
+        ratio,
+        blocks: both.blocks,
+        validity: both.validity,
+        spoiled: both.spoiled,
+        rank: None,
+    })
 }
 
 /// CPU time and latencies are measured at a fixed rate, if there is one; memory is measured in the

@@ -17,6 +17,7 @@ use super::rows::{Line, Page, Size, chosen, cpus, lines, nearest, pages};
 use super::targets::{Target, targets};
 use super::versions::stands;
 use super::{checks, doubts};
+use crate::common::joined;
 
 /// The tables of a document, with the related notes and rows.
 #[derive(Default)]
@@ -405,10 +406,9 @@ impl<'s, 'a> Sheet<'s, 'a> {
     /// The rows that the suite has but the run does not.
     fn not_in_run(&self) -> Option<String> {
         let absent = self.lines.iter().filter(|it| !self.is_shown(it));
-        let absent: Vec<&str> = absent.map(|it| it.name.as_str()).collect();
+        let absent = joined(absent.map(|it| &it.name), "; ");
         (!absent.is_empty()).then(|| {
             let suite = suite(self.document, self.stated);
-            let absent = absent.join("; ");
             format!("Not in this run: {absent}. The suite '{suite}' has them.")
         })
     }

@@ -15,6 +15,7 @@ use crate::common::context::{Context, kind};
 use crate::common::facts::{MissingTrial, PhaseKind, ScenarioFindings};
 use crate::common::gates::thresholds::REQUESTS_MIN;
 use crate::common::gates::{has_enough_requests, is_smoke};
+use crate::common::joined;
 use crate::common::trials::{blocks_complete, tried_again};
 use crate::policy_cost::facts::CostFindings;
 
@@ -123,13 +124,12 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     ];
     let is_used = |method| judged.iter().any(|(_, used)| *used == method);
     let methods = methods.into_iter().filter(|(method, _)| is_used(*method));
-    let methods: Vec<&str> = methods.map(|(_, words)| words).collect();
+    let methods = joined(methods.map(|(_, words)| words), " and ");
     (!methods.is_empty()).then(|| {
         format!(
-            "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that \
+            "Verdicts rest on {}, paired by block, with intervals by {methods}, widened (Holm) so that \
              {together}; a difference within ±{} % counts as no change.",
             counted(all as u64, "comparison"),
-            methods.join(" and "),
             SMALLEST_EFFECT * 100.0,
         )
     })
@@ -147,10 +147,9 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     let phases = context.completed().flat_map(|record| &record.phases);
     let short: BTreeSet<&str> = phases.filter(is_short).map(|it| it.name.as_str()).collect();
     (!short.is_empty()).then(|| {
-        let names: Vec<&str> = short.into_iter().collect();
         format!(
             "Steady state was not tested in {}: without bins of 100 ms, a trend needs at least {POINTS_MIN} s.",
-            names.join(", ")
+            joined(short, ", ")
         )
     })
 }
@@ -163,10 +162,8 @@ fn without_null(context: &Context) -> Option<String> {
         let why = scenario.incomparable_with_null()?;
         Some(format!("{} ({why})", scenario.scenario))
     };
-    let incomparable: Vec<String> = plan.scenarios.iter().filter_map(incomparable).collect();
-    let scenarios = incomparable.join(", ");
-    (!incomparable.is_empty())
-        .then(|| format!("The null gateway is not comparable in {scenarios}."))
+    let scenarios = joined(plan.scenarios.iter().filter_map(incomparable), ", ");
+    (!scenarios.is_empty()).then(|| format!("The null gateway is not comparable in {scenarios}."))
 }
 
 /// The lengths of the warm-ups that waited for the CPU time per request to settle.

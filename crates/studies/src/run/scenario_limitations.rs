@@ -7,7 +7,7 @@ use gatebench_report::format::listed;
 use gatebench_report::{Tone, Validity};
 
 use crate::common::facts::{Gate, ScenarioFindings};
-use crate::common::{by_key, wire};
+use crate::common::{by_key, joined, wire};
 
 /// One sentence for each phase and validity, the worst first; whole trials come before the phases,
 /// which are in the plan's order.
@@ -46,12 +46,9 @@ fn sentence(validity: Validity, phase: Option<&str>, tripped: Vec<(&str, Gate)>)
         gates.sort();
         (gates, variant.to_owned())
     });
-    let groups: Vec<String> = by_key(variants)
-        .into_iter()
-        .map(|(gates, names)| {
-            let why: Vec<_> = gates.iter().map(|gate| gate.in_short()).collect();
-            format!("{} ({})", listed(&names), why.join(", "))
-        })
-        .collect();
-    (tone, format!("{word}{place}: {}.", groups.join("; ")))
+    let groups = by_key(variants).into_iter().map(|(gates, names)| {
+        let why = joined(gates.iter().map(|gate| gate.in_short()), ", ");
+        format!("{} ({why})", listed(&names))
+    });
+    (tone, format!("{word}{place}: {}.", joined(groups, "; ")))
 }

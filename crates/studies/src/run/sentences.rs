@@ -11,11 +11,11 @@ use super::proof::ParityFindings;
 use super::scenario_limitations;
 use super::unranked::sentence as unranked;
 use crate::common::context::Context;
-use crate::common::external_results;
 use crate::common::facts::{
     Aspect, Failure, Gate, Metric, PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings,
     Sentence, VariantRow,
 };
+use crate::common::{external_results, joined};
 use crate::marginal_cost::facts::MarginalCostFindings;
 use crate::policy_cost::facts::CostFindings;
 use crate::{marginal_cost, policy_cost};
@@ -118,8 +118,8 @@ fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
         at_fixed_rate(scenario, row, each),
         changed(row),
     ];
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
+    let parts = joined(parts.into_iter().flatten(), "; ");
+    (!parts.is_empty()).then(|| format!("{}: {parts}.", row.variant))
 }
 
 /// The number of blocks, ` over 10 blocks`; empty if `each` is false, because all figures rest on
@@ -144,15 +144,14 @@ fn blocks_differ(row: &VariantRow) -> bool {
         (PhaseKind::Open, Metric::AddedP50),
         (PhaseKind::Open, Metric::AddedP99),
     ];
-    let blocks = |(kind, metric)| Some(row.metric(kind, metric)?.estimate.as_ref()?.blocks);
+    let blocks = |(kind, metric)| Some(row.estimate(kind, metric)?.blocks);
     let mut counts = figures.into_iter().filter_map(blocks);
     let first = counts.next();
     counts.any(|count| Some(count) != first)
 }
 
 fn throughput(row: &VariantRow, each: bool) -> Option<String> {
-    let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
-    let estimate = found.estimate.as_ref()?;
+    let estimate = row.estimate(PhaseKind::Closed, Metric::Throughput)?;
     let least = if is_lower_bound(row) { "at least " } else { "" };
     let cpu = match row.metric(PhaseKind::Open, Metric::GatewayCpuPerRequest) {
         // The CPU time at the fixed rate follows later in the sentence.
@@ -168,8 +167,7 @@ fn throughput(row: &VariantRow, each: bool) -> Option<String> {
 }
 
 fn cpu_per_request(row: &VariantRow, kind: PhaseKind, each: bool) -> Option<String> {
-    let found = row.metric(kind, Metric::GatewayCpuPerRequest)?;
-    let cpu = found.estimate.as_ref()?;
+    let cpu = row.estimate(kind, Metric::GatewayCpuPerRequest)?;
     let (time, over) = (cpu_time(cpu.median), over(each, cpu));
     Some(format!("{time} of CPU per request{over}"))
 }
@@ -184,8 +182,7 @@ fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
         return None;
     };
     let value = |metric, unit| {
-        let found = row.metric(PhaseKind::Paced, metric)?;
-        let estimate = found.estimate.as_ref()?;
+        let estimate = row.estimate(PhaseKind::Paced, metric)?;
         Some((quantity(estimate.median, unit), over(each, estimate)))
     };
     let (rate, over_blocks) = value(Metric::Throughput, Unit::RequestsPerSecond)?;
@@ -251,8 +248,8 @@ fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> O
     let rate = open_load(scenario)?;
     let cpu = cpu_per_request(row, PhaseKind::Open, each);
     let added = added(scenario, row, each);
-    let said: Vec<_> = [cpu, added].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| format!("at {rate} {}", said.join(" and ")))
+    let said = joined([cpu, added].into_iter().flatten(), " and ");
+    (!said.is_empty()).then(|| format!("at {rate} {said}"))
 }
 
 /// The load of the open phase, without its duration.
@@ -292,7 +289,7 @@ fn added(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
 }
 
 fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
-    row.metric(PhaseKind::Open, metric)?.estimate.as_ref()
+    row.estimate(PhaseKind::Open, metric)
 }
 
 /// Throughput and CPU per request of the gateways in one sentence each.

@@ -16,7 +16,7 @@ use crate::policy_cost::facts::CostFindings;
 pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Option<CostFindings> {
     let (deciding, compared): (Vec<_>, Vec<_>) = cells_of_run(context, scenarios)
         .into_iter()
-        .partition(|(_, cell)| cell.decides());
+        .partition(|(_, cell)| cell.found.primary);
     let seed = context.plan.seed;
     let found: Vec<Option<Comparison>> = match context.plan.study.ab() {
         Some(ab_test) => deciding

@@ -3,15 +3,15 @@
 
 mod chapter;
 pub mod facts;
-mod plan;
 pub(crate) mod runs;
 
-use gatebench_model::{Specified, Variant};
+use gatebench_model::{LoadProfile, Plan, Specification, Specified, Study, Variant};
 use gatebench_report::Tone;
 use gatebench_report::format::{counted, grouped};
 use gatebench_stats::doubling::Doubling;
 use gatebench_store::{ErrorLog, Outcome, StoreError};
 
+use crate::choice::{Given, StudyChoice};
 use crate::common::collect::{Collected, concerning};
 use crate::common::context::Context;
 use crate::common::digest::Digest;
@@ -25,6 +25,16 @@ use facts::{CombinedFindings, TrendPoint, VersionFindings, VersionTrend};
 
 /// A doubling of the number that has a smaller effect than this is reported as no change.
 const SMALLEST_CHANGE: f64 = 0.02;
+
+impl StudyChoice for Specification {
+    fn load(&self) -> Option<LoadProfile> {
+        Some(self.load_profile())
+    }
+
+    fn plan(&self, plan: &mut Plan, _given: Given<'_>) {
+        plan.study = Study::Versions(self.specified());
+    }
+}
 
 impl StudyKind for Specified {
     /// Empty if the specification does not combine its results, or the run only tests that

@@ -254,9 +254,8 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let primary = cells.iter().filter(|it| it.place.primary);
     let of_kind = |control: Option<Control>| {
-        let cells = primary
-            .clone()
-            .filter(move |it| it.place.control == control);
+        let cells = primary.clone();
+        let cells = cells.filter(|it| it.place.control == control);
         cells.collect::<Vec<_>>()
     };
     let mut controls = primary.clone().filter(|it| it.place.control.is_some());

@@ -17,7 +17,7 @@ use super::thresholds::{
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
 /// The test of a figure, with its result.
-struct Tested {
+pub(super) struct Tested {
     what: &'static str,
     aspects: &'static [Aspect],
     trend: Trend,
@@ -63,21 +63,6 @@ impl Tested {
     }
 }
 
-/// Tests the throughput of a closed load.
-pub(super) fn throughput(view: &View) -> Option<Reason> {
-    throughput_of(view).and_then(|tested| not_steady(view, tested))
-}
-
-/// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
-pub(super) fn cpu(view: &View) -> Option<Reason> {
-    cpu_of(view).and_then(|tested| not_steady(view, tested))
-}
-
-/// Tests the median response time of a load whose pace is set.
-pub(super) fn latency(view: &View) -> Option<Reason> {
-    latency_of(view).and_then(|tested| not_steady(view, tested))
-}
-
 /// An untested figure is not called valid. Runs of the built-in load generator without bins have a
 /// note instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
@@ -109,14 +94,14 @@ pub(super) fn untested(view: &View) -> Option<Reason> {
 /// needed.
 fn untested_aspects(view: &View) -> Vec<Aspect> {
     let is_known = view.phase.usage.contains_key(measured(view));
-    let cpu = match cpu_of(view) {
+    let cpu = match cpu(view) {
         None if is_known => aspects_of_cpu(view.kind()),
         _ => &[],
     };
     let other: &[Aspect] = match view.kind() {
-        PhaseKind::Closed if throughput_of(view).is_none() => &[Aspect::Throughput],
+        PhaseKind::Closed if throughput(view).is_none() => &[Aspect::Throughput],
         // If there is no CPU time, the test of latency decides.
-        PhaseKind::Paced | PhaseKind::Open if !is_known && latency_of(view).is_none() => {
+        PhaseKind::Paced | PhaseKind::Open if !is_known && latency(view).is_none() => {
             &[Aspect::Latency]
         }
         _ => &[],
@@ -124,7 +109,8 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     [other, cpu].concat()
 }
 
-fn throughput_of(view: &View) -> Option<Tested> {
+/// Tests the throughput of a closed load.
+pub(super) fn throughput(view: &View) -> Option<Tested> {
     (is_meant_to_be_steady(view) && view.kind() == PhaseKind::Closed).then_some(())?;
     let (what, aspects) = ("throughput", &[Aspect::Throughput][..]);
     let Some(bins) = &view.phase.bins else {
@@ -139,7 +125,8 @@ fn throughput_of(view: &View) -> Option<Tested> {
     Tested::of(what, aspects, rates, THROUGHPUT_DRIFT_MAX)
 }
 
-fn cpu_of(view: &View) -> Option<Tested> {
+/// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
+pub(super) fn cpu(view: &View) -> Option<Tested> {
     let bins = view.phase.bins.as_ref()?;
     is_meant_to_be_steady(view).then_some(())?;
     let (what, aspects) = ("CPU time per request", aspects_of_cpu(view.kind()));
@@ -166,7 +153,8 @@ fn cpu_of(view: &View) -> Option<Tested> {
     Tested::of(what, aspects, values, CPU_DRIFT_MAX)
 }
 
-fn latency_of(view: &View) -> Option<Tested> {
+/// Tests the median response time of a load whose pace is set.
+pub(super) fn latency(view: &View) -> Option<Tested> {
     let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;
     let seconds = whole_seconds(view.series, view.phase);
@@ -221,7 +209,8 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     Series::Bins(costs.collect(), neighbours)
 }
 
-fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
+/// Reports a figure that drifts.
+pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
     let Trend { p, drift } = tested.trend;
     (p < tested.p_max && drift.abs() > tested.drift_max).then_some(())?;
     let direction = if drift > 0.0 { "rose" } else { "fell" };

@@ -13,6 +13,7 @@ use crate::common::facts::{
     GatewayLine, Metric, MissingTrial, PhaseLine, Reason, ScenarioFindings, TrialFindings,
     VariantRow, WireFact, WireName,
 };
+use crate::common::joined;
 use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings};
 
 const TRIALS: &str = "Trials in the order in which they ran. A limited trial is used, with the limit that is \
@@ -47,9 +48,9 @@ fn trials(findings: &Findings, palette: &Palette) -> Chapter {
         Head::row("variant |> #| scenario |> block |> took | validity | why, and what to do");
     let lines = Lines::new("Trials", heads, lines).class("trials");
     let mut card = vec![lines.into()];
-    let missing: Vec<String> = findings.missing.iter().map(missing).collect();
+    let missing = joined(findings.missing.iter().map(missing), "; ");
     if !missing.is_empty() {
-        let words = format!("Not on disk: {}.", missing.join("; "));
+        let words = format!("Not on disk: {missing}.");
         card.push(Block::foot(words, ""));
     }
     let blocks = vec![Block::lead(TRIALS, ""), Block::card("", card)];

@@ -4,7 +4,7 @@ use gatebench_report::chapter::{Block, Chapter};
 use gatebench_report::csv::{field, name_of, suffix};
 
 use crate::Findings;
-use crate::common::facts::{BlockValue, MetricFindings, PhaseKind, ScenarioFindings, VariantRow};
+use crate::common::facts::{BlockValue, MetricFindings, ScenarioFindings, VariantRow};
 
 const HEAD: &str = "scenario,variant,phase,load,metric,block,trial,value,validity";
 
@@ -29,17 +29,11 @@ fn record(
     metric: &MetricFindings,
     block: &BlockValue,
 ) -> [String; 9] {
-    let load = match metric.kind {
-        PhaseKind::Closed => "closed",
-        PhaseKind::Paced => "paced",
-        PhaseKind::Open => "open",
-        PhaseKind::SideBySide => "side-by-side",
-    };
     [
         field(&scenario.name),
         field(&row.variant),
         field(&metric.phase),
-        load.into(),
+        name_of(&metric.kind).replace('_', "-"),
         format!("{}_{}", name_of(&metric.metric), suffix(metric.unit)),
         block.block.to_string(),
         block.trial.to_string(),

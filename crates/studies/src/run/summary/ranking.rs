@@ -24,11 +24,10 @@ pub fn lead(
     other: &str,
 ) -> Option<Lead> {
     scenario.comparisons.iter().find_map(|found| {
-        let is_candidate = found.candidate == leader && found.baseline == other;
-        let is_baseline = found.candidate == other && found.baseline == leader;
+        let is_candidate = found.is_of(leader, other);
         let wins = match found.result.verdict {
             Verdict::Better => is_candidate,
-            Verdict::Worse => is_baseline,
+            Verdict::Worse => found.is_of(other, leader),
             _ => false,
         };
         let to_other = |ratio: f64| if is_candidate { ratio } else { 1.0 / ratio };
