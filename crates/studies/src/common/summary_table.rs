@@ -103,6 +103,7 @@ fn row(
     let cell = (scenario.scenario.clone(), variant.label().to_owned());
     let reasons = collected.reasons.get(&cell);
     let phases = collected.values.get(&cell).into_iter().flatten();
+    let metrics = phases.flat_map(|of| of.metrics.iter().map(move |metric| (of, metric)));
     VariantRow {
         variant: variant.label().to_owned(),
         kind: variant.clone(),
@@ -110,7 +111,9 @@ fn row(
         validity: reasons.map(|reasons| worst(reasons, None)),
         reasons: reasons.map_or_else(Vec::new, |it| once_each(it)),
         spoiled: collected.spoiled.get(&cell).cloned().unwrap_or_default(),
-        metrics: phases.flat_map(metrics_of_phase).collect(),
+        metrics: metrics
+            .map(|(of, (metric, blocks))| metric_findings(of, *metric, blocks))
+            .collect(),
     }
 }
 
@@ -148,13 +151,6 @@ fn once_each(reasons: &[Reason]) -> Vec<Reason> {
     let mut once: Vec<Reason> = groups.filter_map(|(_, seen)| worst(seen)).collect();
     once.sort_by_key(|reason| std::cmp::Reverse(reason.validity));
     once
-}
-
-fn metrics_of_phase(values: &PhaseValues) -> impl Iterator<Item = MetricFindings> + '_ {
-    values
-        .metrics
-        .iter()
-        .map(|(metric, blocks)| metric_findings(values, *metric, blocks))
 }
 
 /// Invalid blocks are shown, but not included in the estimate.

@@ -146,10 +146,8 @@ fn version(requests: f64, http10: f64, http2: f64) -> WireFact {
         .map(|(version, _)| version.to_owned())
         .collect();
     WireFact {
-        name: WireName::UpstreamVersion,
         value: None,
-        text: listed(&used),
-        differs: false,
+        ..fact(WireName::UpstreamVersion, 0.0, listed(&used))
     }
 }
 

@@ -9,9 +9,8 @@ use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow
 use gatebench_report::{Unit, Validity};
 use gatebench_store::StoreError;
 
-use super::cells::{of_ratios, ratio, worst};
 use super::corrections::Case;
-use super::figures::{over, points, unit};
+use super::figures::{of_ratios, over, points, ratio, unit_and_aspect, worst};
 use super::measured::{Load, Measured, loads_in_words};
 use super::rows::{Line, Page, Size, chosen, cpus, lines, nearest, pages};
 use super::targets::{Target, targets};
@@ -184,7 +183,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         let column = |it: &Column<'a>| FigureColumn {
             head: it.head.clone(),
             unit: match it.stated.show {
-                Show::Measured => unit(it.stated.figure),
+                Show::Measured => unit_and_aspect(it.stated.figure).0,
                 _ => Unit::Ratio,
             },
         };

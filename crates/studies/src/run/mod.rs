@@ -12,7 +12,6 @@ pub(crate) mod run_facts;
 mod scenario_limitations;
 pub(crate) mod sentences;
 pub(crate) mod summary;
-mod unranked;
 pub(crate) mod verdicts;
 
 use gatebench_report::section::Section;

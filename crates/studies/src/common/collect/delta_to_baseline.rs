@@ -12,24 +12,10 @@ use crate::common::facts::{BlockValue, Metric, PhaseKind};
 /// Adds the metrics that relate a gateway to the direct variant and to the null gateway, if the
 /// plan has them.
 pub(crate) fn relate_to_bases(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
-    for variant in &context.plan.variants {
-        if *variant == Variant::Direct {
-            relate_all(context, values, variant.label(), over_direct);
-        } else if variant.is_null() {
-            relate_all(context, values, variant.label(), |_| OVER_NULL);
-        }
-    }
-}
-
-fn relate_all(
-    context: &Context,
-    values: &mut BTreeMap<Cell, Vec<PhaseValues>>,
-    base: &str,
-    relations: fn(PhaseKind) -> &'static [Relation],
-) {
-    for scenario in &context.plan.scenarios {
+    let cells = context.cells();
+    for (scenario, variant) in cells.filter(|(_, it)| it.is_control()) {
         // The base is removed while the other cells are changed, and is inserted again below.
-        let cell = (scenario.scenario.clone(), base.to_owned());
+        let cell = (scenario.scenario.clone(), variant.label().to_owned());
         let Some(bases) = values.remove(&cell) else {
             continue;
         };
@@ -37,8 +23,12 @@ fn relate_all(
             *name == scenario.scenario && *variant != Variant::Direct.label()
         });
         for own in gateways.flat_map(|(_, phases)| phases) {
+            let relations = match variant {
+                Variant::Direct => over_direct(own.kind),
+                _ => OVER_NULL,
+            };
             if let Some(base) = bases.iter().find(|base| base.phase == own.phase) {
-                relate(own, base, relations(own.kind));
+                relate(own, base, relations);
             }
         }
         values.insert(cell, bases);
