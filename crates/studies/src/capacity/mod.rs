@@ -1,7 +1,6 @@
 //! Searches for capacity. A search is a function of the steps on disk: both its next step and its
 //! result are computed from the same records, so the report and the run agree.
 
-mod bottleneck;
 mod chapter;
 mod curve;
 pub mod facts;

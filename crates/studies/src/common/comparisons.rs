@@ -3,7 +3,7 @@
 use gatebench_model::{AbTest, Variant};
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, ratio_and_interval};
-use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Spoiled, Verdict};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Spoiled, Verdict};
 
 use super::context::Context;
 use super::facts::{
@@ -17,6 +17,15 @@ use super::trials::blocks_complete;
 
 /// The smallest effect that matters, in either direction.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
+
+/// The rule by which all comparisons of a run with this seed are judged.
+pub(crate) fn rule(seed: u64) -> Rule {
+    let smallest_effect = SMALLEST_EFFECT;
+    Rule {
+        smallest_effect,
+        seed,
+    }
+}
 
 /// Every pair of gateways in every scenario, with the scenario's index; empty if the run has too
 /// few blocks for a verdict.

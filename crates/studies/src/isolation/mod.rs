@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use gatebench_model::{Isolation, Variant};
 use gatebench_report::format::{grouped, ratio_and_interval};
 use gatebench_report::{Unit, Validity};
-use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Verdict, compare_all};
 use gatebench_store::{GroupRecord, StoreError};
 
 use crate::common::collect::Collected;
-use crate::common::comparisons::{SMALLEST_EFFECT, differs, is_open};
+use crate::common::comparisons::{differs, is_open, rule};
 use crate::common::facts::{Decision, Sentence};
 use crate::common::groups::GroupOfTrial;
 use crate::common::joined;
@@ -147,11 +147,7 @@ impl<'a> Sides<'a> {
             .iter()
             .flat_map(|(subject, result, own)| [result, own].map(|it| pair(it, subject.direction)))
             .collect();
-        let rule = Rule {
-            smallest_effect: SMALLEST_EFFECT,
-            seed,
-        };
-        let mut results = compare_all(&pairs, rule).into_iter();
+        let mut results = compare_all(&pairs, rule(seed)).into_iter();
         let mut measures = Vec::new();
         for (subject, blocks, _) in blocks {
             let (result, own) = (results.next().flatten(), results.next().flatten());

@@ -4,11 +4,11 @@
 use gatebench_model::published::{Across, Figure};
 use gatebench_report::figures::FigureCell;
 use gatebench_report::{Unit, Validity};
-use gatebench_stats::{Direction, Estimate, Pair, Rule, compare};
+use gatebench_stats::{Direction, Estimate, Pair, compare};
 use gatebench_store::StoreError;
 
 use super::measured::Load;
-use crate::common::comparisons::SMALLEST_EFFECT;
+use crate::common::comparisons::rule;
 use crate::common::cpu::cores_busy;
 use crate::common::facts::Aspect;
 
@@ -191,11 +191,7 @@ pub(super) fn ratio_of(own: &[Point], base: &[Point], seed: u64) -> FigureCell {
         baseline: both.iter().map(|(.., base)| *base).collect(),
         direction: Direction::HigherIsBetter,
     };
-    let rule = Rule {
-        smallest_effect: SMALLEST_EFFECT,
-        seed,
-    };
-    let compared = compare(&pair, rule);
+    let compared = compare(&pair, rule(seed));
     FigureCell {
         estimate: Estimate::of_blocks(&ratios).map(|estimate| Estimate {
             interval: compared.and_then(|it| it.interval),

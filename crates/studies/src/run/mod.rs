@@ -9,7 +9,6 @@ pub(crate) mod limitations;
 pub mod proof;
 pub mod redact;
 pub(crate) mod run_facts;
-mod scenario_limitations;
 pub(crate) mod sentences;
 pub(crate) mod summary;
 pub(crate) mod verdicts;

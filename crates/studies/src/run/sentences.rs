@@ -7,8 +7,8 @@ use gatebench_report::format::{capitalised, counted, listed, quantity, range, sh
 use gatebench_report::{Tone, Unit, Validity};
 use gatebench_stats::{Estimate, MIN_BLOCKS};
 
+use super::limitations;
 use super::proof::ParityFindings;
-use super::scenario_limitations;
 use crate::common::context::Context;
 use crate::common::facts::{
     Aspect, Failure, Gate, Metric, PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings,
@@ -84,7 +84,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     for (tone, text, variant) in external_results::thresholds_in_words(&scenario.external_results) {
         found.push(say(text, tone, Some(variant)));
     }
-    for (tone, text) in scenario_limitations::of_scenario(scenario) {
+    for (tone, text) in limitations::of_scenario(scenario) {
         found.push(say(text, tone, None));
     }
     found

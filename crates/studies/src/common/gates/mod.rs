@@ -2,7 +2,6 @@
 //! remedy.
 
 mod audited;
-mod clock;
 mod consistency;
 mod gateway;
 mod instrument;
@@ -151,9 +150,9 @@ const PHASE_GATES: [PhaseGate; 37] = [
     machine::steal,
     machine::foreign_process,
     machine::shared_core,
-    clock::source_changed,
-    clock::source_slow,
-    clock::frequency,
+    machine::source_changed,
+    machine::source_slow,
+    machine::frequency,
     |view| not_steady(view, steady::throughput(view)?),
     |view| not_steady(view, steady::cpu(view)?),
     |view| not_steady(view, steady::latency(view)?),
