@@ -165,35 +165,30 @@ struct Drawn<'a> {
 /// The scenarios that have figures for a measure.
 fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     let mut plain = None;
-    let bar = |line: &CostLine| {
+    let mut drawn = Vec::new();
+    for line in &gateway.lines {
         let figure = &line.figures[index];
         let total = figure.total.as_ref();
         if line.role == CostRole::Plain {
             plain = total.map(|total| total.median);
         }
-        match (&line.role, &figure.cost, plain, total) {
+        let (span, ends) = match (&line.role, &figure.cost, plain, total) {
             (CostRole::Policy { .. }, Some(cost), Some(plain), _) => {
                 let (low, high) = cost.difference.span();
                 let span = (plain, plain + cost.difference.effect);
-                Some((span, (plain + low, plain + high)))
+                (span, (plain + low, plain + high))
             }
-            (CostRole::Policy { .. }, ..) | (_, _, _, None) => None,
-            (.., Some(total)) => Some(((0.0, total.median), (total.min, total.max))),
-        }
-    };
-    let spans: Vec<_> = gateway.lines.iter().map(bar).collect();
-    let lines = gateway.lines.iter().zip(spans);
-    let drawn = lines.filter_map(|(line, span)| {
-        let (span, ends) = span?;
-        let figure = &line.figures[index];
-        Some(Drawn {
+            (CostRole::Policy { .. }, ..) | (_, _, _, None) => continue,
+            (.., Some(total)) => ((0.0, total.median), (total.min, total.max)),
+        };
+        drawn.push(Drawn {
             line,
             figure,
             span,
             ends,
-        })
-    });
-    drawn.collect()
+        });
+    }
+    drawn
 }
 
 /// Draws the costs that policies add to the plain proxy of a gateway. Each bar begins where that of
