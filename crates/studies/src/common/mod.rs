@@ -22,6 +22,21 @@ pub(crate) mod wire;
 
 use gatebench_store::Histogram;
 
+/// The names of a scenario, its phases and its variants, in the order of reports.
+pub(crate) struct Names<'a> {
+    pub(crate) scenario: &'a str,
+    pub(crate) phases: Vec<&'a str>,
+    pub(crate) variants: Vec<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// Each phase with each variant.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let of = |phase: &'a str| self.variants.iter().map(move |variant| (phase, *variant));
+        self.phases.iter().flat_map(move |phase| of(phase))
+    }
+}
+
 /// Collects the values of each key. Keys and values keep the order in which they first occur.
 pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
