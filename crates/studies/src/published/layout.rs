@@ -49,22 +49,33 @@ pub(super) fn lay_out<'a>(
         for page in pages(measured, &tables[0]) {
             for table in tables {
                 let is_first = laid.tables.len() == before;
-                let sheet = Sheet::new(document, measured, table, page, &targets);
+                let size = |variant: &Variant| {
+                    let cpus = cpus(measured, variant);
+                    (cpus, nearest(table, cpus))
+                };
+                let sheet = Sheet {
+                    document,
+                    measured,
+                    stated: table,
+                    page,
+                    targets: &targets,
+                    lines: lines(measured, table, page, &targets),
+                    size: match page {
+                        Page::Gateway(variant) if table.by_cpus => Some(size(variant)),
+                        _ => None,
+                    },
+                };
                 laid.add(&sheet, is_first)?;
             }
         }
         if laid.tables.len() == before {
-            laid.absent.extend(nothing_of(document, &tables[0]));
+            let suite = suite(document, &tables[0]);
+            laid.absent.extend(tables[0].title.as_ref().map(|title| {
+                format!("This run measured nothing of '{title}'. The suite '{suite}' measures it.")
+            }));
         }
     }
     Ok(laid)
-}
-
-fn nothing_of(document: &Published, table: &PublishedTable) -> Option<String> {
-    let (title, suite) = (table.title.as_ref()?, suite(document, table));
-    Some(format!(
-        "This run measured nothing of '{title}'. The suite '{suite}' measures it."
-    ))
 }
 
 fn suite<'a>(document: &'a Published, table: &'a PublishedTable) -> &'a str {
@@ -120,32 +131,7 @@ struct Sheet<'s, 'a> {
     size: Option<(f64, Option<Size<'a>>)>,
 }
 
-impl<'s, 'a> Sheet<'s, 'a> {
-    fn new(
-        document: &'a Published,
-        measured: &'s Measured<'a>,
-        stated: &'a PublishedTable,
-        page: Page<'a>,
-        targets: &'s [Target<'a>],
-    ) -> Self {
-        let size = |variant: &Variant| {
-            let cpus = cpus(measured, variant);
-            (cpus, nearest(stated, cpus))
-        };
-        Self {
-            document,
-            measured,
-            stated,
-            page,
-            targets,
-            lines: lines(measured, stated, page, targets),
-            size: match page {
-                Page::Gateway(variant) if stated.by_cpus => Some(size(variant)),
-                _ => None,
-            },
-        }
-    }
-
+impl<'a> Sheet<'_, 'a> {
     /// The loads that columns show unless they state others.
     fn load(&self) -> LoadChoice {
         let usual = match self.stated.row {

@@ -22,12 +22,8 @@ pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let first = bare.first()?;
     let is_one = bare.len() == 1;
     let sizes = |of: &Bare<'_>| {
-        let CeilingRecord {
-            asked_bytes,
-            answered_bytes,
-            ..
-        } = of.sizes;
-        format!("{asked_bytes} B there and {answered_bytes} B back")
+        let (there, back) = (of.sizes.asked_bytes, of.sizes.answered_bytes);
+        format!("{there} B there and {back} B back")
     };
     let rows = bare.iter().flat_map(|own| {
         let numbers: BTreeSet<u32> = own.loads.iter().filter_map(connections).collect();

@@ -413,12 +413,8 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             entries[*last].dir,
             counted(u64::from(*all), "block"),
         );
-        Some(Sentence::new(
-            Tone::Caution,
-            text,
-            Some(scenario),
-            Some(gateway),
-        ))
+        let (scenario, gateway) = (Some(scenario), Some(gateway));
+        Some(Sentence::new(Tone::Caution, text, scenario, gateway))
     };
     seen.into_iter().filter_map(sentence).collect()
 }

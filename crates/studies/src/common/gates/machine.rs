@@ -107,12 +107,8 @@ pub(super) fn frequency(view: &View) -> Option<Reason> {
     let found = changed_within(view).or_else(|| differed_between(view))?;
     let remedy = "Set the governor to performance (cpupower frequency-set -g performance) and turn turbo off (write 1 \
                   to /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to /sys/devices/system/cpu/cpufreq/boost).";
-    Some(view.limited(
-        Gate::FrequencyChanged,
-        &[Aspect::CpuPerRequest],
-        found,
-        remedy,
-    ))
+    let spoils = [Aspect::CpuPerRequest];
+    Some(view.limited(Gate::FrequencyChanged, &spoils, found, remedy))
 }
 
 /// The core whose frequency changed most during the measurement.
