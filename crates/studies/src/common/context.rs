@@ -46,11 +46,7 @@ impl<'a> Context<'a> {
                         .or_insert_with(|| throughput_per_second(phase));
                 }
                 if let Some(size) = bytes_per_response(phase) {
-                    let key = (
-                        trial.scenario.as_str(),
-                        trial.variant.as_str(),
-                        phase.name.as_str(),
-                    );
+                    let key = (&*trial.scenario, &*trial.variant, &*phase.name);
                     sizes.entry(key).or_default().push(size);
                 }
             }

@@ -40,14 +40,11 @@ pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<S
 
 /// A trial that failed because of its gateway has no value in any phase.
 pub(crate) fn failed(record: &TrialRecord) -> Option<SpoiledBlock> {
-    let Outcome::Failed {
-        culprit: Culprit::Gateway(_),
-        ..
-    } = &record.outcome
-    else {
-        return None;
+    let culprit = match &record.outcome {
+        Outcome::Failed { culprit, .. } => Some(culprit),
+        _ => None,
     };
-    Some(SpoiledBlock {
+    matches!(culprit, Some(Culprit::Gateway(_))).then(|| SpoiledBlock {
         block: record.trial.block,
         trial: record.trial.number,
         phase: None,

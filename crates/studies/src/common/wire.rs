@@ -21,13 +21,12 @@ const MEANT_TO_BE_EQUAL: [WireName; 3] = [
 pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
     // The null gateway does different work.
     let variants = context.plan.variants.iter().filter(|it| !it.is_null());
-    let mut found: Vec<(&Variant, WireFindings)> = variants
-        .filter_map(|variant| Some((variant, of_cell(context, scenario, variant)?)))
-        .collect();
+    let found = variants.filter_map(|variant| of_cell(context, scenario, variant));
+    let mut found: Vec<WireFindings> = found.collect();
     for name in MEANT_TO_BE_EQUAL {
         mark_uncommon(&mut found, name);
     }
-    found.into_iter().map(|(_, found)| found).collect()
+    found
 }
 
 /// Returns a sentence for each fact that differs between gateways. A fact that is wrong in itself
@@ -63,11 +62,11 @@ fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
 
 /// Marks the gateways whose value is not the most common one; in a tie, the first value counts as
 /// the most common.
-fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
+fn mark_uncommon(found: &mut [WireFindings], name: WireName) {
     let texts: Vec<String> = found
         .iter()
-        .filter(|(variant, _)| **variant != Variant::Direct)
-        .flat_map(|(_, found)| found.facts.iter())
+        .filter(|found| !found.is_direct)
+        .flat_map(|found| &found.facts)
         .filter(|fact| fact.name == name)
         .map(|fact| fact.text.clone())
         .collect();
@@ -76,9 +75,9 @@ fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
     let Some(common) = texts.iter().rev().max_by_key(|text| count(text)) else {
         return;
     };
-    for (variant, found) in found {
+    for found in found {
         let own = found.facts.iter_mut().filter(|fact| fact.name == name);
-        own.for_each(|fact| fact.differs = **variant != Variant::Direct && fact.text != *common);
+        own.for_each(|fact| fact.differs = !found.is_direct && fact.text != *common);
     }
 }
 
