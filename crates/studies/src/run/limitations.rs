@@ -1,5 +1,5 @@
-//! The limits of the findings as a whole, and those of a scenario. The validity of each variant states
-//! the numbers and the remedies.
+//! The limits of the findings as a whole, and those of a scenario. The validity of each variant
+//! states the numbers and the remedies.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -320,8 +320,8 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
 
 /// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
 /// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
-/// for a verdict. The values keep the plan's order and are not ranked: over three blocks, the ranges
-/// of two equal gateways do not overlap in one pair of ten.
+/// for a verdict. The values keep the plan's order and are not ranked: over three blocks, the
+/// ranges of two equal gateways do not overlap in one pair of ten.
 fn unranked(
     entries: &[(&str, &Estimate)],
     unit: Unit,

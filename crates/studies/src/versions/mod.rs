@@ -1,8 +1,8 @@
 //! The combined results of a specification: the combined runs of each version, and the trend of
 //! throughput.
 //!
-//! Runs are combined as Kong's framework does: the mean of their rates, the mean latency weighted by
-//! requests, and the maximum. Percentiles are not averaged. A run whose throughput or latency is
+//! Runs are combined as Kong's framework does: the mean of their rates, the mean latency weighted
+//! by requests, and the maximum. Percentiles are not averaged. A run whose throughput or latency is
 //! invalid is excluded from all combined figures, and named.
 
 mod chapter;
