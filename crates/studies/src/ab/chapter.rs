@@ -87,7 +87,7 @@ fn of<'a>(
     baseline: &'a str,
 ) -> impl Iterator<Item = &'a ComparisonFindings> {
     let cells = scenario.comparisons.iter();
-    cells.filter(move |it| it.candidate == candidate && it.baseline == baseline)
+    cells.filter(move |it| it.is_of(candidate, baseline))
 }
 
 /// The comparisons of a scenario, each next to that of the baseline with itself.

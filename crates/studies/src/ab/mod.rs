@@ -62,9 +62,10 @@ fn is_settled(run: &Run, ab_test: &AbTest) -> Result<bool, StoreError> {
     let collected = Collected::from_trials(&context)?;
     let scenarios = summary_table::of_run(&context, &collected);
     let cells = cells_of_run(&context, &scenarios);
-    let deciding = cells
-        .iter()
-        .filter(|(_, cell)| cell.decides() && cell.is_of(&ab_test.candidate, &ab_test.baseline));
+    let deciding = cells.iter().filter(|(_, cell)| {
+        let found = &cell.found;
+        found.primary && found.is_of(&ab_test.candidate, &ab_test.baseline)
+    });
     let mut settled = 0;
     for (_, cell) in deciding {
         match look(context.plan, ab_test, cell) {
@@ -91,8 +92,30 @@ impl StudyKind for AbTest {
         Ok(StudyFindings::new(found, headlines))
     }
 
+    /// The basis of the verdict, and its error rate.
     fn note(&self, context: &Context) -> Option<String> {
-        Some(note(context, self))
+        let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
+        let scenarios = context.plan.scenarios.len();
+        let over_all = match scenarios {
+            0 | 1 => String::new(),
+            _ => format!(
+                " Both rates apply to all {scenarios} scenarios together: each has an equal share of {} % (Bonferroni).",
+                percent(share_of_each(scenarios))
+            ),
+        };
+        Some(format!(
+            "{baseline} and {again} are the same gateway: the difference between them is the noise of this \
+             machine. The {metric} \
+             decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
+             most {blocks} blocks. Whenever the run ends, it calls equal gateways better or worse in at most {alpha} of 100 runs; in \
+             at most {alpha} of 100 the baseline differs from itself, and the run gives no verdict.{over_all}",
+            baseline = self.baseline,
+            again = self.again,
+            metric = decided_by(self.metric).title(),
+            candidate = self.candidate,
+            blocks = self.blocks_max,
+            alpha = percent(ALPHA),
+        ))
     }
 }
 
@@ -141,32 +164,6 @@ fn is_same(one: &Variant, other: &Variant) -> bool {
         Variant::Direct | Variant::Attached { .. } => None,
     };
     of(one).is_some_and(|one| of(other) == Some(one))
-}
-
-/// The basis of the verdict, and its error rate.
-fn note(context: &Context, ab_test: &AbTest) -> String {
-    let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
-    let scenarios = context.plan.scenarios.len();
-    let over_all = match scenarios {
-        0 | 1 => String::new(),
-        _ => format!(
-            " Both rates apply to all {scenarios} scenarios together: each has an equal share of {} % (Bonferroni).",
-            percent(share_of_each(scenarios))
-        ),
-    };
-    format!(
-        "{baseline} and {again} are the same gateway: the difference between them is the noise of this \
-         machine. The {metric} \
-         decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
-         most {blocks} blocks. Whenever the run ends, it calls equal gateways better or worse in at most {alpha} of 100 runs; in \
-         at most {alpha} of 100 the baseline differs from itself, and the run gives no verdict.{over_all}",
-        baseline = ab_test.baseline,
-        again = ab_test.again,
-        metric = decided_by(ab_test.metric).title(),
-        candidate = ab_test.candidate,
-        blocks = ab_test.blocks_max,
-        alpha = percent(ALPHA),
-    )
 }
 
 /// The result of the comparison.
@@ -219,9 +216,7 @@ fn deciding<'a>(
     candidate: &str,
     baseline: &str,
 ) -> Vec<Option<&'a ComparisonFindings>> {
-    let is_it = |it: &&ComparisonFindings| {
-        it.primary && it.candidate == candidate && it.baseline == baseline
-    };
+    let is_it = |it: &&ComparisonFindings| it.primary && it.is_of(candidate, baseline);
     let of_scenario = |scenario: &'a ScenarioFindings| scenario.comparisons.iter().find(is_it);
     scenarios.iter().map(of_scenario).collect()
 }

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::RunSummary;
 use super::compare::facts::{RunDifference, Weight};
 use crate::common::facts::{Aspect, Metric};
-use crate::common::loads;
 use crate::common::summary_table::change_words;
+use crate::common::{joined, loads};
 
 /// Facts of the machine that must be equal for figures to be compared.
 const MACHINE: [&str; 5] = [
@@ -265,10 +265,7 @@ impl Differences<'_> {
         let same_count = count[0] == count[1];
         self.add(Weight::Forbids, "cores of the gateway", count);
         if same_count {
-            let list = |cores: &[usize]| {
-                let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
-                cores.join(",")
-            };
+            let list = |cores: &[usize]| joined(cores, ",");
             let words = placements.map(|it| {
                 format!(
                     "gateway {}, load generator {}, upstream {}",

@@ -130,19 +130,6 @@ pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> St
     )
 }
 
-/// The sentence for a run of the baseline whose CPU time is not used.
-pub(super) fn without_cpu_time(
-    run: &RunSummary,
-    fact: &str,
-    [baseline, candidate]: &[String; 2],
-) -> String {
-    format!(
-        "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in \
-         the candidate.",
-        run.name
-    )
-}
-
 /// The sentence for a control that changed.
 pub(super) fn machine_changed(control: &CellFindings) -> String {
     let what = match control.place.control {
@@ -175,14 +162,6 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
         Decision::Fine => "Better, or as good",
     };
     format!("{word}: {why}")
-}
-
-/// The sentence for a baseline with too few runs.
-pub(super) fn too_few_runs(runs: usize) -> String {
-    format!(
-        "The baseline has {} that can be compared; {MIN_RUNS} are needed to measure how much runs differ.",
-        counted(runs as u64, "run")
-    )
 }
 
 /// The sentence for runs that differ in their number of blocks. Runs with more blocks vary less, so

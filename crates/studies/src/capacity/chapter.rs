@@ -36,7 +36,34 @@ impl StudyFacts for CapacityFindings {
     }
 
     fn chapter(&self, palette: &Palette) -> Option<Chapter> {
-        Some(chapter(self, palette))
+        let found = self;
+        let lead = Text::with_strong(
+            "The rate at which each gateway holds ",
+            &found.objective,
+            " in a step with 95 % probability, and the rate at which half of the steps hold it, with intervals where there \
+             are three repeats or more.",
+        );
+        let table = TableBlock::new(table(found), "gateway", "Capacity of each gateway", palette)
+            .limits("a lower bound (≥ is the lower end of the interval).");
+        let facts = found.sizings.iter().map(|it| Fact::remark(&*it.text));
+        let gateways = vec![
+            table.into(),
+            Block::facts("sentences more", facts).on(PAGE),
+            Block::foot(&*found.method, TITLE).on(MARKDOWN | PAGE),
+        ];
+        let mut blocks = vec![
+            Block::heading(format!("{TITLE} · {}", found.objective)).on(TERMINAL),
+            Block::lead(lead, "").on(PAGE),
+            Block::card("", gateways),
+        ];
+        let curves = found.gateways.iter().enumerate();
+        blocks.extend(curves.map(|(index, it)| card(index, found, it, palette)));
+        blocks.push(Block::foot(CURVE, "").on(TERMINAL));
+        Some(Chapter {
+            leads: true,
+            methods: &["Capacity", "Cores for a rate"],
+            ..Chapter::new("capacity", TITLE, blocks)
+        })
     }
 
     /// Open if a gateway, or a number of cores, has no result.
@@ -48,36 +75,6 @@ impl StudyFacts for CapacityFindings {
             true => Decision::Fine,
             false => Decision::Open,
         })
-    }
-}
-
-fn chapter(found: &CapacityFindings, palette: &Palette) -> Chapter {
-    let lead = Text::with_strong(
-        "The rate at which each gateway holds ",
-        &found.objective,
-        " in a step with 95 % probability, and the rate at which half of the steps hold it, with intervals where there \
-         are three repeats or more.",
-    );
-    let table = TableBlock::new(table(found), "gateway", "Capacity of each gateway", palette)
-        .limits("a lower bound (≥ is the lower end of the interval).");
-    let facts = found.sizings.iter().map(|it| Fact::remark(&*it.text));
-    let gateways = vec![
-        table.into(),
-        Block::facts("sentences more", facts).on(PAGE),
-        Block::foot(&*found.method, TITLE).on(MARKDOWN | PAGE),
-    ];
-    let mut blocks = vec![
-        Block::heading(format!("{TITLE} · {}", found.objective)).on(TERMINAL),
-        Block::lead(lead, "").on(PAGE),
-        Block::card("", gateways),
-    ];
-    let curves = found.gateways.iter().enumerate();
-    blocks.extend(curves.map(|(index, it)| card(index, found, it, palette)));
-    blocks.push(Block::foot(CURVE, "").on(TERMINAL));
-    Chapter {
-        leads: true,
-        methods: &["Capacity", "Cores for a rate"],
-        ..Chapter::new("capacity", TITLE, blocks)
     }
 }
 

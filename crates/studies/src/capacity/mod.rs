@@ -1,32 +1,42 @@
 //! Searches for capacity. A search is a function of the steps on disk: both its next step and its
 //! result are computed from the same records, so the report and the run agree.
 
-mod bottleneck;
 mod chapter;
 mod curve;
 pub mod facts;
 mod gateway;
 mod judge;
-mod plan;
 mod replay;
 mod sizing;
 mod text;
 
-use gatebench_model::{Bound, Capacity, Plan, Variant};
+use gatebench_model::{Bound, Capacity, LoadProfile, Plan, Study, Variant};
+use gatebench_report::csv::name_of;
 use gatebench_report::{Tone, Validity};
 use gatebench_stats::capacity::Response;
-use gatebench_store::{StepRecord, StepRole, StoreError, TrialRecord};
+use gatebench_store::{StepRecord, StoreError, TrialRecord};
 
-use crate::common::context::Context;
+use crate::choice::{Given, StudyChoice};
 use crate::common::facts::Sentence;
+use crate::common::loads::arrivals;
 use crate::kind::{Analysed, FurtherLoad, Next, StudyFindings, StudyKind};
 use facts::{CapacityFindings, GatewayCapacity, ObjectiveBound};
 use judge::judge_step;
 use replay::{NextStep, next_step};
 
+impl StudyChoice for Capacity {
+    fn load(&self) -> Option<LoadProfile> {
+        Some(Self::load(self))
+    }
+
+    fn plan(&self, plan: &mut Plan, _given: Given<'_>) {
+        plan.study = Study::Capacity(self.clone());
+    }
+}
+
 impl StudyKind for Capacity {
     fn further_loads(&self) -> Option<String> {
-        Some(plan::in_words(self))
+        Some(in_words(self))
     }
 
     /// Returns the next step of the search, if there is one.
@@ -44,42 +54,45 @@ impl StudyKind for Capacity {
     }
 
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
-        let found = findings(of.context, self)?;
+        let (context, mut gateways) = (of.context, Vec::new());
+        for (scenario, variant) in context.cells().filter(|(_, it)| **it != Variant::Direct) {
+            gateways.extend(gateway::of(context, self, scenario, variant)?);
+        }
+        let bound = |(percentile, bound): &(f64, Bound)| ObjectiveBound {
+            percentile: *percentile,
+            sign: bound.operator.as_str(),
+            below_ns: bound.value as u64,
+        };
+        let confirmed = context.records().any(replay::has_confirmed);
+        let found = CapacityFindings {
+            objective: self.objective.to_string(),
+            bounds: self.objective.percentiles.iter().map(bound).collect(),
+            method: text::method(self, context.plan.blocks, confirmed),
+            sizings: sizing::of_run(context, self, &gateways),
+            gateways,
+        };
         let headlines = headlines(&found);
         Ok(StudyFindings::new(found, headlines))
     }
 }
 
-/// The name of a step, `near-07-21250`: its role, its number in the repeat, and its rate.
-fn name(number: usize, next: &NextStep) -> String {
-    let role = match next.role {
-        StepRole::Curve => "curve",
-        StepRole::Search => "search",
-        StepRole::Near => "near",
-        StepRole::Confirm => "confirm",
-    };
-    format!("{role}-{number:02}-{:.0}", next.rate_per_second)
+/// Describes the steps of the search, which follow the load.
+fn in_words(capacity: &Capacity) -> String {
+    let most = capacity.rate_max_per_second;
+    let most = most.map_or_else(String::new, |rate| format!(", at most {rate}/s"));
+    format!(
+        "search   for the rate sustained with {}, in steps of {} with {}{most}; the outcome of each step sets \
+         the next rate",
+        capacity.objective,
+        capacity.step,
+        arrivals(capacity.arrivals)
+    )
 }
 
-/// The result of the search.
-fn findings(context: &Context, capacity: &Capacity) -> Result<CapacityFindings, StoreError> {
-    let mut gateways = Vec::new();
-    for (scenario, variant) in context.cells().filter(|(_, it)| **it != Variant::Direct) {
-        gateways.extend(gateway::of(context, capacity, scenario, variant)?);
-    }
-    let bound = |(percentile, bound): &(f64, Bound)| ObjectiveBound {
-        percentile: *percentile,
-        sign: bound.operator.as_str(),
-        below_ns: bound.value as u64,
-    };
-    let confirmed = context.records().any(replay::has_confirmed);
-    Ok(CapacityFindings {
-        objective: capacity.objective.to_string(),
-        bounds: capacity.objective.percentiles.iter().map(bound).collect(),
-        method: text::method(capacity, context.plan.blocks, confirmed),
-        sizings: sizing::of_run(context, capacity, &gateways),
-        gateways,
-    })
+/// The name of a step, `near-07-21250`: its role, its number in the repeat, and its rate.
+fn name(number: usize, next: &NextStep) -> String {
+    let role = name_of(&next.role);
+    format!("{role}-{number:02}-{:.0}", next.rate_per_second)
 }
 
 /// The headlines of the report.
@@ -113,6 +126,8 @@ fn is_doubtful(found: &GatewayCapacity) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gatebench_store::StepRole;
+
     use super::*;
 
     #[test]

@@ -41,23 +41,15 @@ pub(super) fn of_run(
 
 /// Reports whether two variants are the same gateway with different numbers of cores.
 fn is_same(one: &Variant, other: &Variant) -> bool {
-    let without_size = |variant: &Variant| match variant {
+    let without_size = |variant: &Variant| match variant.clone() {
         Variant::Gateway { folder, setup, .. } => {
-            let setup = setup.clone();
-            Some((
-                folder.clone(),
-                Setup {
-                    cores: None,
-                    ..setup
-                },
-            ))
+            let cores = None;
+            Some((folder, Setup { cores, ..setup }))
         }
         Variant::Direct | Variant::Attached { .. } => None,
     };
-    match (without_size(one), without_size(other)) {
-        (None, None) => one == other,
-        (one, other) => one == other,
-    }
+    let both = [one, other].map(without_size);
+    both[0] == both[1] && (both[0].is_some() || one == other)
 }
 
 fn of_gateway_in(

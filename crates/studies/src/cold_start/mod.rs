@@ -95,37 +95,30 @@ impl StudyKind for ColdStart {
         }
     }
 
+    /// Empty if no start was measured.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
-        Ok(starts_of_run(of.context, of.collected, *self))
-    }
-}
-
-/// Returns the result of a cold-start run; empty if no start was measured.
-fn starts_of_run(context: &Context, collected: &Collected<'_>, study: ColdStart) -> StudyFindings {
-    // A smoke run does not measure speed.
-    if is_smoke(context.plan) {
-        return StudyFindings::default();
-    }
-    let gateways = context.cells().filter(|(_, it)| !it.is_control());
-    let cells = gateways.map(|(scenario, variant)| Cell {
-        scenario,
-        variant,
-        starts: starts(context, collected, study, scenario, variant),
-    });
-    let cells: Vec<Cell<'_>> = cells.filter(|cell| !cell.starts.is_empty()).collect();
-    if cells.is_empty() {
-        return StudyFindings::default();
-    }
-    let has_several = context.plan.scenarios.len() > 1;
-    let sentences = cells
-        .iter()
-        .filter_map(|cell| sentence(cell, study, has_several));
-    let scenarios = cells.chunk_by(|a, b| a.scenario.scenario == b.scenario.scenario);
-    let soonest = scenarios.filter_map(|cells| soonest(cells, has_several));
-    StudyFindings {
-        headlines: soonest.chain(sentences).collect(),
-        sections: vec![section(&cells, study, has_several)],
-        ..StudyFindings::default()
+        let (context, study) = (of.context, *self);
+        let gateways = context.cells().filter(|(_, it)| !it.is_control());
+        let cells = gateways.map(|(scenario, variant)| Cell {
+            scenario,
+            variant,
+            starts: starts(context, of.collected, study, scenario, variant),
+        });
+        let cells: Vec<Cell<'_>> = cells.filter(|cell| !cell.starts.is_empty()).collect();
+        // A smoke run does not measure speed.
+        if is_smoke(context.plan) || cells.is_empty() {
+            return Ok(StudyFindings::default());
+        }
+        let has_several = context.plan.scenarios.len() > 1;
+        let all = cells.iter();
+        let sentences = all.filter_map(|cell| sentence(cell, study, has_several));
+        let scenarios = cells.chunk_by(|a, b| a.scenario.scenario == b.scenario.scenario);
+        let soonest = scenarios.filter_map(|cells| soonest(cells, has_several));
+        Ok(StudyFindings {
+            headlines: soonest.chain(sentences).collect(),
+            sections: vec![section(&cells, study, has_several)],
+            ..StudyFindings::default()
+        })
     }
 }
 

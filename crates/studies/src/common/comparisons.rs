@@ -3,7 +3,7 @@
 use gatebench_model::{AbTest, Variant};
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, ratio_and_interval};
-use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Spoiled, Verdict};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Spoiled, Verdict};
 
 use super::context::Context;
 use super::facts::{
@@ -17,6 +17,15 @@ use super::trials::blocks_complete;
 
 /// The smallest effect that matters, in either direction.
 pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
+
+/// The rule by which all comparisons of a run with this seed are judged.
+pub(crate) fn rule(seed: u64) -> Rule {
+    let smallest_effect = SMALLEST_EFFECT;
+    Rule {
+        smallest_effect,
+        seed,
+    }
+}
 
 /// Every pair of gateways in every scenario, with the scenario's index; empty if the run has too
 /// few blocks for a verdict.
@@ -37,13 +46,8 @@ pub(crate) fn cells_of_run(
 
 /// Two gateways and a metric, before they are judged.
 pub(crate) struct Cell {
-    candidate: String,
-    baseline: String,
-    subject: Subject,
-    phase: String,
-    blocks: Vec<u32>,
-    validity: Validity,
-    spoiled: SpoiledBlocks,
+    /// The comparison, whose result and text are filled in later.
+    pub(crate) found: ComparisonFindings,
     pub(crate) pair: Pair,
 }
 
@@ -139,35 +143,72 @@ fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Opti
     if subject.metric == Metric::Throughput && is_limited {
         return None;
     }
-    let both = match (own.values, other.values) {
-        (Some(own), Some(other)) => paired(own, other),
-        _ => Vec::new(),
-    };
-    let spoiled = spoiled::between(own, other, phase, subject.metric.aspect());
-    (!both.is_empty() || !spoiled.is_empty()).then_some(())?;
+    let both = Both::of(own, other, phase, subject.metric, subject.direction);
+    (!both.blocks.is_empty() || !both.spoiled.is_empty()).then_some(())?;
     Some(Cell {
-        candidate: candidate.variant.clone(),
-        baseline: baseline.variant.clone(),
-        subject,
-        phase: phase.clone(),
-        blocks: both.iter().map(|(value, _)| value.block).collect(),
-        validity: worst(&both).unwrap_or(Validity::Invalid),
-        spoiled,
-        pair: pair_of(&both, subject.direction),
+        found: ComparisonFindings {
+            candidate: candidate.variant.clone(),
+            baseline: baseline.variant.clone(),
+            phase: phase.clone(),
+            kind: subject.kind,
+            metric: subject.metric,
+            primary: subject.primary,
+            direction: subject.direction,
+            smallest_effect: SMALLEST_EFFECT,
+            result: without_values(both.blocks.len()),
+            blocks: both.blocks,
+            validity: both.validity,
+            spoiled: both.spoiled,
+            text: String::new(),
+        },
+        pair: both.pair,
     })
 }
 
-/// The worst validity of paired values.
-pub(crate) fn worst(both: &[(&BlockValue, &BlockValue)]) -> Option<Validity> {
-    both.iter().map(|(a, b)| a.validity.max(b.validity)).max()
+/// The result of a comparison without values.
+fn without_values(blocks: usize) -> Comparison {
+    Comparison {
+        ratio: f64::NAN,
+        interval: None,
+        method: None,
+        sign_flip_p: None,
+        verdict: Verdict::TooFewBlocks { blocks },
+    }
 }
 
-/// The paired values in the form that the statistics need.
-pub(crate) fn pair_of(both: &[(&BlockValue, &BlockValue)], direction: Direction) -> Pair {
-    Pair {
-        candidate: both.iter().map(|(own, _)| own.value).collect(),
-        baseline: both.iter().map(|(_, other)| other.value).collect(),
-        direction,
+/// The blocks of both sides of a comparison.
+pub(crate) struct Both {
+    /// Blocks in which neither side is invalid.
+    pub(crate) blocks: Vec<u32>,
+    /// Worst validity among these blocks; `Invalid` if there are none.
+    pub(crate) validity: Validity,
+    pub(crate) spoiled: SpoiledBlocks,
+    pub(crate) pair: Pair,
+}
+
+impl Both {
+    pub(crate) fn of(
+        own: Side,
+        other: Side,
+        phase: &str,
+        metric: Metric,
+        direction: Direction,
+    ) -> Self {
+        let both = match (own.values, other.values) {
+            (Some(own), Some(other)) => paired(own, other),
+            _ => Vec::new(),
+        };
+        let validities = both.iter().map(|(a, b)| a.validity.max(b.validity));
+        Self {
+            blocks: both.iter().map(|(value, _)| value.block).collect(),
+            validity: validities.max().unwrap_or(Validity::Invalid),
+            spoiled: spoiled::between(own, other, phase, metric.aspect()),
+            pair: Pair {
+                candidate: both.iter().map(|(own, _)| own.value).collect(),
+                baseline: both.iter().map(|(_, other)| other.value).collect(),
+                direction,
+            },
+        }
     }
 }
 
@@ -191,9 +232,10 @@ pub(crate) fn paired<'a>(
 impl Cell {
     /// Replaces the baseline's value by the mean of its two processes, in the blocks that have
     /// both. `second` compares the same candidate with the second process.
-    fn against_both(self, second: &Self) -> Self {
-        let partner = |block: &u32| second.blocks.iter().position(|it| it == block);
-        let own = self.blocks.iter().enumerate();
+    fn against_both(mut self, second: &Self) -> Self {
+        let (found, again) = (&mut self.found, &second.found);
+        let partner = |block: &u32| again.blocks.iter().position(|it| it == block);
+        let own = found.blocks.iter().enumerate();
         let places: Vec<(usize, usize)> = own
             .filter_map(|(place, block)| Some((place, partner(block)?)))
             .collect();
@@ -203,44 +245,26 @@ impl Cell {
             baseline: kept(&self.pair.baseline),
             direction: self.pair.direction,
         };
+        found.blocks = places.iter().map(|(own, _)| found.blocks[*own]).collect();
+        found.validity = found.validity.max(again.validity);
         let again = places.iter().map(|(_, other)| second.pair.baseline[*other]);
         let again: Vec<f64> = again.collect();
-        Self {
-            blocks: places.iter().map(|(own, _)| self.blocks[*own]).collect(),
-            validity: self.validity.max(second.validity),
-            pair: pair.beside_again(&again).unwrap_or(pair),
-            ..self
-        }
-    }
-
-    /// Reports whether it compares the deciding metric.
-    pub(crate) fn decides(&self) -> bool {
-        self.subject.primary
+        self.pair = pair.beside_again(&again).unwrap_or(pair);
+        self
     }
 
     /// The blocks that the two sides spoiled.
     pub(crate) fn spoiled(&self) -> Spoiled {
-        spoiled::counts(&self.spoiled)
+        spoiled::counts(&self.found.spoiled)
     }
 
     /// The comparison with its verdict adjusted for spoiled blocks; `level` is that of their sign
     /// test. Without values, only the spoiled blocks decide.
     pub(crate) fn weighed(&self, found: Option<Comparison>, level: f64) -> Option<Comparison> {
-        let blocks = self.blocks.len();
-        let of_none = || Comparison {
-            ratio: f64::NAN,
-            interval: None,
-            method: None,
-            sign_flip_p: None,
-            verdict: Verdict::TooFewBlocks { blocks },
-        };
-        let mut found = found.or_else(|| (blocks == 0).then(of_none))?;
+        let blocks = self.found.blocks.len();
+        let mut found = found.or_else(|| (blocks == 0).then(|| without_values(blocks)))?;
         found.verdict = self.spoiled().weigh(found.verdict, blocks, level);
         Some(found)
-    }
-
-    pub(crate) fn is_of(&self, candidate: &str, baseline: &str) -> bool {
-        self.candidate == candidate && self.baseline == baseline
     }
 
     pub(crate) fn findings(
@@ -248,79 +272,63 @@ impl Cell {
         scenario: &ScenarioFindings,
         result: Comparison,
     ) -> ComparisonFindings {
-        let text = self.sentence(scenario, &result);
-        ComparisonFindings {
-            candidate: self.candidate,
-            baseline: self.baseline,
-            phase: self.phase,
-            kind: self.subject.kind,
-            metric: self.subject.metric,
-            primary: self.subject.primary,
-            direction: self.subject.direction,
-            smallest_effect: SMALLEST_EFFECT,
-            blocks: self.blocks,
-            validity: self.validity,
-            spoiled: self.spoiled,
+        let mut found = ComparisonFindings {
             result,
-            text,
-        }
-    }
-
-    /// The comparison in a sentence, `nginx uses 0.61× the CPU of haproxy per request at 5,000
-    /// requests/s (0.58–0.64): better.`, followed by the blocks that count against a side.
-    fn sentence(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
-        let found = self.found(scenario, result);
-        let (candidate, baseline, usable) = (&self.candidate, &self.baseline, self.blocks.len());
-        match spoiled::sentence(&self.spoiled, candidate, baseline, usable) {
-            Some(spoiled) => format!("{found} {spoiled}"),
-            None => found,
-        }
-    }
-
-    fn found(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
-        let (ratio, interval) = ratio_and_interval(result);
-        let title = self.subject.metric.title();
-        if let Verdict::TooFewBlocks { blocks } = result.verdict {
-            return format!(
-                "{} and {} have {} in common that can be used for the {title}; a verdict needs {MIN_BLOCKS}.",
-                self.candidate,
-                self.baseline,
-                counted(blocks as u64, "block"),
-            );
-        }
-        let is_limited = self.validity == Validity::Limited;
-        let limited = if is_limited { ", limited" } else { "" };
-        let verdict = match result.verdict {
-            Verdict::Inconclusive { .. } if !self.spoiled.is_empty() => "inconclusive".into(),
-            verdict => verdict_words(verdict, self.blocks.len()),
+            ..self.found
         };
-        if self.blocks.is_empty() {
-            return format!(
-                "{} and {} have no block in common that can be used for the {title}: {verdict}.",
-                self.candidate, self.baseline,
-            );
-        }
-        let interval = format!("{interval}{limited}");
-        let interval = match interval.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", interval.trim_start_matches(", ")),
-        };
-        format!("{}{interval}: {verdict}.", self.claim(scenario, &ratio))
+        found.text = sentence(&found, scenario);
+        found
     }
+}
 
-    fn claim(&self, scenario: &ScenarioFindings, ratio: &str) -> String {
-        let (own, other) = (&self.candidate, &self.baseline);
-        let load = scenario.load(&self.phase);
-        let at = load.map_or(String::new(), |load| format!(" at {load}"));
-        match self.subject.metric {
-            Metric::Throughput => {
-                format!("{own} reaches {ratio} the throughput of {other}{at}")
-            }
-            Metric::GatewayCpuPerRequest => {
-                format!("{own} uses {ratio} the CPU of {other} per request{at}")
-            }
-            metric => format!("{own} has {ratio} the {} of {other}{at}", metric.title()),
+/// The comparison in a sentence, `nginx uses 0.61× the CPU of haproxy per request at 5,000
+/// requests/s (0.58–0.64): better.`, followed by the blocks that count against a side.
+fn sentence(of: &ComparisonFindings, scenario: &ScenarioFindings) -> String {
+    let found = found(of, scenario);
+    match spoiled::sentence(&of.spoiled, &of.candidate, &of.baseline, of.blocks.len()) {
+        Some(spoiled) => format!("{found} {spoiled}"),
+        None => found,
+    }
+}
+
+fn found(of: &ComparisonFindings, scenario: &ScenarioFindings) -> String {
+    let (ratio, interval) = ratio_and_interval(&of.result);
+    let (candidate, baseline, title) = (&of.candidate, &of.baseline, of.metric.title());
+    if let Verdict::TooFewBlocks { blocks } = of.result.verdict {
+        return format!(
+            "{candidate} and {baseline} have {} in common that can be used for the {title}; a verdict needs {MIN_BLOCKS}.",
+            counted(blocks as u64, "block"),
+        );
+    }
+    let is_limited = of.validity == Validity::Limited;
+    let limited = if is_limited { ", limited" } else { "" };
+    let verdict = match of.result.verdict {
+        Verdict::Inconclusive { .. } if !of.spoiled.is_empty() => "inconclusive".into(),
+        verdict => verdict_words(verdict, of.blocks.len()),
+    };
+    if of.blocks.is_empty() {
+        return format!(
+            "{candidate} and {baseline} have no block in common that can be used for the {title}: {verdict}."
+        );
+    }
+    let interval = format!("{interval}{limited}");
+    let interval = match interval.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", interval.trim_start_matches(", ")),
+    };
+    format!("{}{interval}: {verdict}.", claim(of, scenario, &ratio))
+}
+
+fn claim(of: &ComparisonFindings, scenario: &ScenarioFindings, ratio: &str) -> String {
+    let (own, other) = (&of.candidate, &of.baseline);
+    let load = scenario.load(&of.phase);
+    let at = load.map_or(String::new(), |load| format!(" at {load}"));
+    match of.metric {
+        Metric::Throughput => format!("{own} reaches {ratio} the throughput of {other}{at}"),
+        Metric::GatewayCpuPerRequest => {
+            format!("{own} uses {ratio} the CPU of {other} per request{at}")
         }
+        metric => format!("{own} has {ratio} the {} of {other}{at}", metric.title()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The facts, besides the trial itself, from which a trial is judged: the plan, and the direct
 //! variant of the same run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gatebench_model::{Plan, Policy, Scenario, Shape, Trial, Variant};
 use gatebench_stats::median;
@@ -24,9 +24,6 @@ pub(crate) struct Context<'a> {
     direct: BTreeMap<&'a str, BTreeMap<u32, f64>>,
     /// Median bytes of a response by scenario, variant and phase.
     response_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
-    /// The lowest and the highest mean frequency of the gateways' cores by scenario, block and
-    /// phase.
-    frequencies_khz: BTreeMap<(&'a str, u32, &'a str), (u64, u64)>,
 }
 
 impl<'a> Context<'a> {
@@ -37,7 +34,6 @@ impl<'a> Context<'a> {
             plan,
             direct: BTreeMap::new(),
             response_bytes: BTreeMap::new(),
-            frequencies_khz: BTreeMap::new(),
         };
         let mut sizes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for record in context.completed() {
@@ -49,13 +45,8 @@ impl<'a> Context<'a> {
                         .entry(trial.block)
                         .or_insert_with(|| throughput_per_second(phase));
                 }
-                context.note_frequency(record, phase);
                 if let Some(size) = bytes_per_response(phase) {
-                    let key = (
-                        trial.scenario.as_str(),
-                        trial.variant.as_str(),
-                        phase.name.as_str(),
-                    );
+                    let key = (&*trial.scenario, &*trial.variant, &*phase.name);
                     sizes.entry(key).or_default().push(size);
                 }
             }
@@ -67,33 +58,25 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// Records the frequency of a gateway's cores, except for the direct variant and the null
-    /// gateway.
-    fn note_frequency(&mut self, record: &'a TrialRecord, phase: &'a PhaseRecord) {
-        let trial = &record.trial;
-        let variant = self.plan.variant(&trial.variant);
-        let is_control = variant.is_none_or(Variant::is_control);
-        let seen = phase.machine.gateway_frequency.as_ref();
-        if let Some(seen) = seen.filter(|_| !is_control) {
-            let mean_khz = seen.mean_khz;
-            let key = (trial.scenario.as_str(), trial.block, phase.name.as_str());
-            let range = self.frequencies_khz.entry(key);
-            let (min_khz, max_khz) = range.or_insert((mean_khz, mean_khz));
-            *min_khz = mean_khz.min(*min_khz);
-            *max_khz = mean_khz.max(*max_khz);
-        }
-    }
-
     /// The lowest and the highest mean frequency at which the gateways of the same block ran in the
-    /// same phase.
+    /// same phase, without the direct variant and the null gateway.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,
         phase: &PhaseRecord,
     ) -> Option<(u64, u64)> {
-        let trial = &record.trial;
-        let key = (trial.scenario.as_str(), trial.block, phase.name.as_str());
-        self.frequencies_khz.get(&key).copied()
+        let of = &record.trial;
+        let of_block = |it: &&TrialRecord| {
+            let (trial, variant) = (&it.trial, self.plan.variant(&it.trial.variant));
+            trial.block == of.block
+                && trial.scenario == of.scenario
+                && variant.is_some_and(|it| !it.is_control())
+        };
+        let phases = self.completed().filter(of_block).flat_map(|it| &it.phases);
+        let same = phases.filter(|it| it.name == phase.name);
+        let seen = same.filter_map(|it| Some(it.machine.gateway_frequency.as_ref()?.mean_khz));
+        let seen: BTreeSet<u64> = seen.collect();
+        Some((*seen.first()?, *seen.last()?))
     }
 
     /// The labels of the gateways, without the direct variant and the null gateway.

@@ -7,6 +7,7 @@ use gatebench_report::Validity;
 use gatebench_stats::highest_trustworthy_percentile;
 use gatebench_store::{Histogram, PhaseRecord};
 
+use super::Names;
 use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
@@ -66,24 +67,20 @@ impl Curves {
     }
 
     /// The curves of a scenario by phase and metric, with phases and variants in the given order.
-    pub(crate) fn of_scenario(
-        &self,
-        scenario: &str,
-        phases: &[&str],
-        variants: &[&str],
-    ) -> Vec<PercentileCurve> {
+    pub(crate) fn of_scenario(&self, names: &Names) -> Vec<PercentileCurve> {
         let place = |names: &[&str], name: &str| names.iter().position(|known| *known == name);
         let mut curves: Vec<_> = self
             .merged
             .iter()
-            .filter(|((of, ..), _)| of == scenario)
+            .filter(|((of, ..), _)| of == names.scenario)
             .filter_map(|((_, phase, metric, variant), merged)| {
                 merged.curve(phase, *metric, variant)
             })
             .collect();
         curves.sort_by_key(|curve| {
-            let phase = place(phases, &curve.phase);
-            (phase, curve.metric, place(variants, &curve.variant))
+            let phase = place(&names.phases, &curve.phase);
+            let variant = place(&names.variants, &curve.variant);
+            (phase, curve.metric, variant)
         });
         curves
     }

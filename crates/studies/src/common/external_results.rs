@@ -8,6 +8,7 @@ use gatebench_report::format::{counted, listed};
 use gatebench_stats::Estimate;
 use gatebench_store::ExternalFigures;
 
+use super::Names;
 use super::context::Context;
 use super::facts::{
     ExternalCheckResult, ExternalMetricResult, ExternalResults, ExternalThresholdResult,
@@ -15,27 +16,15 @@ use super::facts::{
 
 /// The results of a scenario by phase and variant, in the plan's order; empty if the load generator
 /// reports no additional results.
-pub(crate) fn of_scenario(
-    context: &Context,
-    scenario: &str,
-    phases: &[&str],
-    variants: &[&str],
-) -> Vec<ExternalResults> {
-    let figures = |phase: &str, variant: &str| -> Vec<&ExternalFigures> {
-        context
-            .completed_of(scenario, variant)
-            .flat_map(|record| &record.phases)
-            .filter(|known| known.name == phase)
-            .filter_map(|known| known.external.as_ref())
-            .collect()
-    };
-    let mut results = Vec::new();
-    for phase in phases {
-        for variant in variants {
-            results.extend(summed_up(phase, variant, &figures(phase, variant)));
-        }
-    }
-    results
+pub(crate) fn of_scenario(context: &Context, names: &Names) -> Vec<ExternalResults> {
+    let results = names.cells().filter_map(|(phase, variant)| {
+        let records = context.completed_of(names.scenario, variant);
+        let phases = records.flat_map(|record| &record.phases);
+        let own = phases.filter(|known| known.name == phase);
+        let figures: Vec<_> = own.filter_map(|known| known.external.as_ref()).collect();
+        summed_up(phase, variant, &figures)
+    });
+    results.collect()
 }
 
 fn summed_up(phase: &str, variant: &str, results: &[&ExternalFigures]) -> Option<ExternalResults> {

@@ -10,7 +10,7 @@ use super::context::is_of;
 use super::facts::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness,
 };
-use super::loads;
+use super::{Names, loads};
 
 /// The number of routes that are reported for a variant in a phase; the records of the trials have
 /// all of them.
@@ -85,32 +85,22 @@ impl<'a> Groups<'a> {
     }
 
     /// The trials of each phase and variant, in the given order.
-    fn cells(&self, scenario: &str, phases: &[&str], variants: &[&str]) -> Vec<Cell<'_, 'a>> {
-        let cell = |phase: &str, variant: &str| -> Cell<'_, 'a> {
-            let mut cell: Cell<'_, 'a> = self
-                .seen
-                .iter()
-                .filter(|seen| is_of(seen.trial, scenario, variant))
-                .filter(|seen| seen.phase.name == phase)
-                .collect();
+    fn cells(&self, names: &Names) -> Vec<Cell<'_, 'a>> {
+        let cell = |(phase, variant): (&str, &str)| {
+            let own = self.seen.iter();
+            let own = own.filter(|seen| is_of(seen.trial, names.scenario, variant));
+            let mut cell: Cell<'_, 'a> = own.filter(|seen| seen.phase.name == phase).collect();
             cell.sort_by_key(|seen| (seen.trial.block, seen.trial.number));
             cell
         };
-        let cells = phases
-            .iter()
-            .flat_map(|phase| variants.iter().map(move |variant| cell(phase, variant)));
+        let cells = names.cells().map(cell);
         cells.filter(|cell| !cell.is_empty()).collect()
     }
 
     /// The groups of a scenario by phase and variant, in the scenario's order; empty if there is
     /// only one, because its figures are those of the phase.
-    pub(crate) fn of_scenario(
-        &self,
-        scenario: &str,
-        phases: &[&str],
-        variants: &[&str],
-    ) -> Vec<GroupFindings> {
-        let cells = self.cells(scenario, phases, variants);
+    pub(crate) fn of_scenario(&self, names: &Names) -> Vec<GroupFindings> {
+        let cells = self.cells(names);
         cells
             .iter()
             .filter(|cell| cell[0].phase.groups.len() > 1)
@@ -122,13 +112,8 @@ impl<'a> Groups<'a> {
     }
 
     /// The slowest routes of each phase and variant; empty if no group has several routes.
-    pub(crate) fn routes_of_scenario(
-        &self,
-        scenario: &str,
-        phases: &[&str],
-        variants: &[&str],
-    ) -> Vec<SlowestRoutes> {
-        let cells = self.cells(scenario, phases, variants);
+    pub(crate) fn routes_of_scenario(&self, names: &Names) -> Vec<SlowestRoutes> {
+        let cells = self.cells(names);
         let several = |cell: &&Cell<'_, 'a>| {
             let mut groups = cell[0].phase.groups.iter();
             groups.any(|group| group.routes.len() > 1)

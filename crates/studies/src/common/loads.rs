@@ -4,6 +4,8 @@ use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};
 use gatebench_report::format::{counted, grouped};
 
+use super::joined;
+
 /// If there are more numbers than this, only the first, the largest and the last are named.
 const NAMED_MAX: usize = 5;
 
@@ -49,17 +51,16 @@ fn chain(numbers: impl Iterator<Item = f64>) -> (String, String) {
     match all[..] {
         [first, .., last] if all.len() > NAMED_MAX => {
             let most = all.iter().copied().fold(first, f64::max);
-            let mut named = vec![first, most, last];
-            named.dedup();
-            (joined(&named), format!(" in {} stages", all.len() - 1))
+            let mut few = vec![first, most, last];
+            few.dedup();
+            (named(&few), format!(" in {} stages", all.len() - 1))
         }
-        _ => (joined(&all), String::new()),
+        _ => (named(&all), String::new()),
     }
 }
 
-fn joined(numbers: &[f64]) -> String {
-    let words: Vec<String> = numbers.iter().map(|number| exact(*number)).collect();
-    words.join(" to ")
+fn named(numbers: &[f64]) -> String {
+    joined(numbers.iter().map(|number| exact(*number)), " to ")
 }
 
 /// A number exactly as the user wrote it.

@@ -22,6 +22,21 @@ pub(crate) mod wire;
 
 use gatebench_store::Histogram;
 
+/// The names of a scenario, its phases and its variants, in the order of reports.
+pub(crate) struct Names<'a> {
+    pub(crate) scenario: &'a str,
+    pub(crate) phases: Vec<&'a str>,
+    pub(crate) variants: Vec<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// Each phase with each variant.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let of = |phase: &'a str| self.variants.iter().map(move |variant| (phase, *variant));
+        self.phases.iter().flat_map(move |phase| of(phase))
+    }
+}
+
 /// Collects the values of each key. Keys and values keep the order in which they first occur.
 pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
@@ -32,6 +47,12 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
         }
     }
     groups
+}
+
+/// The parts as text, with a separator between them.
+pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator: &str) -> String {
+    let parts: Vec<String> = parts.into_iter().map(|it| it.to_string()).collect();
+    parts.join(separator)
 }
 
 /// The sum of histograms of any range; none if there are none.

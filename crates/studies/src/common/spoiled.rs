@@ -13,6 +13,7 @@ use super::facts::{
     Aspect, Blame, Gate, MetricFindings, Reason, RowStatus, SpoiledBlock, SpoiledBlocks,
     SpoiledSide, VariantRow,
 };
+use super::joined;
 
 /// Returns the parts of a trial that its gateway spoiled, by the reasons of the whole trial or of
 /// one phase. `is_disturbed` states whether the machine or the load generator may have been the
@@ -39,14 +40,11 @@ pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<S
 
 /// A trial that failed because of its gateway has no value in any phase.
 pub(crate) fn failed(record: &TrialRecord) -> Option<SpoiledBlock> {
-    let Outcome::Failed {
-        culprit: Culprit::Gateway(_),
-        ..
-    } = &record.outcome
-    else {
-        return None;
+    let culprit = match &record.outcome {
+        Outcome::Failed { culprit, .. } => Some(culprit),
+        _ => None,
     };
-    Some(SpoiledBlock {
+    matches!(culprit, Some(Culprit::Gateway(_))).then(|| SpoiledBlock {
         block: record.trial.block,
         trial: record.trial.number,
         phase: None,
@@ -151,9 +149,9 @@ pub(crate) fn sentence(
                 true => "itself spoiled",
                 false => "itself spoiled, or may have spoiled,",
             };
-            let gates: Vec<&str> = side.gates.iter().map(|gate| gate.in_short()).collect();
+            let gates = joined(side.gates.iter().map(|gate| gate.in_short()), ", ");
             let count = side.blocks.len();
-            format!("{name} {verb} {count} of {total} ({})", gates.join(", "))
+            format!("{name} {verb} {count} of {total} ({gates})")
         })
         .collect();
     let whom = if parts.len() == 1 { "it" } else { "each" };

@@ -11,7 +11,7 @@ use super::facts::{
     BlockValue, Metric, MetricFindings, PhaseLine, Reason, RowStatus, ScenarioFindings, VariantRow,
 };
 use super::gates::worst;
-use super::{by_key, external_results, loads, wire};
+use super::{Names, by_key, external_results, loads, wire};
 
 /// The tables of all scenarios, in the plan's order.
 pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
@@ -25,22 +25,24 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
     // The null gateway is a reference for the others and takes no part in comparisons.
     let (nulls, variants): (Vec<&Variant>, Vec<_>) =
         context.plan.variants.iter().partition(|it| it.is_null());
-    let labels: Vec<_> = variants.iter().map(|it| it.label()).collect();
     let load = context.plan.load_of(&scenario.scenario);
-    let phase_names: Vec<&str> = load.phases.iter().map(|it| &*it.name).collect();
-    let (name, groups) = (&scenario.scenario, &collected.groups);
+    let names = Names {
+        scenario: &scenario.scenario,
+        phases: load.phases.iter().map(|it| &*it.name).collect(),
+        variants: variants.iter().map(|it| it.label()).collect(),
+    };
     let row = |variant: &&Variant| row(context, collected, scenario, variant);
     ScenarioFindings {
-        groups: groups.of_scenario(name, &phase_names, &labels),
-        routes: groups.routes_of_scenario(name, &phase_names, &labels),
-        external_results: external_results::of_scenario(context, name, &phase_names, &labels),
-        name: name.clone(),
+        groups: collected.groups.of_scenario(&names),
+        routes: collected.groups.routes_of_scenario(&names),
+        external_results: external_results::of_scenario(context, &names),
+        name: scenario.scenario.clone(),
         title: scenario.title.clone(),
         phases: distinct(load.phases.iter().map(line).collect()),
         rows: variants.iter().map(row).collect(),
         null: (nulls.first().map(row)).filter(|row| row.status != RowStatus::Missing),
         wire: wire::of_scenario(context, scenario),
-        curves: collected.curves.of_scenario(name, &phase_names, &labels),
+        curves: collected.curves.of_scenario(&names),
         // Filled in later, from the rows of all scenarios.
         comparisons: Vec::new(),
         sentences: Vec::new(),
@@ -103,6 +105,7 @@ fn row(
     let cell = (scenario.scenario.clone(), variant.label().to_owned());
     let reasons = collected.reasons.get(&cell);
     let phases = collected.values.get(&cell).into_iter().flatten();
+    let metrics = phases.flat_map(|of| of.metrics.iter().map(move |metric| (of, metric)));
     VariantRow {
         variant: variant.label().to_owned(),
         kind: variant.clone(),
@@ -110,7 +113,9 @@ fn row(
         validity: reasons.map(|reasons| worst(reasons, None)),
         reasons: reasons.map_or_else(Vec::new, |it| once_each(it)),
         spoiled: collected.spoiled.get(&cell).cloned().unwrap_or_default(),
-        metrics: phases.flat_map(metrics_of_phase).collect(),
+        metrics: metrics
+            .map(|(of, (metric, blocks))| metric_findings(of, *metric, blocks))
+            .collect(),
     }
 }
 
@@ -148,13 +153,6 @@ fn once_each(reasons: &[Reason]) -> Vec<Reason> {
     let mut once: Vec<Reason> = groups.filter_map(|(_, seen)| worst(seen)).collect();
     once.sort_by_key(|reason| std::cmp::Reverse(reason.validity));
     once
-}
-
-fn metrics_of_phase(values: &PhaseValues) -> impl Iterator<Item = MetricFindings> + '_ {
-    values
-        .metrics
-        .iter()
-        .map(|(metric, blocks)| metric_findings(values, *metric, blocks))
 }
 
 /// Invalid blocks are shown, but not included in the estimate.

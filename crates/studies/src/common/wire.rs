@@ -5,10 +5,10 @@ use gatebench_report::format::{grouped, listed, quantity, three_figures};
 use gatebench_report::{Tone, Unit};
 use gatebench_store::{TrialRecord, WireFacts};
 
-use super::by_key;
 use super::context::Context;
 use super::facts::{WireFact, WireFindings, WireName};
 use super::gates::thresholds::WRITTEN_BYTES_MAX;
+use super::{by_key, joined};
 
 /// The facts that should be equal for all gateways, regardless of their configuration.
 const MEANT_TO_BE_EQUAL: [WireName; 3] = [
@@ -21,13 +21,12 @@ const MEANT_TO_BE_EQUAL: [WireName; 3] = [
 pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
     // The null gateway does different work.
     let variants = context.plan.variants.iter().filter(|it| !it.is_null());
-    let mut found: Vec<(&Variant, WireFindings)> = variants
-        .filter_map(|variant| Some((variant, of_cell(context, scenario, variant)?)))
-        .collect();
+    let found = variants.filter_map(|variant| of_cell(context, scenario, variant));
+    let mut found: Vec<WireFindings> = found.collect();
     for name in MEANT_TO_BE_EQUAL {
         mark_uncommon(&mut found, name);
     }
-    found.into_iter().map(|(_, found)| found).collect()
+    found
 }
 
 /// Returns a sentence for each fact that differs between gateways. A fact that is wrong in itself
@@ -55,21 +54,19 @@ fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
             .into_iter()
             .map(|(fact, variant)| (&fact.text, variant)),
     );
-    let groups: Vec<String> = groups
-        .into_iter()
-        .map(|(text, variants)| format!("{text} at {}", listed(&variants)))
-        .collect();
-    let (title, groups) = (name.title(), groups.join("; "));
+    let groups = groups.into_iter();
+    let groups = groups.map(|(text, variants)| format!("{text} at {}", listed(&variants)));
+    let (title, groups) = (name.title(), joined(groups, "; "));
     differs.then(|| format!("not equal on the wire: {title}: {groups}."))
 }
 
 /// Marks the gateways whose value is not the most common one; in a tie, the first value counts as
 /// the most common.
-fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
+fn mark_uncommon(found: &mut [WireFindings], name: WireName) {
     let texts: Vec<String> = found
         .iter()
-        .filter(|(variant, _)| **variant != Variant::Direct)
-        .flat_map(|(_, found)| found.facts.iter())
+        .filter(|found| !found.is_direct)
+        .flat_map(|found| &found.facts)
         .filter(|fact| fact.name == name)
         .map(|fact| fact.text.clone())
         .collect();
@@ -78,9 +75,9 @@ fn mark_uncommon(found: &mut [(&Variant, WireFindings)], name: WireName) {
     let Some(common) = texts.iter().rev().max_by_key(|text| count(text)) else {
         return;
     };
-    for (variant, found) in found {
+    for found in found {
         let own = found.facts.iter_mut().filter(|fact| fact.name == name);
-        own.for_each(|fact| fact.differs = **variant != Variant::Direct && fact.text != *common);
+        own.for_each(|fact| fact.differs = !found.is_direct && fact.text != *common);
     }
 }
 
@@ -148,10 +145,8 @@ fn version(requests: f64, http10: f64, http2: f64) -> WireFact {
         .map(|(version, _)| version.to_owned())
         .collect();
     WireFact {
-        name: WireName::UpstreamVersion,
         value: None,
-        text: listed(&used),
-        differs: false,
+        ..fact(WireName::UpstreamVersion, 0.0, listed(&used))
     }
 }
 

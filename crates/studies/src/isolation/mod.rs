@@ -7,17 +7,17 @@ pub mod plan;
 
 use std::collections::BTreeSet;
 
-use gatebench_model::Isolation;
+use gatebench_model::{Isolation, Variant};
 use gatebench_report::format::{grouped, ratio_and_interval};
 use gatebench_report::{Unit, Validity};
-use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Verdict, compare_all};
 use gatebench_store::{GroupRecord, StoreError};
 
 use crate::common::collect::Collected;
-use crate::common::comparisons::{SMALLEST_EFFECT, differs, is_open};
-use crate::common::context::Context;
+use crate::common::comparisons::{differs, is_open, rule};
 use crate::common::facts::{Decision, Sentence};
 use crate::common::groups::GroupOfTrial;
+use crate::common::joined;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 use facts::{IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure};
 
@@ -66,30 +66,19 @@ fn latency(of: &GroupOfTrial<'_>, value: Option<u64>) -> Option<f64> {
 
 impl StudyKind for Vec<Isolation> {
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
-        let found = findings(of.context, of.collected, self);
+        let (plan, mut found) = (of.context.plan, Vec::new());
+        for isolation in self {
+            for variant in plan.variants.iter().map(Variant::label) {
+                let sides = Sides::of(isolation, variant, of.collected);
+                found.extend(sides.findings(isolation, variant, plan.seed));
+            }
+        }
         let headline = |it: &IsolationFindings| {
             Sentence::new(it.decision.tone(), &it.text, None, Some(&it.variant))
         };
         let headlines: Vec<Sentence> = found.iter().map(headline).collect();
         Ok(StudyFindings::new(found, headlines))
     }
-}
-
-/// The findings of every isolation test, as far as it was measured.
-fn findings(
-    context: &Context,
-    collected: &Collected<'_>,
-    tests: &[Isolation],
-) -> Vec<IsolationFindings> {
-    let plan = context.plan;
-    let mut found = Vec::new();
-    for isolation in tests {
-        for variant in plan.variants.iter().map(|variant| variant.label()) {
-            let sides = Sides::of(isolation, variant, collected);
-            found.extend(sides.findings(isolation, variant, plan.seed));
-        }
-    }
-    found
 }
 
 /// The good group in each of the three scenarios.
@@ -158,11 +147,7 @@ impl<'a> Sides<'a> {
             .iter()
             .flat_map(|(subject, result, own)| [result, own].map(|it| pair(it, subject.direction)))
             .collect();
-        let rule = Rule {
-            smallest_effect: SMALLEST_EFFECT,
-            seed,
-        };
-        let mut results = compare_all(&pairs, rule).into_iter();
+        let mut results = compare_all(&pairs, rule(seed)).into_iter();
         let mut measures = Vec::new();
         for (subject, blocks, _) in blocks {
             let (result, own) = (results.next().flatten(), results.next().flatten());
@@ -314,10 +299,7 @@ fn slowness(found: &IsolationFindings) -> (Decision, String) {
         );
         return (Decision::Open, text);
     }
-    let texts: Vec<&str> = deciding().map(|it| it.text.as_str()).collect();
-    let text = format!(
-        "{variant} isolates errors in {scenario}: {kept}. {}",
-        texts.join(" ")
-    );
+    let texts = joined(deciding().map(|it| &it.text), " ");
+    let text = format!("{variant} isolates errors in {scenario}: {kept}. {texts}");
     (Decision::Fine, text)
 }

@@ -19,6 +19,7 @@ use super::facts::{
     MarginalUnit,
 };
 use crate::common::facts::{Metric, RowStatus};
+use crate::common::joined;
 
 /// The chapter; none if no scenarios or loads differ only in a number.
 pub(crate) fn chapter(families: &[MarginalCostFindings], palette: &Palette) -> Option<Chapter> {
@@ -83,10 +84,9 @@ fn memory_chart(
         format!("{value} with {count}")
     };
     let described = |(variant, points): &(&str, Vec<(f64, f64)>)| {
-        let points: Vec<String> = points.iter().map(point).collect();
-        format!("{variant}: {}.", points.join(", "))
+        format!("{variant}: {}.", joined(points.iter().map(point), ", "))
     };
-    let words: Vec<String> = lines.iter().map(described).collect();
+    let words = joined(lines.iter().map(described), " ");
     let series = lines.iter().map(|(variant, points)| Series {
         class: palette.class(variant),
         label: (*variant).to_owned(),
@@ -105,7 +105,7 @@ fn memory_chart(
         ..Series::default()
     });
     let noun = format!("{}s", found.what.noun());
-    let names = Names::new(id, format!("Memory over {noun}"), words.join(" "));
+    let names = Names::new(id, format!("Memory over {noun}"), words);
     let up = Ticked::new(up, |tick| scale.tick(tick * size));
     let across = Ticked::new(across, grouped).named(noun.clone());
     let panel = Panel::new(198.0, up, series.collect());

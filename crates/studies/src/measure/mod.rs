@@ -138,7 +138,9 @@ fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
         rows.extend(percents.filter_map(|percent| {
             let own = of_cell(collected, scenario, variant, *percent);
             let name = name(context, scenario, variant, *percent);
-            (!own.is_empty()).then(|| row(name, variant, &own))
+            let columns = RATES.iter().chain(&ADDED).chain(&RESPONSE);
+            let cells: Vec<FigureCell> = columns.map(|column| cell(column, &own)).collect();
+            (!own.is_empty()).then(|| FigureRow::judged(name, variant.label(), cells))
         }));
     }
     let groups = [
@@ -146,6 +148,8 @@ fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
         ("added latency", &ADDED),
         ("response time", &RESPONSE),
     ];
+    let connections = counted(u64::from(shares.connections), "connection");
+    let arrivals = arrivals(shares.arrivals);
     let column = |it: &Column| FigureColumn::new(it.head, it.unit);
     let group = |(title, columns): (&str, &[Column])| {
         FigureGroup::new(title, "", columns.iter().map(column).collect::<Vec<_>>())
@@ -155,20 +159,13 @@ fn section(of: &Analysed<'_>, shares: &Shares) -> Option<Section> {
         heading: "Equal utilisation",
         explanation: EXPLANATION,
         table: FigureTable {
-            title: title(shares),
+            title: format!("latency at shares of saturation ({connections}, {arrivals})"),
             first: "gateway",
             groups: groups.map(group).into(),
             rows,
         },
         graphs: Vec::new(),
     })
-}
-
-/// The title of the table, from the plan of the run.
-fn title(shares: &Shares) -> String {
-    let connections = counted(u64::from(shares.connections), "connection");
-    let arrivals = arrivals(shares.arrivals);
-    format!("latency at shares of saturation ({connections}, {arrivals})")
 }
 
 fn of_cell<'c, 'a>(
@@ -195,12 +192,6 @@ fn name(context: &Context, scenario: &Scenario, variant: &Variant, percent: u32)
         1 => format!("{label} · {what}"),
         _ => format!("{label} · {what} in {}", scenario.scenario),
     }
-}
-
-fn row(name: String, variant: &Variant, blocks: &[&OfShare<'_>]) -> FigureRow {
-    let columns = RATES.iter().chain(&ADDED).chain(&RESPONSE);
-    let cells: Vec<FigureCell> = columns.map(|column| cell(column, blocks)).collect();
-    FigureRow::judged(name, variant.label(), cells)
 }
 
 /// Blocks in which the figure is invalid are left out.

@@ -3,6 +3,7 @@
 use gatebench_model::{Length, Plan, Shares, SuiteStudy};
 
 use crate::choice::{Given, PlanError, StudyChoice};
+use crate::common::joined;
 use crate::common::loads::arrivals;
 
 /// A measurement that a user requests.
@@ -49,13 +50,13 @@ pub(super) fn check(shares: &Shares, plan: &Plan) -> Result<(), PlanError> {
 
 /// Describes the loads at shares of each gateway's saturation.
 pub(super) fn in_words(shares: &Shares) -> String {
-    let each: Vec<String> = shares.percents.iter().map(|it| format!("{it} %")).collect();
+    let each = shares.percents.iter().map(|it| format!("{it} %"));
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
     format!(
         "shares   {} connections find each gateway's saturation, then open loads offer {} of it with {}; \
          each {warm_up} s of warm-up, {measure} s measured",
         shares.connections,
-        each.join(", "),
+        joined(each, ", "),
         arrivals(shares.arrivals)
     )
 }

@@ -14,6 +14,7 @@ use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 
 use super::facts::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
 use crate::common::facts::{Metric, RowStatus};
+use crate::common::joined;
 
 /// The heading of the chapter.
 const TITLE: &str = "What policies cost";
@@ -41,14 +42,14 @@ fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Bloc
     let (load, name, note) = (&measure.load, measure.metric.title(), note(measure.metric));
     let title = capitalised(name);
     let read = [&**load, scale.unit, note];
-    let read: Vec<&str> = read.into_iter().filter(|it| !it.is_empty()).collect();
+    let read = joined(read.into_iter().filter(|it| !it.is_empty()), " · ");
     let strong = Text::with_strong("", &format!("{title} at {load}"), &format!(". {note}"));
     let label = format!("{title} of policies");
     let table = TableBlock::new(table(costs, index, scale)?, "policy", &label, palette);
     let table = Block::from(table.matrix(matrix(costs, palette)));
     let mut blocks = vec![
         Block::sentence(strong).on(MARKDOWN),
-        Block::sentence(read.join(" · ")).on(PAGE),
+        Block::sentence(read).on(PAGE),
         table,
     ];
     if !is_foremost(measure.metric) {
@@ -164,35 +165,30 @@ struct Drawn<'a> {
 /// The scenarios that have figures for a measure.
 fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
     let mut plain = None;
-    let bar = |line: &CostLine| {
+    let mut drawn = Vec::new();
+    for line in &gateway.lines {
         let figure = &line.figures[index];
         let total = figure.total.as_ref();
         if line.role == CostRole::Plain {
             plain = total.map(|total| total.median);
         }
-        match (&line.role, &figure.cost, plain, total) {
+        let (span, ends) = match (&line.role, &figure.cost, plain, total) {
             (CostRole::Policy { .. }, Some(cost), Some(plain), _) => {
                 let (low, high) = cost.difference.span();
                 let span = (plain, plain + cost.difference.effect);
-                Some((span, (plain + low, plain + high)))
+                (span, (plain + low, plain + high))
             }
-            (CostRole::Policy { .. }, ..) | (_, _, _, None) => None,
-            (.., Some(total)) => Some(((0.0, total.median), (total.min, total.max))),
-        }
-    };
-    let spans: Vec<_> = gateway.lines.iter().map(bar).collect();
-    let lines = gateway.lines.iter().zip(spans);
-    let drawn = lines.filter_map(|(line, span)| {
-        let (span, ends) = span?;
-        let figure = &line.figures[index];
-        Some(Drawn {
+            (CostRole::Policy { .. }, ..) | (_, _, _, None) => continue,
+            (.., Some(total)) => ((0.0, total.median), (total.min, total.max)),
+        };
+        drawn.push(Drawn {
             line,
             figure,
             span,
             ends,
-        })
-    });
-    drawn.collect()
+        });
+    }
+    drawn
 }
 
 /// Draws the costs that policies add to the plain proxy of a gateway. Each bar begins where that of
@@ -206,7 +202,6 @@ fn waterfall(
     class: &str,
 ) -> String {
     let scale = UnitScale::of_all(lines.iter().map(|it| it.span.1), measure.unit);
-    let words: Vec<String> = lines.iter().map(|it| it.words(scale)).collect();
     let bar = |(index, it): (usize, &Drawn<'_>)| {
         let follows = index > 0 && lines[index - 1].is_policy();
         let begins = it.line.role == CostRole::Plain || (follows && !it.is_policy());
@@ -221,13 +216,14 @@ fn waterfall(
                 Some(cost) => signed(&cost.difference, |value| scale.number(value)).0,
                 None => scale.number(it.span.1),
             },
-            tip: words[index].clone(),
+            tip: it.words(scale),
         }
     };
+    let rows: Vec<Bar> = lines.iter().enumerate().map(bar).collect();
     let bars = Bars {
-        names: Names::new(id, variant, words.join(" ")),
+        names: Names::new(id, variant, joined(rows.iter().map(|it| &it.tip), " ")),
         across: Ticked::scaled(Axis::from_zero(reach), measure.unit),
-        rows: lines.iter().enumerate().map(bar).collect(),
+        rows,
     };
     bars.draw()
 }

@@ -3,44 +3,39 @@
 use gatebench_model::{Plan, Policy, Request, Scenario};
 use gatebench_report::format::distinct;
 
-use super::facts::CostRole;
+use super::facts::{CostLine, CostRole};
+use crate::common::facts::RowStatus;
 
-/// A scenario in its place in the table.
-pub(super) struct Placed {
-    pub(super) scenario: String,
-    pub(super) role: CostRole,
-    pub(super) policies: Vec<String>,
-}
-
-impl Placed {
-    fn of(scenario: &Scenario, role: CostRole) -> Self {
-        let policies = scenario.routes.iter().flat_map(|route| &route.policies);
-        let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
-        // The access log, TLS and HTTP/2 also have costs. A part of a policy is covered by the
-        // policy's name.
-        for need in scenario.needs() {
-            let is_named = need.contains('.') || policies.iter().any(|known| known == need);
-            if !is_named {
-                policies.push(need.to_owned());
-            }
+/// The line of a scenario before it is measured.
+fn line(scenario: &Scenario, role: CostRole) -> CostLine {
+    let policies = scenario.routes.iter().flat_map(|route| &route.policies);
+    let mut policies = distinct(policies.map(|policy| policy.kind().to_owned()));
+    // The access log, TLS and HTTP/2 also have costs. A part of a policy is covered by the policy's
+    // name.
+    for need in scenario.needs() {
+        let is_named = need.contains('.') || policies.iter().any(|known| known == need);
+        if !is_named {
+            policies.push(need.to_owned());
         }
-        Self {
-            scenario: scenario.scenario.clone(),
-            role,
-            policies,
-        }
+    }
+    CostLine {
+        scenario: scenario.scenario.clone(),
+        role,
+        policies,
+        status: RowStatus::Missing,
+        figures: Vec::new(),
     }
 }
 
 /// The lines, which are the same for every gateway; none if no policy has a plain proxy.
-pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
+pub(super) fn of_plan(plan: &Plan) -> Option<Vec<CostLine>> {
     let (mocked, others): (Vec<&Scenario>, Vec<&Scenario>) =
         plan.scenarios.iter().partition(|it| is_mocked(it));
     let (plain, with): (Vec<&Scenario>, Vec<&Scenario>) =
         others.into_iter().partition(|it| it.needs().is_empty());
     let mocked = mocked.into_iter();
-    let mocked = mocked.map(|scenario| Placed::of(scenario, CostRole::Responses));
-    let mut lines: Vec<Placed> = mocked.collect();
+    let mocked = mocked.map(|scenario| line(scenario, CostRole::Responses));
+    let mut lines: Vec<CostLine> = mocked.collect();
     let mut any = false;
     let baseline = |scenario: &Scenario| plain_proxy(scenario, &plain).map(|it| &it.scenario);
     for base in &plain {
@@ -48,15 +43,15 @@ pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
         let mut policies = with.iter().filter(own).peekable();
         if policies.peek().is_some() {
             any = true;
-            lines.push(Placed::of(base, CostRole::Plain));
+            lines.push(line(base, CostRole::Plain));
         }
         lines.extend(policies.map(|scenario| {
             let baseline = base.scenario.clone();
-            Placed::of(scenario, CostRole::Policy { baseline })
+            line(scenario, CostRole::Policy { baseline })
         }));
     }
     let alone = with.iter().filter(|scenario| baseline(scenario).is_none());
-    lines.extend(alone.map(|scenario| Placed::of(scenario, CostRole::Alone)));
+    lines.extend(alone.map(|scenario| line(scenario, CostRole::Alone)));
     any.then_some(lines)
 }
 

@@ -14,6 +14,7 @@ use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial, safe_file_p
 
 use crate::common::context::Context;
 use crate::common::facts::Sentence;
+use crate::common::joined;
 use crate::kind::{Analysed, StudyFindings, StudyKind};
 
 const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by the CPU time that they used; shares of samples are given as CPU \
@@ -33,6 +34,7 @@ const NAME_CHARS_MAX: usize = 56;
 const NAMELESS_MAX: f64 = 0.2;
 
 /// The samples of a gateway in a scenario, over all blocks.
+#[derive(Default)]
 struct Profile<'a> {
     variant: &'a str,
     stacks: BTreeMap<String, u64>,
@@ -43,42 +45,34 @@ struct Profile<'a> {
 }
 
 impl StudyKind for Flame {
+    /// Empty if nothing was sampled.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
-        profiles(of.context)
+        let (context, mut found) = (of.context, StudyFindings::default());
+        for scenario in &context.plan.scenarios {
+            let name = scenario.scenario.as_str();
+            let mut profiles = Vec::new();
+            for variant in &context.plan.variants {
+                profiles.extend(Profile::of(context, name, variant.label())?);
+            }
+            for profile in &profiles {
+                found.headlines.push(profile.headline(name));
+                found.headlines.extend(profile.caution(name));
+            }
+            if !profiles.is_empty() {
+                found.sections.push(section(name, &profiles));
+            }
+        }
+        Ok(found)
     }
-}
-
-/// The profiles of a run; empty if nothing was sampled.
-fn profiles(context: &Context) -> Result<StudyFindings, StoreError> {
-    let mut found = StudyFindings::default();
-    for scenario in &context.plan.scenarios {
-        let name = scenario.scenario.as_str();
-        let mut profiles = Vec::new();
-        for variant in &context.plan.variants {
-            let profile = Profile::of(context, name, variant.label())?;
-            profiles.extend(profile.filter(|it| it.sampled_ns > 0 && it.responses > 0));
-        }
-        if profiles.is_empty() {
-            continue;
-        }
-        for profile in &profiles {
-            found.headlines.push(profile.headline(name));
-            found.headlines.extend(profile.caution(name));
-        }
-        found.sections.push(section(name, &profiles));
-    }
-    Ok(found)
 }
 
 impl<'a> Profile<'a> {
-    /// The samples of all completed trials; none if nothing was sampled.
+    /// The samples of all completed trials; none if nothing was sampled, or no request was
+    /// completed.
     fn of(context: &Context, scenario: &str, variant: &'a str) -> Result<Option<Self>, StoreError> {
         let mut profile = Self {
             variant,
-            stacks: BTreeMap::new(),
-            sampled_ns: 0,
-            cpu_ns: 0,
-            responses: 0,
+            ..Self::default()
         };
         let trials = context.trials_of(scenario, variant);
         for trial in trials.filter(|it| it.record.outcome == Outcome::Completed) {
@@ -86,7 +80,8 @@ impl<'a> Profile<'a> {
                 profile.add(trial, phase)?;
             }
         }
-        Ok((profile.sampled_ns > 0).then_some(profile))
+        let is_known = profile.sampled_ns > 0 && profile.responses > 0;
+        Ok(is_known.then_some(profile))
     }
 
     fn add(&mut self, trial: &StoredTrial, phase: &PhaseRecord) -> Result<(), StoreError> {
@@ -137,10 +132,9 @@ impl<'a> Profile<'a> {
             let (time, _) = split_quantity(*ns, Unit::CpuNanosecondsPerRequest);
             format!("{} ({time} µs)", short(name))
         });
-        let named: Vec<String> = named.collect();
-        let most = match &named[..] {
-            [] => String::new(),
-            named => format!(", mostly in {}", named.join(", ")),
+        let most = match joined(named, ", ") {
+            none if none.is_empty() => none,
+            named => format!(", mostly in {named}"),
         };
         let text = format!(
             "{}: {} while it was sampled{most}; the full profile is in {}.",
@@ -316,8 +310,8 @@ impl Widths {
 
 /// The file name: `flame-proxy-json-nginx.svg`.
 fn file(parts: &[&str]) -> String {
-    let parts: Vec<String> = parts.iter().map(|part| safe_file_part(part)).collect();
-    format!("flame-{}.svg", parts.join("-"))
+    let parts = parts.iter().map(|part| safe_file_part(part));
+    format!("flame-{}.svg", joined(parts, "-"))
 }
 
 #[cfg(test)]

@@ -126,24 +126,19 @@ mod tests {
     #[test]
     fn a_quantile_is_interpolated_within_its_bucket() {
         let bounds = [1.0, 2.0, 5.0];
-        // All values are in the lowest bucket, so the quantile equals the share.
-        assert_eq!(
-            bucket_quantile(&bounds, &[100, 100, 100], 100, 0.95),
-            Some(0.95)
-        );
-        // 998 of 1,000 below 1 ms, as published: 0.95 ÷ 0.998.
-        let found = bucket_quantile(&bounds, &[998, 999, 1_000], 1_000, 0.95).unwrap();
-        assert!((found - 0.95 / 0.998).abs() < 1e-12);
-        // 50 values are below 1 and 40 between 1 and 2, so the 70th of 100 is halfway in the second
-        // bucket.
-        assert_eq!(
-            bucket_quantile(&bounds, &[50, 90, 100], 100, 0.70),
-            Some(1.5)
-        );
-        assert_eq!(
-            bucket_quantile(&bounds, &[50, 90, 95], 100, 0.99),
-            Some(5.0)
-        );
+        for (cumulative, total, share, expected) in [
+            // All values are in the lowest bucket, so the quantile equals the share.
+            ([100, 100, 100], 100, 0.95, 0.95),
+            // 998 of 1,000 below 1 ms, as published.
+            ([998, 999, 1_000], 1_000, 0.95, 0.95 / 0.998),
+            // 50 values are below 1 and 40 between 1 and 2, so the 70th of 100 is halfway in the
+            // second bucket.
+            ([50, 90, 100], 100, 0.70, 1.5),
+            ([50, 90, 95], 100, 0.99, 5.0),
+        ] {
+            let found = bucket_quantile(&bounds, &cumulative, total, share).unwrap();
+            assert!((found - expected).abs() < 1e-12, "{found}");
+        }
         assert_eq!(bucket_quantile(&bounds, &[0, 0, 0], 0, 0.5), None);
     }
 

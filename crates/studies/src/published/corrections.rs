@@ -9,9 +9,8 @@ use gatebench_stats::concurrency;
 use gatebench_store::StoreError;
 
 use super::artefacts::{as_bucketed, as_wrk_means, in_steps, mean_of_users_ns, steady_from};
-use super::cells::{cell, median_of};
 use super::facts::{Correction, CorrectionRow};
-use super::figures::points;
+use super::figures::{cell, median_of, points};
 use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use super::versions;

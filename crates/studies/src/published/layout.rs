@@ -9,14 +9,14 @@ use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow
 use gatebench_report::{Unit, Validity};
 use gatebench_store::StoreError;
 
-use super::cells::{of_ratios, ratio, worst};
 use super::corrections::Case;
-use super::figures::{over, points, unit};
+use super::figures::{of_ratios, over, points, ratio, unit_and_aspect, worst};
 use super::measured::{Load, Measured, loads_in_words};
 use super::rows::{Line, Page, Size, chosen, cpus, lines, nearest, pages};
 use super::targets::{Target, targets};
 use super::versions::stands;
 use super::{checks, doubts};
+use crate::common::joined;
 
 /// The tables of a document, with the related notes and rows.
 #[derive(Default)]
@@ -49,22 +49,33 @@ pub(super) fn lay_out<'a>(
         for page in pages(measured, &tables[0]) {
             for table in tables {
                 let is_first = laid.tables.len() == before;
-                let sheet = Sheet::new(document, measured, table, page, &targets);
+                let size = |variant: &Variant| {
+                    let cpus = cpus(measured, variant);
+                    (cpus, nearest(table, cpus))
+                };
+                let sheet = Sheet {
+                    document,
+                    measured,
+                    stated: table,
+                    page,
+                    targets: &targets,
+                    lines: lines(measured, table, page, &targets),
+                    size: match page {
+                        Page::Gateway(variant) if table.by_cpus => Some(size(variant)),
+                        _ => None,
+                    },
+                };
                 laid.add(&sheet, is_first)?;
             }
         }
         if laid.tables.len() == before {
-            laid.absent.extend(nothing_of(document, &tables[0]));
+            let suite = suite(document, &tables[0]);
+            laid.absent.extend(tables[0].title.as_ref().map(|title| {
+                format!("This run measured nothing of '{title}'. The suite '{suite}' measures it.")
+            }));
         }
     }
     Ok(laid)
-}
-
-fn nothing_of(document: &Published, table: &PublishedTable) -> Option<String> {
-    let (title, suite) = (table.title.as_ref()?, suite(document, table));
-    Some(format!(
-        "This run measured nothing of '{title}'. The suite '{suite}' measures it."
-    ))
 }
 
 fn suite<'a>(document: &'a Published, table: &'a PublishedTable) -> &'a str {
@@ -120,32 +131,7 @@ struct Sheet<'s, 'a> {
     size: Option<(f64, Option<Size<'a>>)>,
 }
 
-impl<'s, 'a> Sheet<'s, 'a> {
-    fn new(
-        document: &'a Published,
-        measured: &'s Measured<'a>,
-        stated: &'a PublishedTable,
-        page: Page<'a>,
-        targets: &'s [Target<'a>],
-    ) -> Self {
-        let size = |variant: &Variant| {
-            let cpus = cpus(measured, variant);
-            (cpus, nearest(stated, cpus))
-        };
-        Self {
-            document,
-            measured,
-            stated,
-            page,
-            targets,
-            lines: lines(measured, stated, page, targets),
-            size: match page {
-                Page::Gateway(variant) if stated.by_cpus => Some(size(variant)),
-                _ => None,
-            },
-        }
-    }
-
+impl<'a> Sheet<'_, 'a> {
     /// The loads that columns show unless they state others.
     fn load(&self) -> LoadChoice {
         let usual = match self.stated.row {
@@ -183,7 +169,7 @@ impl<'s, 'a> Sheet<'s, 'a> {
         let column = |it: &Column<'a>| FigureColumn {
             head: it.head.clone(),
             unit: match it.stated.show {
-                Show::Measured => unit(it.stated.figure),
+                Show::Measured => unit_and_aspect(it.stated.figure).0,
                 _ => Unit::Ratio,
             },
         };
@@ -405,10 +391,9 @@ impl<'s, 'a> Sheet<'s, 'a> {
     /// The rows that the suite has but the run does not.
     fn not_in_run(&self) -> Option<String> {
         let absent = self.lines.iter().filter(|it| !self.is_shown(it));
-        let absent: Vec<&str> = absent.map(|it| it.name.as_str()).collect();
+        let absent = joined(absent.map(|it| &it.name), "; ");
         (!absent.is_empty()).then(|| {
             let suite = suite(self.document, self.stated);
-            let absent = absent.join("; ");
             format!("Not in this run: {absent}. The suite '{suite}' has them.")
         })
     }

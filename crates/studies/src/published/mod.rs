@@ -3,7 +3,6 @@
 //! in method. Documents are data.
 
 mod artefacts;
-mod cells;
 mod chapters;
 mod checks;
 mod corrections;

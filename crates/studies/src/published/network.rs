@@ -7,7 +7,7 @@ use gatebench_report::Unit;
 use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
 use gatebench_store::CeilingRecord;
 
-use super::cells::{Point, cell, points, ratio_of, worst};
+use super::figures::{Point, cell, ratio_of, values, worst};
 use super::measured::{Load, Measured};
 use super::targets::{Target, connections, targets};
 use crate::common::facts::Aspect;
@@ -22,12 +22,8 @@ pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let first = bare.first()?;
     let is_one = bare.len() == 1;
     let sizes = |of: &Bare<'_>| {
-        let CeilingRecord {
-            asked_bytes,
-            answered_bytes,
-            ..
-        } = of.sizes;
-        format!("{asked_bytes} B there and {answered_bytes} B back")
+        let (there, back) = (of.sizes.asked_bytes, of.sizes.answered_bytes);
+        format!("{there} B there and {back} B back")
     };
     let rows = bare.iter().flat_map(|own| {
         let numbers: BTreeSet<u32> = own.loads.iter().filter_map(connections).collect();
@@ -90,13 +86,13 @@ impl<'a> Bare<'a> {
     fn row(&self, number: u32, targets: &[Target<'a>], seed: u64) -> FigureRow {
         let own = self.loads.iter().cloned();
         let own: Vec<Load<'a>> = own.filter(|it| connections(it) == Some(number)).collect();
-        let carried: Vec<Point> = points(&own, None, exchanges);
-        let mut cells = vec![cell(&carried), cell(&points(&own, None, bits))];
+        let carried: Vec<Point> = values(&own, None, exchanges);
+        let mut cells = vec![cell(&carried), cell(&values(&own, None, bits))];
         let share = |target: &Target<'a>| {
             if target.has_direct && target.scenario != self.scenario {
                 return FigureCell::default();
             }
-            let reached = points(&target.at(number), Some(Aspect::Throughput), Load::rate);
+            let reached = values(&target.at(number), Some(Aspect::Throughput), Load::rate);
             ratio_of(&reached, &carried, seed)
         };
         cells.extend(targets.iter().map(share));

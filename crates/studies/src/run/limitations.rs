@@ -1,9 +1,12 @@
-//! The limits of the findings as a whole.
+//! The limits of the findings as a whole, and those of a scenario. The validity of each variant
+//! states the numbers and the remedies.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use gatebench_model::Scenario;
-use gatebench_report::format::{counted, percent};
+use gatebench_report::format::{counted, listed, percent};
+use gatebench_report::{Tone, Validity};
 use gatebench_stats::comparison::CONFIDENCE;
 use gatebench_stats::trend::POINTS_MIN;
 use gatebench_stats::{MIN_BLOCKS, Method};
@@ -12,10 +15,11 @@ use gatebench_store::{PhaseRecord, Status};
 use super::gateway_notes;
 use crate::common::comparisons::SMALLEST_EFFECT;
 use crate::common::context::{Context, kind};
-use crate::common::facts::{MissingTrial, PhaseKind, ScenarioFindings};
+use crate::common::facts::{Gate, MissingTrial, PhaseKind, ScenarioFindings};
 use crate::common::gates::thresholds::REQUESTS_MIN;
 use crate::common::gates::{has_enough_requests, is_smoke};
 use crate::common::trials::{blocks_complete, tried_again};
+use crate::common::{by_key, joined, wire};
 use crate::policy_cost::facts::CostFindings;
 
 /// The notes of a run, the most important first.
@@ -123,13 +127,12 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     ];
     let is_used = |method| judged.iter().any(|(_, used)| *used == method);
     let methods = methods.into_iter().filter(|(method, _)| is_used(*method));
-    let methods: Vec<&str> = methods.map(|(_, words)| words).collect();
+    let methods = joined(methods.map(|(_, words)| words), " and ");
     (!methods.is_empty()).then(|| {
         format!(
-            "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that \
+            "Verdicts rest on {}, paired by block, with intervals by {methods}, widened (Holm) so that \
              {together}; a difference within ±{} % counts as no change.",
             counted(all as u64, "comparison"),
-            methods.join(" and "),
             SMALLEST_EFFECT * 100.0,
         )
     })
@@ -147,10 +150,9 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     let phases = context.completed().flat_map(|record| &record.phases);
     let short: BTreeSet<&str> = phases.filter(is_short).map(|it| it.name.as_str()).collect();
     (!short.is_empty()).then(|| {
-        let names: Vec<&str> = short.into_iter().collect();
         format!(
             "Steady state was not tested in {}: without bins of 100 ms, a trend needs at least {POINTS_MIN} s.",
-            names.join(", ")
+            joined(short, ", ")
         )
     })
 }
@@ -163,10 +165,8 @@ fn without_null(context: &Context) -> Option<String> {
         let why = scenario.incomparable_with_null()?;
         Some(format!("{} ({why})", scenario.scenario))
     };
-    let incomparable: Vec<String> = plan.scenarios.iter().filter_map(incomparable).collect();
-    let scenarios = incomparable.join(", ");
-    (!incomparable.is_empty())
-        .then(|| format!("The null gateway is not comparable in {scenarios}."))
+    let scenarios = joined(plan.scenarios.iter().filter_map(incomparable), ", ");
+    (!scenarios.is_empty()).then(|| format!("The null gateway is not comparable in {scenarios}."))
 }
 
 /// The lengths of the warm-ups that waited for the CPU time per request to settle.
@@ -193,4 +193,48 @@ fn warm_ups(context: &Context) -> Option<String> {
         "Warm-ups lasted {shortest:.1} to {longest:.1} s, until {whose} had settled; {unsettled} of {all} reached \
          their time limit first."
     ))
+}
+
+/// One sentence for each phase and validity, the worst first; whole trials come before the phases,
+/// which are in the plan's order.
+pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
+    let tripped = scenario.rows.iter().flat_map(|row| {
+        let reasons = row.reasons.iter();
+        reasons.map(|it| ((it.validity, it.phase.as_deref()), (&*row.variant, it.gate)))
+    });
+    let place = |phase: Option<&str>| {
+        let phases = &scenario.phases;
+        phase.map(|name| phases.iter().position(|phase| phase.name == name))
+    };
+    let mut places = by_key(tripped);
+    places.sort_by_key(|((validity, phase), _)| (Reverse(*validity), place(*phase)));
+    let limits = places.into_iter();
+    limits
+        .map(|((validity, phase), tripped)| sentence(validity, phase, tripped))
+        .chain(wire::differences(&scenario.wire))
+        .collect()
+}
+
+/// The limits in a sentence, from the variants and the gates that they tripped: `limited in
+/// saturate: nginx and haproxy (near direct throughput); reference (near direct throughput, other
+/// processes).`
+fn sentence(validity: Validity, phase: Option<&str>, tripped: Vec<(&str, Gate)>) -> (Tone, String) {
+    let (word, tone) = match validity {
+        Validity::Invalid => ("invalid", Tone::Alarm),
+        Validity::Limited | Validity::Valid => ("limited", Tone::Caution),
+    };
+    let place = phase
+        .map(|phase| format!(" in {phase}"))
+        .unwrap_or_default();
+    // Variants that tripped the same gates are named together, even if the order of the gates
+    // differs.
+    let variants = by_key(tripped).into_iter().map(|(variant, mut gates)| {
+        gates.sort();
+        (gates, variant.to_owned())
+    });
+    let groups = by_key(variants).into_iter().map(|(gates, names)| {
+        let why = joined(gates.iter().map(|gate| gate.in_short()), ", ");
+        format!("{} ({why})", listed(&names))
+    });
+    (tone, format!("{word}{place}: {}.", joined(groups, "; ")))
 }

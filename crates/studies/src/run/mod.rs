@@ -9,10 +9,8 @@ pub(crate) mod limitations;
 pub mod proof;
 pub mod redact;
 pub(crate) mod run_facts;
-mod scenario_limitations;
 pub(crate) mod sentences;
 pub(crate) mod summary;
-mod unranked;
 pub(crate) mod verdicts;
 
 use gatebench_report::section::Section;

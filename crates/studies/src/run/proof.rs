@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::run_facts::shell_line;
 use crate::common::context::Context;
+use crate::common::joined;
 
 /// Proof that the policies of a scenario act in a variant.
 #[derive(Clone, Debug, Serialize)]
@@ -219,7 +220,7 @@ fn flatten(name: &str, value: &Value, found: &mut Vec<Fact>) {
             let items = items.iter().enumerate();
             return items.for_each(|(index, it)| flatten(&below(&index.to_string()), it, found));
         }
-        Value::Array(items) => items.iter().map(scalar).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => joined(items.iter().map(scalar), ", "),
         _ => scalar(value),
     };
     let name = name.to_owned();

@@ -3,6 +3,7 @@
 use crate::common::context::Context;
 use crate::common::facts::{GatewayLine, RunFacts};
 use crate::common::gates::is_smoke;
+use crate::common::joined;
 use crate::common::trials::blocks_complete;
 
 /// The facts of a run, from its manifest and the number of trials on disk.
@@ -58,7 +59,7 @@ pub fn shell_line(words: &[String]) -> String {
             true => word.to_owned(),
             false => format!("'{}'", word.replace('\'', r"'\''")),
         });
-    quoted.collect::<Vec<_>>().join(" ")
+    joined(quoted, " ")
 }
 
 #[cfg(test)]

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use gatebench_model::Variant;
 use gatebench_report::format::{capitalised, counted, listed, quantity, range, short};
 use gatebench_report::{Tone, Unit, Validity};
-use gatebench_stats::Estimate;
+use gatebench_stats::{Estimate, MIN_BLOCKS};
 
+use super::limitations;
 use super::proof::ParityFindings;
-use super::scenario_limitations;
-use super::unranked::sentence as unranked;
 use crate::common::context::Context;
-use crate::common::external_results;
 use crate::common::facts::{
     Aspect, Failure, Gate, Metric, PhaseKind, PhaseLine, Reason, RowStatus, ScenarioFindings,
     Sentence, VariantRow,
 };
+use crate::common::{external_results, joined};
 use crate::marginal_cost::facts::MarginalCostFindings;
 use crate::policy_cost::facts::CostFindings;
 use crate::{marginal_cost, policy_cost};
@@ -85,7 +84,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     for (tone, text, variant) in external_results::thresholds_in_words(&scenario.external_results) {
         found.push(say(text, tone, Some(variant)));
     }
-    for (tone, text) in scenario_limitations::of_scenario(scenario) {
+    for (tone, text) in limitations::of_scenario(scenario) {
         found.push(say(text, tone, None));
     }
     found
@@ -118,8 +117,8 @@ fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
         at_fixed_rate(scenario, row, each),
         changed(row),
     ];
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
+    let parts = joined(parts.into_iter().flatten(), "; ");
+    (!parts.is_empty()).then(|| format!("{}: {parts}.", row.variant))
 }
 
 /// The number of blocks, ` over 10 blocks`; empty if `each` is false, because all figures rest on
@@ -144,15 +143,14 @@ fn blocks_differ(row: &VariantRow) -> bool {
         (PhaseKind::Open, Metric::AddedP50),
         (PhaseKind::Open, Metric::AddedP99),
     ];
-    let blocks = |(kind, metric)| Some(row.metric(kind, metric)?.estimate.as_ref()?.blocks);
+    let blocks = |(kind, metric)| Some(row.estimate(kind, metric)?.blocks);
     let mut counts = figures.into_iter().filter_map(blocks);
     let first = counts.next();
     counts.any(|count| Some(count) != first)
 }
 
 fn throughput(row: &VariantRow, each: bool) -> Option<String> {
-    let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
-    let estimate = found.estimate.as_ref()?;
+    let estimate = row.estimate(PhaseKind::Closed, Metric::Throughput)?;
     let least = if is_lower_bound(row) { "at least " } else { "" };
     let cpu = match row.metric(PhaseKind::Open, Metric::GatewayCpuPerRequest) {
         // The CPU time at the fixed rate follows later in the sentence.
@@ -168,8 +166,7 @@ fn throughput(row: &VariantRow, each: bool) -> Option<String> {
 }
 
 fn cpu_per_request(row: &VariantRow, kind: PhaseKind, each: bool) -> Option<String> {
-    let found = row.metric(kind, Metric::GatewayCpuPerRequest)?;
-    let cpu = found.estimate.as_ref()?;
+    let cpu = row.estimate(kind, Metric::GatewayCpuPerRequest)?;
     let (time, over) = (cpu_time(cpu.median), over(each, cpu));
     Some(format!("{time} of CPU per request{over}"))
 }
@@ -184,8 +181,7 @@ fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
         return None;
     };
     let value = |metric, unit| {
-        let found = row.metric(PhaseKind::Paced, metric)?;
-        let estimate = found.estimate.as_ref()?;
+        let estimate = row.estimate(PhaseKind::Paced, metric)?;
         Some((quantity(estimate.median, unit), over(each, estimate)))
     };
     let (rate, over_blocks) = value(Metric::Throughput, Unit::RequestsPerSecond)?;
@@ -251,8 +247,8 @@ fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> O
     let rate = open_load(scenario)?;
     let cpu = cpu_per_request(row, PhaseKind::Open, each);
     let added = added(scenario, row, each);
-    let said: Vec<_> = [cpu, added].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| format!("at {rate} {}", said.join(" and ")))
+    let said = joined([cpu, added].into_iter().flatten(), " and ");
+    (!said.is_empty()).then(|| format!("at {rate} {said}"))
 }
 
 /// The load of the open phase, without its duration.
@@ -292,7 +288,7 @@ fn added(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<St
 }
 
 fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
-    row.metric(PhaseKind::Open, metric)?.estimate.as_ref()
+    row.estimate(PhaseKind::Open, metric)
 }
 
 /// Throughput and CPU per request of the gateways in one sentence each.
@@ -320,6 +316,25 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
     let throughput = throughput.map(|text| format!("throughput: {text}"));
     let cpu = cpu.map(|text| format!("CPU per request{at}: {text}"));
     throughput.into_iter().chain(cpu).collect()
+}
+
+/// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
+/// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
+/// for a verdict. The values keep the plan's order and are not ranked: over three blocks, the
+/// ranges of two equal gateways do not overlap in one pair of ten.
+fn unranked(
+    entries: &[(&str, &Estimate)],
+    unit: Unit,
+    write: impl Fn(f64) -> String,
+) -> Option<String> {
+    let too_few = entries.iter().all(|(_, it)| it.blocks < MIN_BLOCKS);
+    (entries.len() > 1 && too_few).then_some(())?;
+    let values = entries.iter().map(|(variant, estimate)| {
+        let median = write(estimate.median);
+        format!("{variant} {median} ({})", range(estimate, unit))
+    });
+    let values = listed(&values.collect::<Vec<_>>());
+    Some(format!("{values}; a ranking needs {MIN_BLOCKS} blocks."))
 }
 
 /// One sentence for each scenario and variant with failed trials.
@@ -359,4 +374,37 @@ fn parity_sentence(parity: &[ParityFindings]) -> Option<Sentence> {
         );
         Sentence::new(Tone::Plain, text, None, None)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(values: &[(&str, &[f64])]) -> Option<String> {
+        let estimates: Vec<_> = values
+            .iter()
+            .map(|(variant, blocks)| (*variant, Estimate::of_blocks(blocks).unwrap()))
+            .collect();
+        let entries = estimates.iter().map(|(variant, it)| (*variant, it));
+        let entries: Vec<(&str, &Estimate)> = entries.collect();
+        unranked(&entries, Unit::Count, |value| format!("{value}"))
+    }
+
+    #[test]
+    fn values_keep_the_given_order() {
+        let apart: [(&str, &[f64]); 2] = [("b", &[20.0, 21.0, 22.0]), ("a", &[9.0, 10.0, 11.0])];
+        let expected =
+            "b 21 (20–22 over 3 blocks) and a 10 (9–11 over 3 blocks); a ranking needs 10 blocks.";
+        assert_eq!(words(&apart).unwrap(), expected);
+        assert_eq!(
+            words(&[("a", &[1.0]), ("b", &[2.0])]).unwrap(),
+            "a 1 (1 block) and b 2 (1 block); a ranking needs 10 blocks."
+        );
+    }
+
+    #[test]
+    fn one_gateway_or_ten_blocks_give_no_sentence() {
+        assert_eq!(words(&[("a", &[1.0, 2.0, 3.0])]), None);
+        assert_eq!(words(&[("a", &[1.0; 10]), ("b", &[2.0; 10])]), None);
+    }
 }

@@ -3,10 +3,10 @@
 //! The second contains everything else, between gateways and between a policy and the plain proxy.
 //! The deciding metric of an A/B test has a separate error rate.
 
-use gatebench_stats::{Comparison, Pair, Rule, Spoiled, compare_all_weighed};
+use gatebench_stats::{Comparison, Pair, Spoiled, compare_all_weighed};
 
 use crate::ab;
-use crate::common::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
+use crate::common::comparisons::{Cell, cells_of_run, rule};
 use crate::common::context::Context;
 use crate::common::facts::ScenarioFindings;
 use crate::policy_cost::Costing;
@@ -16,7 +16,7 @@ use crate::policy_cost::facts::CostFindings;
 pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Option<CostFindings> {
     let (deciding, compared): (Vec<_>, Vec<_>) = cells_of_run(context, scenarios)
         .into_iter()
-        .partition(|(_, cell)| cell.decides());
+        .partition(|(_, cell)| cell.found.primary);
     let seed = context.plan.seed;
     let found: Vec<Option<Comparison>> = match context.plan.study.ab() {
         Some(ab_test) => deciding
@@ -46,11 +46,7 @@ fn member(cell: &Cell) -> (Pair, Spoiled) {
 /// The results of a family, in the family's order.
 fn judged(family: impl Iterator<Item = (Pair, Spoiled)>, seed: u64) -> Vec<Option<Comparison>> {
     let (pairs, spoiled): (Vec<Pair>, Vec<Spoiled>) = family.unzip();
-    let rule = Rule {
-        smallest_effect: SMALLEST_EFFECT,
-        seed,
-    };
-    compare_all_weighed(&pairs, &spoiled, rule)
+    compare_all_weighed(&pairs, &spoiled, rule(seed))
 }
 
 fn add_to(scenario: &mut ScenarioFindings, cell: Cell, result: Option<Comparison>) {

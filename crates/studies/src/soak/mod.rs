@@ -23,41 +23,33 @@ impl StudyKind for Soak {
         plan::resume(self, plan, records);
     }
 
+    /// Empty if nothing was measured yet.
     fn findings(&self, of: &Analysed<'_>) -> Result<StudyFindings, StoreError> {
-        let found = findings(of.context, self)?.map(|found| {
-            let tone = found.decision.tone();
-            let headline = Sentence::new(tone, &found.text, None, Some(&found.variant));
-            StudyFindings::new(found, vec![headline])
-        });
-        Ok(found.unwrap_or_default())
-    }
-}
-
-/// Returns the result of the soak; none if nothing was measured yet.
-fn findings(context: &Context, soak: &Soak) -> Result<Option<SoakFindings>, StoreError> {
-    let mut segments = Vec::new();
-    let mut load = None;
-    for trial in context.trials() {
-        if let Some(phase) = trial.record.phases.first() {
-            segments.push(segment(context, soak, trial, phase)?);
-            load.get_or_insert_with(|| loads::in_words(&phase.shape));
+        let (context, mut segments, mut load) = (of.context, Vec::new(), None);
+        for trial in context.trials() {
+            if let Some(phase) = trial.record.phases.first() {
+                segments.push(segment(context, self, trial, phase)?);
+                load.get_or_insert_with(|| loads::in_words(&phase.shape));
+            }
         }
+        let (Some(load), Some(first)) = (load, context.trials().first()) else {
+            return Ok(StudyFindings::default());
+        };
+        let mut found = SoakFindings {
+            variant: first.record.trial.variant.clone(),
+            scenario: first.record.trial.scenario.clone(),
+            load,
+            planned_seconds: self.duration.as_secs_f64(),
+            measured_seconds: segments.iter().map(|it| it.measured_seconds).sum(),
+            decision: decide(&segments),
+            text: String::new(),
+            segments,
+        };
+        found.text = text::summary(&found);
+        let tone = found.decision.tone();
+        let headline = Sentence::new(tone, &found.text, None, Some(&found.variant));
+        Ok(StudyFindings::new(found, vec![headline]))
     }
-    let (Some(load), Some(first)) = (load, context.trials().first()) else {
-        return Ok(None);
-    };
-    let mut found = SoakFindings {
-        variant: first.record.trial.variant.clone(),
-        scenario: first.record.trial.scenario.clone(),
-        load,
-        planned_seconds: soak.duration.as_secs_f64(),
-        measured_seconds: segments.iter().map(|it| it.measured_seconds).sum(),
-        decision: decide(&segments),
-        text: String::new(),
-        segments,
-    };
-    found.text = text::summary(&found);
-    Ok(Some(found))
 }
 
 fn segment(

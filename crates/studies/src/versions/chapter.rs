@@ -14,7 +14,7 @@ use gatebench_report::{Unit, Validity};
 use gatebench_stats::Estimate;
 
 use super::facts::{CombinedFindings, RunFigures, VersionFindings, VersionTrend};
-use crate::common::by_key;
+use crate::common::{by_key, joined};
 use crate::kind::StudyFacts;
 
 /// The section of docs/METHOD.md that describes the method.
@@ -33,31 +33,29 @@ impl StudyFacts for CombinedFindings {
     }
 
     fn chapter(&self, palette: &Palette) -> Option<Chapter> {
-        Some(chapter(self, palette))
+        let found = self;
+        let title = format!(
+            "Combined results · {} · {}",
+            found.specification, found.load
+        );
+        let lines = found.versions.iter().map(|it| line(found, it, palette));
+        let lines = Lines::new(&*title, Head::row(HEADS), lines);
+        let facts = facts(found);
+        let mut card = vec![lines.into()];
+        card.extend(facts.iter().map(|it| Block::foot(&**it, "").on(PAGE)));
+        let facts = facts.iter().map(|it| Fact::remark(&**it));
+        card.push(Block::facts("", facts).on(TERMINAL | MARKDOWN));
+        card.push(Block::charts(PANELS, charts(found, palette)));
+        let blocks = vec![
+            Block::heading(&*title).on(TERMINAL),
+            Block::lead(EXPLANATION, METHOD).on(MARKDOWN | PAGE),
+            Block::card("", card),
+        ];
+        let chapter = Chapter::new("combined", "Combined", blocks)
+            .headed(title)
+            .methods(&[METHOD]);
+        Some(chapter)
     }
-}
-
-fn chapter(found: &CombinedFindings, palette: &Palette) -> Chapter {
-    let title = format!(
-        "Combined results · {} · {}",
-        found.specification, found.load
-    );
-    let lines = found.versions.iter().map(|it| line(found, it, palette));
-    let lines = Lines::new(&*title, Head::row(HEADS), lines);
-    let facts = facts(found);
-    let mut card = vec![lines.into()];
-    card.extend(facts.iter().map(|it| Block::foot(&**it, "").on(PAGE)));
-    let facts = facts.iter().map(|it| Fact::remark(&**it));
-    card.push(Block::facts("", facts).on(TERMINAL | MARKDOWN));
-    card.push(Block::charts(PANELS, charts(found, palette)));
-    let blocks = vec![
-        Block::heading(&*title).on(TERMINAL),
-        Block::lead(EXPLANATION, METHOD).on(MARKDOWN | PAGE),
-        Block::card("", card),
-    ];
-    Chapter::new("combined", "Combined", blocks)
-        .headed(title)
-        .methods(&[METHOD])
 }
 
 fn charts(found: &CombinedFindings, palette: &Palette) -> impl Iterator<Item = Chart> {
@@ -104,9 +102,9 @@ fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
         }
     };
     let rows: Vec<Bar> = found.versions.iter().map(bar).collect();
-    let words: Vec<&str> = rows.iter().map(|it| &*it.tip).collect();
+    let words = joined(rows.iter().map(|it| &it.tip), " ");
     let bars = Bars {
-        names: Names::new("combined-rates", "Throughput", words.join(" ")),
+        names: Names::new("combined-rates", "Throughput", words),
         across: Ticked::scaled(Axis::from_zero(largest), unit),
         rows,
     };
@@ -159,16 +157,15 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     let rows = versions.flat_map(|version| PERCENTILES.iter().map(move |it| row(version, it)));
     let rows: Vec<Row> = rows.collect();
     let describe = |row: &Row| {
-        let values: Vec<&str> = row.dots.iter().map(|(.., tip)| &**tip).collect();
-        let values = match &values[..] {
-            [] => row.value.clone(),
-            values => values.join(", "),
+        let values = match joined(row.dots.iter().map(|(.., tip)| tip), ", ") {
+            none if none.is_empty() => row.value.clone(),
+            values => values,
         };
         format!("{}, {}: {values}.", row.name, row.which)
     };
-    let words: Vec<String> = rows.iter().map(describe).collect();
+    let words = joined(rows.iter().map(describe), " ");
     let dots = Dots {
-        names: Names::new("combined-boxes", PERCENTILES_OF_RUNS, words.join(" ")),
+        names: Names::new("combined-boxes", PERCENTILES_OF_RUNS, words),
         across: Ticked::scaled(axis, unit),
         rows,
     };
@@ -201,10 +198,8 @@ fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(S
             let count = grouped(f64::from(it.count));
             format!("{} at {count}", scale.full(it.rate_per_second))
         });
-        let points: Vec<String> = points.collect();
-        format!("{}: {}.", trend.variant, points.join(", "))
+        format!("{}: {}.", trend.variant, joined(points, ", "))
     };
-    let words: Vec<String> = family.iter().map(describe).collect();
     let series = family.iter().map(|trend| {
         let counts = || trend.points.iter().map(|it| (f64::from(it.count), it));
         let dots = counts().map(|(count, it)| {
@@ -226,7 +221,7 @@ fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(S
     let names = Names::new(
         format!("combined-trend-{index}"),
         capitalised(&title),
-        words.join(" "),
+        joined(family.iter().map(describe), " "),
     );
     let across = Ticked::new(Axis::covering_log(counts), grouped).named(noun);
     let panel = Panel::new(200.0, Ticked::scaled(up, unit), series.collect());
@@ -290,8 +285,7 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
     let scale = UnitScale::of_all(values.iter().flatten().copied(), Unit::Nanoseconds);
     let words = values.into_iter();
     let words = words.map(|value| value.map_or_else(|| "–".into(), |it| scale.number(it)));
-    let words: Vec<String> = words.collect();
-    format!("{} {}", words.join(" / "), scale.unit)
+    format!("{} {}", joined(words, " / "), scale.unit)
 }
 
 /// Facts about the runs that limit the results: invalid runs, failed requests, a machine that was

@@ -5,6 +5,7 @@ pub mod facts;
 
 use gatebench_model::DecisiveMetric;
 use gatebench_report::Tone;
+use gatebench_report::format::counted;
 use gatebench_stats::{
     Comparison, Estimate, MIN_RUNS, Sides, Spoiled, SpoiledBy, Verdict, compare_runs,
     compare_with_runs,
@@ -58,7 +59,10 @@ pub fn compare_with_baseline(
     let mut notes: Vec<Sentence> = other.iter().map(|(run, why)| left_out(run, why)).collect();
     let runs: Vec<&RunSummary> = usable.iter().map(|(run, _)| *run).collect();
     if !runs.is_empty() && runs.len() < MIN_RUNS {
-        notes.push(caution(&text::too_few_runs(runs.len())));
+        notes.push(caution(&format!(
+            "The baseline has {} that can be compared; {MIN_RUNS} are needed to measure how much runs differ.",
+            counted(runs.len() as u64, "run")
+        )));
     }
     let unlike = text::unlike_in_blocks(candidate, &runs);
     notes.extend(unlike.as_deref().map(caution));
@@ -242,8 +246,13 @@ fn cpu_cautions(candidate: &RunSummary, baseline: &[&RunSummary]) -> (Vec<String
         let why = text::no_cpu_time(fact, &values);
         return (vec![why.clone()], Some(why));
     }
-    let left_out = unlike.iter();
-    cautions.extend(left_out.map(|(run, fact, values)| text::without_cpu_time(run, fact, values)));
+    cautions.extend(unlike.iter().map(|(run, fact, [baseline, candidate])| {
+        format!(
+            "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in \
+             the candidate.",
+            run.name
+        )
+    }));
     (cautions, None)
 }
 
@@ -254,9 +263,8 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let primary = cells.iter().filter(|it| it.place.primary);
     let of_kind = |control: Option<Control>| {
-        let cells = primary
-            .clone()
-            .filter(move |it| it.place.control == control);
+        let cells = primary.clone();
+        let cells = cells.filter(|it| it.place.control == control);
         cells.collect::<Vec<_>>()
     };
     let mut controls = primary.clone().filter(|it| it.place.control.is_some());

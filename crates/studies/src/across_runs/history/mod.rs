@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gatebench_model::{DecisiveMetric, Variant};
+use gatebench_report::csv::name_of;
 use gatebench_report::format::{counted, quantity};
 use gatebench_report::{Tone, Unit, Validity};
 use gatebench_stats::Direction;
@@ -64,33 +65,33 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     let cell = |it: cells::Candidate| {
         let control = of_direct(&it.place);
         let estimate = it.side.estimate;
-        Some(CellEntry {
+        CellEntry {
             value: estimate.median,
             min: estimate.min,
             max: estimate.max,
             blocks: estimate.blocks as u32,
             limited: it.side.validity == Validity::Limited,
             control,
-            ..without_value(run, it.place, it.side.spoiled)?
-        })
+            ..without_value(run, it.place, it.side.spoiled)
+        }
     };
     let lost = cells::wholly_spoiled(run, DecisiveMetric::Cpu).into_iter();
-    let lost = lost.filter_map(|(place, blocks)| without_value(run, place, blocks));
-    gateways.into_iter().filter_map(cell).chain(lost).collect()
+    let lost = lost.map(|(place, blocks)| without_value(run, place, blocks));
+    gateways.into_iter().map(cell).chain(lost).collect()
 }
 
 /// The entry of a place that has no value because the gateway spoiled blocks of the run.
-fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellEntry> {
+fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> CellEntry {
     let mut versions = run.findings.run.gateways.iter();
     let version = versions.find(|line| line.variant == place.gateway);
-    Some(CellEntry {
+    CellEntry {
         conditions: conditions(run, &place.scenario, &place.gateway, &place.phase),
         scenario: place.scenario,
         gateway: place.gateway,
         version: version.map(|line| line.version.clone()).unwrap_or_default(),
         load: place.load,
-        metric: word(place.metric)?,
-        unit: word(place.unit)?,
+        metric: name_of(&place.metric),
+        unit: name_of(&place.unit),
         higher_is_better: place.direction == Direction::HigherIsBetter,
         value: 0.0,
         min: 0.0,
@@ -99,7 +100,7 @@ fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellE
         limited: false,
         control: None,
         spoiled: spoiled as u32,
-    })
+    }
 }
 
 /// A digest of the machine, load generator, scenario, load and size of the gateway. It does not
@@ -125,12 +126,6 @@ fn conditions(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> Str
     let text = json(&all) + &failure.unwrap_or_default() + cold + &accounting;
     let digest = FileDigest::of("", text.as_bytes());
     digest.sha256.chars().take(DIGITS).collect()
-}
-
-/// The JSON name of a metric or unit.
-fn word(value: impl serde::Serialize) -> Option<String> {
-    let json = serde_json::to_value(value).ok()?;
-    json.as_str().map(str::to_owned)
 }
 
 fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
@@ -418,12 +413,8 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             entries[*last].dir,
             counted(u64::from(*all), "block"),
         );
-        Some(Sentence::new(
-            Tone::Caution,
-            text,
-            Some(scenario),
-            Some(gateway),
-        ))
+        let (scenario, gateway) = (Some(scenario), Some(gateway));
+        Some(Sentence::new(Tone::Caution, text, scenario, gateway))
     };
     seen.into_iter().filter_map(sentence).collect()
 }

@@ -42,6 +42,10 @@ impl ComparisonFindings {
         scenario.load(&self.phase).unwrap_or(&self.phase)
     }
 
+    pub(crate) fn is_of(&self, candidate: &str, baseline: &str) -> bool {
+        self.candidate == candidate && self.baseline == baseline
+    }
+
     /// The number of paired blocks, marked if some of them are limited.
     pub(crate) fn counted_blocks(&self) -> String {
         format!("{}{}", self.blocks.len(), self.validity.mark())

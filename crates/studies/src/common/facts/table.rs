@@ -100,6 +100,11 @@ impl VariantRow {
             .find(|found| found.metric == metric && found.kind == kind)
     }
 
+    /// The estimate of [`Self::metric`].
+    pub(crate) fn estimate(&self, kind: PhaseKind, metric: Metric) -> Option<&Estimate> {
+        self.metric(kind, metric)?.estimate.as_ref()
+    }
+
     /// A metric in a phase.
     pub(crate) fn metric_in(&self, phase: &str, metric: Metric) -> Option<&MetricFindings> {
         let mut metrics = self.metrics.iter();

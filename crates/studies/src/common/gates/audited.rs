@@ -100,21 +100,18 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
 fn external_figures(phase: &PhaseRecord) -> Option<Sheet> {
     let external = phase.external.as_ref()?;
     let name = format!("the figures of {} for {}", external.engine, phase.name);
-    let mut sheet = Sheet::new(name);
     let extremes = [
-        ("min ns", external.min_ns),
-        ("mean ns", external.mean_ns),
-        ("max ns", external.max_ns),
+        ("min", external.min_ns),
+        ("mean", external.mean_ns),
+        ("max", external.max_ns),
     ];
-    for (heading, value) in extremes {
-        if let Some(value) = value {
-            sheet = sheet.with(heading, value);
-        }
-    }
-    for (percentile, value) in &external.percentiles_ns {
-        sheet = sheet.with(format!("p{percentile} ns"), value);
-    }
-    Some(sheet)
+    let extremes = extremes.into_iter();
+    let extremes = extremes.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let percentiles = external.percentiles_ns.iter();
+    let percentiles = percentiles.map(|(percentile, value)| (format!("p{percentile}"), *value));
+    let all = extremes.chain(percentiles);
+    let with = |sheet: Sheet, (name, value)| sheet.with(format!("{name} ns"), value);
+    Some(all.fold(Sheet::new(name), with))
 }
 
 /// CPU time of a component, compared with the cores that it had to itself.

@@ -18,12 +18,8 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
     (ended > 0 && view.phase.change.is_none()).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");
-    Some(view.invalid(
-        Gate::GatewayRestarted,
-        &EVERYTHING,
-        message,
-        RESTARTED_REMEDY,
-    ))
+    let (gate, remedy) = (Gate::GatewayRestarted, RESTARTED_REMEDY);
+    Some(view.invalid(gate, &EVERYTHING, message, remedy))
 }
 
 /// The number of cores that the gateway kept busy in a closed load, and the number that it could
@@ -59,10 +55,6 @@ pub(super) fn not_saturated(view: &View) -> Option<Reason> {
         percent(busy / available)
     );
     let remedy = "Give the load generator and the upstream more cores, or the gateway fewer; more connections may help.";
-    Some(view.limited(
-        Gate::GatewayNotSaturated,
-        &[Aspect::Throughput],
-        message,
-        remedy,
-    ))
+    let spoils = [Aspect::Throughput];
+    Some(view.limited(Gate::GatewayNotSaturated, &spoils, message, remedy))
 }

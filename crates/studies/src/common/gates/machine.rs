@@ -1,9 +1,12 @@
-//! Gates for the machine during the measurement.
+//! Gates for the machine during the measurement: its load, its clock source, and the frequency of
+//! its cores.
 
 use gatebench_report::Unit;
-use gatebench_report::format::{percent, quantity};
+use gatebench_report::format::{grouped, percent, quantity};
 
-use super::thresholds::{FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
+use super::thresholds::{
+    FAST_CLOCK_SOURCES, FOREIGN_SHARE_MAX, FREQUENCY_SPREAD_MAX, STEAL_SHARE_MAX,
+};
 use super::{EVERYTHING, SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
@@ -65,4 +68,91 @@ pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let remedy =
         "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
     Some(view.limited(Gate::SharedCore, &SPEED, message, remedy))
+}
+
+/// The kernel abandons a clock source that it finds to be wrong. The times of the trial then come
+/// from a wrong clock, or from two clocks.
+pub(super) fn source_changed(view: &View) -> Option<Reason> {
+    let source = view.run?.1.clock_source.as_ref()?;
+    (source.began != source.ended).then_some(())?;
+    let message = format!(
+        "The clock source changed from {} to {} during the trial.",
+        source.began, source.ended
+    );
+    let remedy =
+        "Read the kernel's log (dmesg) for the reason, choose a stable clock source, and repeat.";
+    Some(view.invalid(Gate::ClockSourceChanged, &SPEED, message, remedy))
+}
+
+/// Each request reads the clock several times, so a slow read is a part of its latency.
+pub(super) fn source_slow(view: &View) -> Option<Reason> {
+    let (context, record) = view.run?;
+    let environment = &context.run.manifest().environment;
+    let of_run = environment["kernel"]["clock_source"].as_str();
+    let of_trial = record.clock_source.as_ref();
+    let source = of_trial.map_or(of_run, |it| Some(it.ended.as_str()))?;
+    (!FAST_CLOCK_SOURCES.contains(&source)).then_some(())?;
+    let message = format!(
+        "The clock source is {source}, which is slow to read, and the clock is read several times for each request."
+    );
+    let remedy = "Choose a processor counter: write tsc (or kvm-clock, as a guest) to \
+                  /sys/devices/system/clocksource/clocksource0/current_clocksource.";
+    Some(view.limited(Gate::ClockSourceSlow, &[Aspect::Latency], message, remedy))
+}
+
+/// At a different frequency, the same work takes a different CPU time.
+pub(super) fn frequency(view: &View) -> Option<Reason> {
+    // Gateways side by side have the same frequency in the same seconds.
+    (view.kind() != PhaseKind::SideBySide).then_some(())?;
+    let found = changed_within(view).or_else(|| differed_between(view))?;
+    let remedy = "Set the governor to performance (cpupower frequency-set -g performance) and turn turbo off (write 1 \
+                  to /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to /sys/devices/system/cpu/cpufreq/boost).";
+    let spoils = [Aspect::CpuPerRequest];
+    Some(view.limited(Gate::FrequencyChanged, &spoils, found, remedy))
+}
+
+/// The core whose frequency changed most during the measurement.
+fn changed_within(view: &View) -> Option<String> {
+    let seen = view.phase.machine.gateway_frequency.as_ref()?;
+    let ranges = seen.cores.iter();
+    let ranges = ranges.map(|it| (it.core, (it.min_khz, it.max_khz)));
+    let (core, range) = ranges.max_by(|a, b| spread(a.1).total_cmp(&spread(b.1)))?;
+    (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
+        format!(
+            "The gateway's cores changed their frequency: core {core} ran at {}.",
+            in_words(range)
+        )
+    })
+}
+
+/// The frequencies of the gateways of a block in the same phase.
+fn differed_between(view: &View) -> Option<String> {
+    let own_khz = view.phase.machine.gateway_frequency.as_ref()?.mean_khz;
+    let (context, record) = view.run?;
+    let range = context.frequencies_khz(record, view.phase)?;
+    (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
+        format!(
+            "The gateway's cores changed their frequency: they ran at {} MHz on average, but at {} under the \
+             gateways of this block.",
+            mhz(own_khz),
+            in_words(range)
+        )
+    })
+}
+
+/// The highest frequency divided by the lowest, minus one.
+fn spread(range_khz: (u64, u64)) -> f64 {
+    let (min_khz, max_khz) = range_khz;
+    max_khz as f64 / min_khz.max(1) as f64 - 1.0
+}
+
+/// `2,900 to 3,250 MHz (12 % apart)`.
+fn in_words(range_khz: (u64, u64)) -> String {
+    let (min_khz, max_khz) = range_khz;
+    let apart = percent(spread(range_khz));
+    format!("{} to {} MHz ({apart} apart)", mhz(min_khz), mhz(max_khz))
+}
+
+fn mhz(khz: u64) -> String {
+    grouped(khz as f64 / 1_000.0)
 }

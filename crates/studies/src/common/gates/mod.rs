@@ -2,7 +2,6 @@
 //! remedy.
 
 mod audited;
-mod clock;
 mod consistency;
 mod gateway;
 mod instrument;
@@ -21,6 +20,7 @@ use gatebench_store::{Histogram, PhaseRecord, SeriesRow, TrialRecord};
 use super::context::{Context, kind};
 use super::digest::Digest;
 use super::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
+use steady::not_steady;
 
 /// The input of a gate.
 pub(crate) struct View<'a> {
@@ -34,8 +34,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     fn is_direct(&self) -> bool {
-        self.run
-            .is_some_and(|(context, record)| context.is_direct(record))
+        self.variant() == Some(&Variant::Direct)
     }
 
     fn is_null(&self) -> bool {
@@ -69,14 +68,8 @@ impl<'a> View<'a> {
         message: impl Into<String>,
         remedy: &str,
     ) -> Reason {
-        Reason {
-            gate,
-            validity,
-            spoils: spoils.to_vec(),
-            phase: Some(self.phase.name.clone()),
-            message: message.into(),
-            remedy: remedy.into(),
-        }
+        let phase = Some(&*self.phase.name);
+        reason(gate, validity, spoils, phase, message, remedy)
     }
 
     fn limited(
@@ -97,6 +90,24 @@ impl<'a> View<'a> {
         remedy: &str,
     ) -> Reason {
         self.reason(gate, Validity::Invalid, spoils, message, remedy)
+    }
+}
+
+fn reason(
+    gate: Gate,
+    validity: Validity,
+    spoils: &[Aspect],
+    phase: Option<&str>,
+    message: impl Into<String>,
+    remedy: &str,
+) -> Reason {
+    Reason {
+        gate,
+        validity,
+        spoils: spoils.to_vec(),
+        phase: phase.map(str::to_owned),
+        message: message.into(),
+        remedy: remedy.into(),
     }
 }
 
@@ -139,12 +150,12 @@ const PHASE_GATES: [PhaseGate; 37] = [
     machine::steal,
     machine::foreign_process,
     machine::shared_core,
-    clock::source_changed,
-    clock::source_slow,
-    clock::frequency,
-    steady::throughput,
-    steady::cpu,
-    steady::latency,
+    machine::source_changed,
+    machine::source_slow,
+    machine::frequency,
+    |view| not_steady(view, steady::throughput(view)?),
+    |view| not_steady(view, steady::cpu(view)?),
+    |view| not_steady(view, steady::latency(view)?),
     steady::untested,
     consistency::clamped,
     consistency::percentiles_and_sums,

@@ -66,12 +66,8 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
         quantity(lateness, Unit::Nanoseconds)
     );
     let remedy = "Lower the rate below saturation, or find out why the gateway stalls.";
-    Some(view.invalid(
-        Gate::ConnectionsHeld,
-        &[Aspect::Latency, Aspect::LatencyTail],
-        message,
-        remedy,
-    ))
+    let spoils = [Aspect::Latency, Aspect::LatencyTail];
+    Some(view.invalid(Gate::ConnectionsHeld, &spoils, message, remedy))
 }
 
 /// Reports whether requests were sent late because no connection was free: some were queued, and

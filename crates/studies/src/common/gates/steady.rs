@@ -17,15 +17,17 @@ use super::thresholds::{
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
 /// The test of a figure, with its result.
-struct Tested {
-    what: &'static str,
-    aspects: &'static [Aspect],
+pub(super) struct Tested {
+    subject: Subject,
     trend: Trend,
     /// The number and size of the values: `30 bins of 100 ms`, `12 seconds`.
     over: String,
     p_max: f64,
-    drift_max: f64,
 }
+
+/// The name of a figure, the aspects that its drift limits, and the largest drift that does not
+/// matter.
+type Subject = (&'static str, &'static [Aspect], f64);
 
 /// A figure over time.
 enum Series {
@@ -36,12 +38,7 @@ enum Series {
 
 impl Tested {
     /// Returns none if the series is too short.
-    fn of(
-        what: &'static str,
-        aspects: &'static [Aspect],
-        series: Series,
-        drift_max: f64,
-    ) -> Option<Self> {
+    fn of(subject: Subject, series: Series) -> Option<Self> {
         let (trend, over, p_max) = match series {
             Series::Bins(values, merged) => {
                 let over = format!("{} bins of {} ms", values.len(), 100 * merged);
@@ -53,29 +50,12 @@ impl Tested {
             }
         };
         Some(Self {
-            what,
-            aspects,
+            subject,
             trend,
             over,
             p_max,
-            drift_max,
         })
     }
-}
-
-/// Tests the throughput of a closed load.
-pub(super) fn throughput(view: &View) -> Option<Reason> {
-    throughput_of(view).and_then(|tested| not_steady(view, tested))
-}
-
-/// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
-pub(super) fn cpu(view: &View) -> Option<Reason> {
-    cpu_of(view).and_then(|tested| not_steady(view, tested))
-}
-
-/// Tests the median response time of a load whose pace is set.
-pub(super) fn latency(view: &View) -> Option<Reason> {
-    latency_of(view).and_then(|tested| not_steady(view, tested))
 }
 
 /// An untested figure is not called valid. Runs of the built-in load generator without bins have a
@@ -109,14 +89,14 @@ pub(super) fn untested(view: &View) -> Option<Reason> {
 /// needed.
 fn untested_aspects(view: &View) -> Vec<Aspect> {
     let is_known = view.phase.usage.contains_key(measured(view));
-    let cpu = match cpu_of(view) {
+    let cpu = match cpu(view) {
         None if is_known => aspects_of_cpu(view.kind()),
         _ => &[],
     };
     let other: &[Aspect] = match view.kind() {
-        PhaseKind::Closed if throughput_of(view).is_none() => &[Aspect::Throughput],
+        PhaseKind::Closed if throughput(view).is_none() => &[Aspect::Throughput],
         // If there is no CPU time, the test of latency decides.
-        PhaseKind::Paced | PhaseKind::Open if !is_known && latency_of(view).is_none() => {
+        PhaseKind::Paced | PhaseKind::Open if !is_known && latency(view).is_none() => {
             &[Aspect::Latency]
         }
         _ => &[],
@@ -124,33 +104,35 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     [other, cpu].concat()
 }
 
-fn throughput_of(view: &View) -> Option<Tested> {
+/// Tests the throughput of a closed load.
+pub(super) fn throughput(view: &View) -> Option<Tested> {
     (is_meant_to_be_steady(view) && view.kind() == PhaseKind::Closed).then_some(())?;
-    let (what, aspects) = ("throughput", &[Aspect::Throughput][..]);
+    let subject: Subject = ("throughput", &[Aspect::Throughput], THROUGHPUT_DRIFT_MAX);
     let Some(bins) = &view.phase.bins else {
         let seconds = whole_seconds(view.series, view.phase);
         let values = Series::Seconds(seconds.map(|row| row.completed as f64).collect());
-        return Tested::of(what, aspects, values, THROUGHPUT_DRIFT_MAX);
+        return Tested::of(subject, values);
     };
     let (lengths, rest) = (lengths_ns(bins), &bins.responses);
     let rates = rest.iter().zip(lengths);
     let rates = rates.map(|(count, length_ns)| *count as f64 * 1e9 / length_ns);
     let rates = Series::Bins(rates.collect(), 1);
-    Tested::of(what, aspects, rates, THROUGHPUT_DRIFT_MAX)
+    Tested::of(subject, rates)
 }
 
-fn cpu_of(view: &View) -> Option<Tested> {
+/// Tests the CPU time per request of the gateway, or of the upstream if there is no gateway.
+pub(super) fn cpu(view: &View) -> Option<Tested> {
     let bins = view.phase.bins.as_ref()?;
     is_meant_to_be_steady(view).then_some(())?;
-    let (what, aspects) = ("CPU time per request", aspects_of_cpu(view.kind()));
+    let aspects = aspects_of_cpu(view.kind());
+    let subject = ("CPU time per request", aspects, CPU_DRIFT_MAX);
     let is_upstream = measured(view) == "upstream";
     let cpu_ns = match is_upstream {
         true => &bins.upstream_cpu_ns,
         false => &bins.gateway_cpu_ns,
     };
     if !cpu_ns.is_empty() {
-        let costs = costs(&bins.responses, cpu_ns);
-        return Tested::of(what, aspects, costs, CPU_DRIFT_MAX);
+        return Tested::of(subject, costs(&bins.responses, cpu_ns));
     }
     // A gateway on another host is sampled once a second.
     let cost = |row: &SeriesRow| {
@@ -163,17 +145,21 @@ fn cpu_of(view: &View) -> Option<Tested> {
     };
     let values = whole_seconds(view.series, view.phase).map(cost);
     let values = Series::Seconds(values.collect::<Option<_>>()?);
-    Tested::of(what, aspects, values, CPU_DRIFT_MAX)
+    Tested::of(subject, values)
 }
 
-fn latency_of(view: &View) -> Option<Tested> {
+/// Tests the median response time of a load whose pace is set.
+pub(super) fn latency(view: &View) -> Option<Tested> {
     let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;
     let seconds = whole_seconds(view.series, view.phase);
     let medians = seconds.filter_map(|row| row.response_p50_ns.map(|p50| p50 as f64));
-    let (what, aspects) = ("median response time", &[Aspect::Latency]);
-    let medians = Series::Seconds(medians.collect());
-    Tested::of(what, aspects, medians, LATENCY_DRIFT_MAX)
+    let subject: Subject = (
+        "median response time",
+        &[Aspect::Latency],
+        LATENCY_DRIFT_MAX,
+    );
+    Tested::of(subject, Series::Seconds(medians.collect()))
 }
 
 /// A phase with a deliberate change need not be steady.
@@ -221,19 +207,19 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     Series::Bins(costs.collect(), neighbours)
 }
 
-fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
-    let Trend { p, drift } = tested.trend;
-    (p < tested.p_max && drift.abs() > tested.drift_max).then_some(())?;
+/// Reports a figure that drifts.
+pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
+    let (Trend { p, drift }, (what, aspects, drift_max)) = (tested.trend, tested.subject);
+    (p < tested.p_max && drift.abs() > drift_max).then_some(())?;
     let direction = if drift > 0.0 { "rose" } else { "fell" };
     let message = format!(
-        "The {} {direction} by {} of its median over {} (Mann-Kendall p = {p:.3}).",
-        tested.what,
+        "The {what} {direction} by {} of its median over {} (Mann-Kendall p = {p:.3}).",
         percent(drift.abs()),
         tested.over
     );
     let remedy =
         "Lengthen the warm-up of the load profile, or raise `warmup.max` in the gateway's folder.";
-    Some(view.limited(Gate::NotSteady, tested.aspects, message, remedy))
+    Some(view.limited(Gate::NotSteady, aspects, message, remedy))
 }
 
 /// The rows of a phase without an incomplete last second.

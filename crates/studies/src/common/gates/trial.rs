@@ -4,8 +4,8 @@ use gatebench_report::Validity;
 use gatebench_report::format::{capitalised, counted};
 use gatebench_store::{Outcome, TrialRecord};
 
-use super::EVERYTHING;
 use super::thresholds::UNLOGGED_SHARE_MAX;
+use super::{EVERYTHING, reason};
 use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
@@ -25,16 +25,13 @@ pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason
             phase,
         } => {
             let message = format!("The trial failed ({culprit}): {}.", trimmed(reason));
-            vec![invalid(
-                Gate::NotCompleted,
-                message,
-                format!("{}.", capitalised(trimmed(remedy))),
-                phase.clone(),
-            )]
+            let remedy = format!("{}.", capitalised(trimmed(remedy)));
+            let phase = phase.as_deref();
+            vec![invalid(Gate::NotCompleted, message, &remedy, phase)]
         }
         Outcome::Interrupted => {
-            let message = "The run was interrupted during this trial.".to_owned();
-            let remedy = "Run `gatebench run --resume DIR` to measure it again.".to_owned();
+            let message = "The run was interrupted during this trial.";
+            let remedy = "Run `gatebench run --resume DIR` to measure it again.";
             vec![invalid(Gate::NotCompleted, message, remedy, None)]
         }
     }
@@ -63,12 +60,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     };
     let remedy = "Compare the request, the response and the expected response in the parity section, and read \
                   the gateway's log.";
-    Some(invalid(
-        Gate::ParityLost,
-        message.to_owned(),
-        remedy.to_owned(),
-        None,
-    ))
+    Some(invalid(Gate::ParityLost, message, remedy, None))
 }
 
 /// Processes that ended outside the measurements; the others are reasons against their phase.
@@ -87,7 +79,7 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
     let message = format!(
         "{count} of the gateway ended in a warm-up, in a parity check or between two loads."
     );
-    let remedy = super::gateway::RESTARTED_REMEDY.to_owned();
+    let remedy = super::gateway::RESTARTED_REMEDY;
     Some(invalid(Gate::GatewayRestarted, message, remedy, None))
 }
 
@@ -106,19 +98,11 @@ fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
     );
     let remedy =
         "Turn the access log on in the gateway's templates when the input sets `access_log`.";
-    Some(invalid(Gate::AccessLog, message, remedy.into(), None))
+    Some(invalid(Gate::AccessLog, message, remedy, None))
 }
 
-fn invalid(gate: Gate, message: String, remedy: String, phase: Option<String>) -> Reason {
-    let spoils = EVERYTHING.to_vec();
-    Reason {
-        gate,
-        validity: Validity::Invalid,
-        spoils,
-        phase,
-        message,
-        remedy,
-    }
+fn invalid(gate: Gate, message: impl Into<String>, remedy: &str, phase: Option<&str>) -> Reason {
+    reason(gate, Validity::Invalid, &EVERYTHING, phase, message, remedy)
 }
 
 fn trimmed(text: &str) -> &str {

@@ -13,6 +13,7 @@ use crate::common::facts::{
     GatewayLine, Metric, MissingTrial, PhaseLine, Reason, ScenarioFindings, TrialFindings,
     VariantRow, WireFact, WireName,
 };
+use crate::common::{by_key, joined};
 use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings};
 
 const TRIALS: &str = "Trials in the order in which they ran. A limited trial is used, with the limit that is \
@@ -47,9 +48,9 @@ fn trials(findings: &Findings, palette: &Palette) -> Chapter {
         Head::row("variant |> #| scenario |> block |> took | validity | why, and what to do");
     let lines = Lines::new("Trials", heads, lines).class("trials");
     let mut card = vec![lines.into()];
-    let missing: Vec<String> = findings.missing.iter().map(missing).collect();
+    let missing = joined(findings.missing.iter().map(missing), "; ");
     if !missing.is_empty() {
-        let words = format!("Not on disk: {}.", missing.join("; "));
+        let words = format!("Not on disk: {missing}.");
         card.push(Block::foot(words, ""));
     }
     let blocks = vec![Block::lead(TRIALS, ""), Block::card("", card)];
@@ -274,17 +275,14 @@ fn topics(facts: &[Fact]) -> Vec<Block> {
         let [topic, name] = [topic, name].map(|it| it.replace('_', " "));
         (topic, [name, fact.value.clone()])
     };
-    let named: Vec<(String, [String; 2])> = facts.iter().map(named).collect();
-    let topic = |topic: &str| {
-        let terms = named.iter().filter(|(known, _)| known == topic);
-        let terms = terms.map(|(_, term)| term.clone()).collect();
-        Block::row(
-            "",
-            vec![Block::heading(topic), Part::Terms { terms }.into()],
-        )
+    let topic = |(topic, terms): (String, Vec<[String; 2]>)| {
+        let terms = Part::Terms { terms };
+        Block::row("", vec![Block::heading(topic), terms.into()])
     };
-    let topics = distinct(named.iter().map(|(topic, _)| &**topic));
-    topics.into_iter().map(topic).collect()
+    by_key(facts.iter().map(named))
+        .into_iter()
+        .map(topic)
+        .collect()
 }
 
 fn configuration(findings: &Findings, palette: &Palette) -> Chapter {

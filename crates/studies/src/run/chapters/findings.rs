@@ -196,9 +196,7 @@ fn line(
 /// Reports whether a comparison is that of the baseline with itself, which shows the noise of the
 /// machine.
 fn is_noise(ab_test: Option<&AbTestFindings>, found: &ComparisonFindings) -> bool {
-    ab_test.is_some_and(|ab_test| {
-        found.candidate == ab_test.baseline && found.baseline == ab_test.again
-    })
+    ab_test.is_some_and(|it| found.is_of(&it.baseline, &it.again))
 }
 
 /// The interval of the comparison of the baseline with its second process, if there is one.

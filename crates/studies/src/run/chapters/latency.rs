@@ -13,6 +13,7 @@ use crate::common::facts::{
     CurveMetric, PercentileCurve, PhaseKind, PhaseLine, ScenarioFindings, TimelineSecond,
     TrialFindings,
 };
+use crate::common::joined;
 
 const LEAD: [&str; 3] = [
     "Each step to the right is ten times rarer. A curve ends at the last percentile with at least \
@@ -138,7 +139,6 @@ fn panels(
         });
         let curves: Vec<(&str, &'static str, &PercentileCurve)> = curves.collect();
         let words = curves.iter().map(|(label, _, it)| described(label, it));
-        let words: Vec<String> = words.collect();
         let series = curves.iter().map(|(label, style, found)| Series {
             class: palette.class(&found.variant),
             label: (*label).to_owned(),
@@ -154,7 +154,7 @@ fn panels(
         let names = Names::new(
             format!("{prefix}-{index}"),
             format!("Percentiles of {variant}"),
-            words.join(" "),
+            joined(words, " "),
         );
         let panel = Panel::new(202.0, up, series.collect());
         let chart = Lines {
@@ -179,8 +179,7 @@ fn described(label: &str, found: &PercentileCurve) -> String {
         let (_, ns) = drawn(found).find(|(at, _)| (at - percentile).abs() < 1e-6)?;
         Some(format!("{name} {}", short(ns, Unit::Nanoseconds)))
     });
-    let marks: Vec<String> = marks.collect();
-    format!("{label}: {}.", marks.join(", "))
+    format!("{label}: {}.", joined(marks, ", "))
 }
 
 /// The timeline of each trial, only on the page.

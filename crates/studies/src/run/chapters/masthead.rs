@@ -6,6 +6,7 @@ use gatebench_report::format::{capitalised, counted};
 use gatebench_store::Status;
 
 use crate::common::facts::RunFacts;
+use crate::common::joined;
 
 /// The title and, on a terminal, the facts about the run.
 pub fn chapter(run: &RunFacts) -> Chapter {
@@ -78,11 +79,10 @@ pub fn placement(placement: &Placement) -> String {
 }
 
 fn cores(cores: &[usize]) -> String {
-    let list: Vec<String> = cores.iter().map(usize::to_string).collect();
-    match list.as_slice() {
+    match cores {
         [] => "any core".into(),
         [one] => format!("core {one}"),
-        many => format!("cores {}", many.join(", ")),
+        many => format!("cores {}", joined(many, ", ")),
     }
 }
 

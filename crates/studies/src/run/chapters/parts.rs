@@ -1,12 +1,12 @@
 //! The tables for parts of a scenario: its groups, and their slowest routes.
 
 use gatebench_report::Unit;
+use gatebench_report::csv::name_of;
 use gatebench_report::format::{distinct, grouped};
 use gatebench_report::table::{Cell, Lane, Lanes, Row, Table};
 
 use crate::common::facts::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, ScenarioFindings, SlowestRoutes,
-    Slowness,
 };
 
 /// A table with its caption.
@@ -105,13 +105,8 @@ fn routes_of(scenario: &ScenarioFindings, slowest: &SlowestRoutes, most: usize) 
             slowest.variant
         )
     };
-    let by = match slowest.by {
-        Slowness::P99 => "p99",
-        Slowness::P50 => "p50",
-        Slowness::Mean => "mean",
-    };
     PartTable {
-        title: format!("{which}, by {by}"),
+        title: format!("{which}, by {}", name_of(&slowest.by)),
         table: Table::of_lanes(shown.iter().map(row).collect(), vec![lanes]),
     }
 }

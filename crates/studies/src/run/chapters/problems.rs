@@ -8,8 +8,8 @@ use gatebench_report::chapter::{Forms, Note, PAGE, Place};
 use gatebench_report::format::distinct;
 use gatebench_report::palette::Palette;
 
-use crate::common::by_key;
 use crate::common::facts::{Failure, Gate, Reason, ScenarioFindings};
+use crate::common::{by_key, joined};
 
 /// Collects the reasons from all rows, the invalidating ones first. Reasons with the same gate and
 /// remedy become one note.
@@ -76,13 +76,13 @@ pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
 fn place(alike: &[&Failure], form: Forms) -> String {
     let (failure, blocks) = (alike[0], alike.iter().map(|it| it.block));
     let blocks: BTreeSet<u32> = blocks.collect();
-    let all: Vec<String> = blocks.iter().map(u32::to_string).collect();
-    let noun = if all.len() == 1 { "block" } else { "blocks" };
+    let noun = if blocks.len() == 1 { "block" } else { "blocks" };
     let phase = match &failure.phase {
         Some(phase) if form == PAGE => format!(", phase {phase}"),
         _ => String::new(),
     };
-    format!("{}, {noun} {}{phase}", failure.scenario, all.join(", "))
+    let blocks = joined(blocks, ", ");
+    format!("{}, {noun} {blocks}{phase}", failure.scenario)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::common::facts::{
     ComparisonFindings, ExternalMetricResult, ExternalResults, ExternalThresholdResult, Metric,
     MetricFindings, PhaseKind, ScenarioFindings, Sentence,
 };
+use crate::common::joined;
 
 /// The largest number of rows with groups, over all variants, on a terminal and on the page; the
 /// JSON has all groups.
@@ -332,10 +333,9 @@ fn dots(
         ),
         None => format!("{variant}: no valid block."),
     };
-    let words: Vec<String> = found.iter().map(words).collect();
     let row = |(variant, found): &(&str, &MetricFindings)| dot_row(variant, found, scale, palette);
     let dots = Dots {
-        names: Names::new(id, title, words.join(" ")),
+        names: Names::new(id, title, joined(found.iter().map(words), " ")),
         across: Ticked::scaled(axis, unit),
         rows: found.iter().map(row).collect(),
     };

@@ -4,7 +4,6 @@ use gatebench_report::chapter::{Block, Chapter};
 use gatebench_report::csv::{field, name_of, suffix};
 
 use crate::Findings;
-use crate::common::facts::{BlockValue, MetricFindings, PhaseKind, ScenarioFindings, VariantRow};
 
 const HEAD: &str = "scenario,variant,phase,load,metric,block,trial,value,validity";
 
@@ -15,35 +14,20 @@ pub fn chapter(findings: &Findings) -> Chapter {
         for row in &scenario.rows {
             for metric in &row.metrics {
                 for block in &metric.blocks {
-                    records.push(record(scenario, row, metric, block).into());
+                    records.push(vec![
+                        field(&scenario.name),
+                        field(&row.variant),
+                        field(&metric.phase),
+                        name_of(&metric.kind).replace('_', "-"),
+                        format!("{}_{}", name_of(&metric.metric), suffix(metric.unit)),
+                        block.block.to_string(),
+                        block.trial.to_string(),
+                        block.value.to_string(),
+                        block.validity.word().to_owned(),
+                    ]);
                 }
             }
         }
     }
     Chapter::of(vec![Block::records(HEAD, records)])
-}
-
-fn record(
-    scenario: &ScenarioFindings,
-    row: &VariantRow,
-    metric: &MetricFindings,
-    block: &BlockValue,
-) -> [String; 9] {
-    let load = match metric.kind {
-        PhaseKind::Closed => "closed",
-        PhaseKind::Paced => "paced",
-        PhaseKind::Open => "open",
-        PhaseKind::SideBySide => "side-by-side",
-    };
-    [
-        field(&scenario.name),
-        field(&row.variant),
-        field(&metric.phase),
-        load.into(),
-        format!("{}_{}", name_of(&metric.metric), suffix(metric.unit)),
-        block.block.to_string(),
-        block.trial.to_string(),
-        block.value.to_string(),
-        block.validity.word().into(),
-    ]
 }
