@@ -27,13 +27,12 @@ pub mod published;
 mod repeat;
 pub mod request;
 mod route;
-mod rows;
+pub mod rows;
 mod rsa;
 mod rules;
 pub mod scenario;
 pub mod schema;
 mod secrets;
-mod settle;
 pub mod setup;
 pub mod soap;
 pub mod specification;
@@ -65,19 +64,15 @@ pub use rows::RowsError;
 pub use rsa::{NoRsaKey, RsaNumbers};
 pub use scenario::{Consumer, Later, Metrics, ParityCase, Scenario, UpstreamKind, When};
 pub use schema::{FileKind, schema};
-pub use settle::Settle;
 pub use setup::{Elsewhere, Limits, Setup};
 pub use specification::Specification;
 pub use study::ab::{AbTest, DecisiveMetric};
 pub use study::capacity::Capacity;
 pub use study::isolation::{Isolation, NotIsolable};
 pub use study::measure::Shares;
-pub use study::profile::{Flame, Stacks};
-pub use study::soak::Soak;
-pub use study::versions::Specified;
-pub use study::{Study, SuiteStudy};
+pub use study::{Flame, Soak, Specified, Stacks, Study, SuiteStudy};
 pub use suite::{
-    AsPublished, ConfiguredGateway, ScenarioLoads, Suite, SuiteGateway, SuiteScenario,
+    AsPublished, ConfiguredGateway, ScenarioLoads, Settle, Suite, SuiteGateway, SuiteScenario,
 };
 pub use topology::{Cpu, Topology};
 pub use transport::Transport;

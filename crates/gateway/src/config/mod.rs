@@ -289,7 +289,8 @@ fn equal_weight() -> u32 {
 }
 
 /// All mistakes of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the gateway's configuration is wrong in {} place(s):{}", .0.len(), listed(.0))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
 /// One mistake.
@@ -370,18 +371,6 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl fmt::Display for ConfigErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.len();
-        write!(
-            f,
-            "the gateway's configuration is wrong in {count} place(s):"
-        )?;
-        for error in &self.0 {
-            write!(f, "\n  {error}")?;
-        }
-        Ok(())
-    }
+fn listed(errors: &[ConfigError]) -> String {
+    errors.iter().map(|error| format!("\n  {error}")).collect()
 }
-
-impl std::error::Error for ConfigErrors {}

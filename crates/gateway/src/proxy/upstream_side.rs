@@ -67,11 +67,10 @@ impl<I: Io> Worker<I> {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
         };
-        if !origin.is_sealed() {
-            return self.origin_said(id, bytes);
-        }
-        let Ok(unsealed) = origin.unseal(bytes, &mut self.core.io) else {
-            return self.origin_broke(id, Choice::UpstreamTls);
+        let unsealed = match origin.unseal(bytes, &mut self.core.io) {
+            Ok(None) => return self.origin_said(id, bytes),
+            Ok(Some(unsealed)) => unsealed,
+            Err(_) => return self.origin_broke(id, Choice::UpstreamTls),
         };
         if unsealed.is_ready {
             self.origin_ready(id);
