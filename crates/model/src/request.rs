@@ -68,7 +68,7 @@ fn get() -> String {
     "GET".into()
 }
 
-fn one() -> f64 {
+pub(crate) fn one() -> f64 {
     1.0
 }
 

@@ -1,7 +1,6 @@
 //! The published JSON Schemas, generated from the types, so that editors and the parser agree.
 
 use std::fmt;
-use std::str::FromStr;
 
 use gatebench_config::schema as of;
 use serde_json::Value;
@@ -75,28 +74,6 @@ impl FileKind {
 impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// A word that names no [`FileKind`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there is no schema '{word}': the words are {}",
-    FileKind::ALL.map(FileKind::as_str).join(", ")
-)]
-pub struct UnknownKind {
-    /// The word as the user wrote it.
-    pub word: String,
-}
-
-impl FromStr for FileKind {
-    type Err = UnknownKind;
-
-    fn from_str(word: &str) -> Result<Self, UnknownKind> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == word)
-            .ok_or_else(|| UnknownKind { word: word.into() })
     }
 }
 

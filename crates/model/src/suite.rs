@@ -99,7 +99,7 @@ impl Default for Settle {
     }
 }
 
-fn yes() -> bool {
+pub(crate) fn yes() -> bool {
     true
 }
 

@@ -34,9 +34,9 @@ fn kinds() -> Vec<&'static str> {
 impl PrintSchema {
     /// Prints the schema.
     pub fn run(self) -> Result<(), Failure> {
-        terminal::say_json(&match self.kind.parse::<FileKind>() {
-            Ok(kind) => gatebench_model::schema(kind),
-            Err(_) => GatewayConfig::json_schema(),
-        })
+        let kind = FileKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == self.kind);
+        terminal::say_json(&kind.map_or_else(GatewayConfig::json_schema, gatebench_model::schema))
     }
 }
