@@ -281,12 +281,9 @@ fn upstreams(
             first_target: targets.len(),
             weights: weights.collect(),
         });
-        for found in target::ready(upstream) {
-            match found {
-                Ok(target) => targets.push(target),
-                Err(wrong) => mistakes.push(wrong.below(format!("/upstreams/{at}"))),
-            }
-        }
+        let ready = target::ready(upstream)
+            .map(|found| found.map_err(|wrong| wrong.below(format!("/upstreams/{at}"))));
+        targets.extend(ConfigError::gather(ready, mistakes));
     }
     (upstreams, targets)
 }

@@ -314,6 +314,18 @@ impl ConfigError {
         self
     }
 
+    /// Returns the values, and adds the mistakes in the others.
+    pub(crate) fn gather<T, E: Into<Vec<Self>>>(
+        all: impl IntoIterator<Item = Result<T, E>>,
+        mistakes: &mut Vec<Self>,
+    ) -> Vec<T> {
+        let mut note = |wrong: E| mistakes.extend(wrong.into());
+        let values = all.into_iter();
+        values
+            .filter_map(|one| one.map_err(&mut note).ok())
+            .collect()
+    }
+
     /// Returns the value, or the mistakes if there are any.
     pub(crate) fn unless<T>(mistakes: Vec<Self>, value: T) -> Result<T, Vec<Self>> {
         match mistakes.is_empty() {
