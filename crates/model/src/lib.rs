@@ -51,7 +51,7 @@ pub use gatebench_config::HumanDuration;
 pub use gateway::{GatewayFolder, GatewayInput};
 pub use group::{Group, Order};
 pub use length::{Length, PlannedLength};
-pub use load::{LoadProfile, Phase, Shape, Sweep};
+pub use load::{LoadProfile, Phase, Settle, Shape, Sweep};
 pub use matrix::{AxisValue, Family, family_names};
 pub use objective::Objective;
 pub use placement::Placement;
@@ -72,7 +72,7 @@ pub use study::isolation::{Isolation, NotIsolable};
 pub use study::measure::Shares;
 pub use study::{Flame, Soak, Specified, Stacks, Study, SuiteStudy};
 pub use suite::{
-    AsPublished, ConfiguredGateway, ScenarioLoads, Settle, Suite, SuiteGateway, SuiteScenario,
+    AsPublished, ConfiguredGateway, ScenarioLoads, Suite, SuiteGateway, SuiteScenario,
 };
 pub use topology::{Cpu, Topology};
 pub use transport::Transport;

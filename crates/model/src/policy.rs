@@ -309,11 +309,15 @@ pub struct OpenapiPolicy {
     pub document: String,
     /// True if requests are checked: 404 for an unknown path, 405 for a method, 415 for a
     /// Content-Type, 400 for everything else.
-    #[serde(default = "crate::suite::yes")]
+    #[serde(default = "yes")]
     pub requests: bool,
     /// True if responses are checked as well; a response that violates the document becomes 502.
     #[serde(default)]
     pub responses: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Settings of `request_headers` and `response_headers`. They act in this order: `remove`,
