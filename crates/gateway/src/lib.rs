@@ -247,18 +247,13 @@ impl Gateway {
     }
 
     /// Checks a whole configuration, including mistakes that show only when it is compiled: names
-    /// of targets, certificates, schemas, stylesheets.
+    /// of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs, stylesheets
+    /// and expressions of `soap`, a gateway serves nevertheless, and responds with faults to
+    /// requests that need these definitions.
     ///
     /// # Errors
     /// All mistakes, without duplicates.
     pub fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
         compiled::check(config)
-    }
-
-    /// Returns the mistakes in the definitions of its policies: schemas, WSDLs, stylesheets and
-    /// expressions. The gateway serves nevertheless, and responds with faults to requests that need
-    /// these definitions.
-    pub fn problems(&self) -> Vec<ConfigError> {
-        self.inner.compiled().problems()
     }
 }

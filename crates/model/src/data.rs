@@ -138,13 +138,9 @@ pub struct Zipf {
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
     pub items: u64,
     /// The exponent of the law; 0 makes all numbers equally likely.
-    #[serde(default = "unit")]
+    #[serde(default = "crate::request::one")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub exponent: f64,
-}
-
-fn unit() -> f64 {
-    1.0
 }
 
 /// A table of strings in a single allocation.

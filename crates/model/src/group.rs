@@ -12,7 +12,7 @@ use crate::{Request, Shape, repeat};
 pub const DEFAULT_GROUP: &str = "all";
 
 /// Requests with their own load, or with a share of the phase's load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Group {
@@ -39,10 +39,8 @@ impl Group {
     pub fn of_all(requests: Vec<Request>) -> Self {
         Self {
             name: DEFAULT_GROUP.into(),
-            share: None,
-            load: None,
-            order: Order::default(),
             requests,
+            ..Self::default()
         }
     }
 }

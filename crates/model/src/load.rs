@@ -27,7 +27,7 @@ pub struct LoadProfile {
 
 /// One load. The schema, which every file passes first, rejects unknown keys, because serde cannot
 /// combine `deny_unknown_fields` with `flatten`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Phase {
     /// The phase's name, unique in the profile.
@@ -188,15 +188,10 @@ impl Phase {
         Self {
             name: name.into(),
             shape,
-            sweep: None,
-            warm_up: HumanDuration::default(),
             measure,
             drain: drain(),
             timeout: timeout(),
-            change: None,
-            failure: None,
-            side_by_side: false,
-            keep_awake: false,
+            ..Self::default()
         }
     }
 
@@ -258,7 +253,7 @@ impl Shape {
 }
 
 /// Settings of a closed load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
     /// The number of connections, each with one request in flight; with `stages`, the initial
@@ -291,11 +286,7 @@ impl Closed {
     pub fn new(connections: u32) -> Self {
         Self {
             connections,
-            stages: Vec::new(),
-            think: None,
-            requests_max: None,
-            requests_per_connection: None,
-            connections_per_second: None,
+            ..Self::default()
         }
     }
 }
@@ -348,7 +339,7 @@ pub struct ExponentialThink {
 }
 
 /// Settings of an open load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
     /// Arrivals per second; with `ramp_to_per_second` or `stages`, the initial rate.
@@ -400,14 +391,9 @@ impl Open {
     pub fn new(rate_per_second: f64) -> Self {
         Self {
             rate_per_second,
-            ramp_to_per_second: None,
-            stages: Vec::new(),
-            arrivals: Spread::Uniform,
             connections_max: connections_max(),
             queue_max: queue_max(),
-            requests_max: None,
-            requests_per_connection: None,
-            connections_per_second: None,
+            ..Self::default()
         }
     }
 }
@@ -451,5 +437,26 @@ pub enum Spread {
 impl Spread {
     fn is_uniform(&self) -> bool {
         *self == Self::Uniform
+    }
+}
+
+/// The condition of a quiet machine before a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settle {
+    /// The machine's load average over the last minute, per core, below which it is quiet.
+    #[schemars(range(min = 0.01, max = 100.0))]
+    pub load_per_core: f64,
+    /// The longest wait; 0s for no wait. If the machine is still not quiet, the load begins anyway,
+    /// and the report states this.
+    pub at_most: HumanDuration,
+}
+
+impl Default for Settle {
+    fn default() -> Self {
+        Self {
+            load_per_core: 0.2,
+            at_most: HumanDuration::from_millis(90_000),
+        }
     }
 }

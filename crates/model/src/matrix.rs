@@ -84,7 +84,7 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
     if let Some(family) = root.entry("family") {
         return Err(family.problem("the matrix sets the family", "remove this key"));
     }
-    let mut members = vec![Member(Vec::new())];
+    let mut members = vec![Member::new()];
     let mut growth = 1;
     for axis in matrix.entries() {
         let values = values_of(axis)?;
@@ -102,7 +102,7 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
             return Err(axis.problem(message, "list fewer values, or use several files"));
         }
     }
-    let written: Vec<Node> = members.iter().map(|member| member.write(root)).collect();
+    let written: Vec<Node> = members.iter().map(|member| write(member, root)).collect();
     let mut seen = BTreeSet::new();
     let mut names = written.iter().filter_map(|it| it.text_of("scenario"));
     if let Some(name) = names.find(|name| !seen.insert(*name)) {
@@ -136,13 +136,12 @@ struct Value<'m> {
 }
 
 /// One combination of values.
-#[derive(Clone)]
-struct Member<'m>(Vec<Value<'m>>);
+type Member<'m> = Vec<Value<'m>>;
 
 fn combined<'m>(members: &[Member<'m>], values: &[Value<'m>]) -> Vec<Member<'m>> {
     let with = |member: &Member<'m>, value: &Value<'m>| {
         let mut member = member.clone();
-        member.0.push(value.clone());
+        member.push(value.clone());
         member
     };
     let each = |member| values.iter().map(move |value| with(member, value));
@@ -198,41 +197,39 @@ fn name_of(value: &Node) -> Option<String> {
     }
 }
 
-impl Member<'_> {
-    fn write(&self, root: &Node) -> Node {
-        let mut root = root.clone();
-        let family = self.name(&mut root);
-        for value in &self.0 {
-            root.for_each_mut(&mut |node| fill(node, value));
-        }
-        root.push(family);
-        root
+fn write(member: &Member<'_>, root: &Node) -> Node {
+    let mut root = root.clone();
+    let family = named(member, &mut root);
+    for value in member {
+        root.for_each_mut(&mut |node| fill(node, value));
     }
+    root.push(family);
+    root
+}
 
-    /// Completes the name of the scenario, and returns its family. The values of axes that the name
-    /// does not contain are appended with hyphens.
-    fn name(&self, root: &mut Node) -> Entry {
-        let span = root.head();
-        let mut family = String::new();
-        if let Some(Data::Text(name)) = root.get_mut("scenario").map(|it| &mut it.data) {
-            family.clone_from(name);
-            for value in &self.0 {
-                let without = replaced(&family, value.axis, "");
-                if without == family {
-                    name.push('-');
-                    name.push_str(&value.name);
-                }
-                family = without;
+/// Completes the name of the scenario, and returns its family. The values of axes that the name
+/// does not contain are appended with hyphens.
+fn named(member: &Member<'_>, root: &mut Node) -> Entry {
+    let span = root.head();
+    let mut family = String::new();
+    if let Some(Data::Text(name)) = root.get_mut("scenario").map(|it| &mut it.data) {
+        family.clone_from(name);
+        for value in member {
+            let without = replaced(&family, value.axis, "");
+            if without == family {
+                name.push('-');
+                name.push_str(&value.name);
             }
+            family = without;
         }
-        let parts: Vec<&str> = family.split('-').filter(|part| !part.is_empty()).collect();
-        let entry = |key: &str, data: Data| Entry::new(key, &span, data);
-        let values = self.0.iter();
-        let values = values.map(|value| entry(value.axis, label(value.node).data.clone()));
-        let values = entry("values", Data::Map(values.collect()));
-        let name = entry("name", Data::Text(parts.join("-")));
-        entry("family", Data::Map(vec![name, values]))
     }
+    let parts: Vec<&str> = family.split('-').filter(|part| !part.is_empty()).collect();
+    let entry = |key: &str, data: Data| Entry::new(key, &span, data);
+    let values = member.iter();
+    let values = values.map(|value| entry(value.axis, label(value.node).data.clone()));
+    let values = entry("values", Data::Map(values.collect()));
+    let name = entry("name", Data::Text(parts.join("-")));
+    entry("family", Data::Map(vec![name, values]))
 }
 
 /// Replaces an axis by its value in a string.

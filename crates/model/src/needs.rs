@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::gateway::{Action, Extra, Feature, GatewayFolder, Support};
 use crate::load::{CONFIGURE, WEIGHTS};
-use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLimitPolicy, SAXON};
+use crate::policy::{JwtKey, Policy, RateLimitKey, RateLimitPolicy, SAXON};
 use crate::scenario::Scenario;
-use crate::soap::SoapChain;
 
 /// Parts of policies that a gateway with the policy may lack.
 pub const PARTS: [&str; 16] = [
@@ -151,54 +150,40 @@ impl GatewayFolder {
 
 impl Policy {
     /// The used parts of the policy that some gateways lack.
-    fn parts(&self) -> Vec<&'static str> {
-        match self {
-            Self::Jwt(jwt) => jwt_parts(jwt),
-            Self::RateLimit(limit) => limit_parts(limit),
-            Self::RequestHeaders(edits) => {
-                edit_parts(edits, "request_headers.add", "request_headers.rename")
+    fn parts(&self) -> impl Iterator<Item = &'static str> {
+        PARTS.into_iter().filter(|name| {
+            let parts = name.split_once('.');
+            parts.is_some_and(|(kind, part)| kind == self.kind() && self.uses(part))
+        })
+    }
+
+    fn uses(&self, part: &str) -> bool {
+        match (self, part) {
+            (Self::Jwt(jwt), "rs256") => {
+                let is_rsa = |key: &JwtKey| matches!(key, JwtKey::Rs256(_));
+                jwt.keys.iter().any(is_rsa)
             }
-            Self::ResponseHeaders(edits) => {
-                edit_parts(edits, "response_headers.add", "response_headers.rename")
+            (Self::Jwt(jwt), "jwks") => jwt.jwks.is_some(),
+            (Self::Jwt(jwt), "audience") => jwt.audience.is_some(),
+            (Self::RateLimit(limit), "per_consumer") => limit.per == RateLimitKey::Consumer,
+            (Self::RateLimit(limit), "per_header") => limit.per == RateLimitKey::Header,
+            (Self::RateLimit(limit), "headers") => limit.headers,
+            (Self::RateLimit(limit), "any_window") => !has_usual_window(limit),
+            (Self::RateLimit(limit), "any_rate") => !is_whole_per_minute(limit),
+            (Self::RequestHeaders(edits) | Self::ResponseHeaders(edits), "add") => {
+                !edits.add.is_empty()
             }
-            Self::RequestJson(edits) => words_of([(edits.has_items(), "request_json.items")]),
-            Self::ResponseJson(edits) => words_of([(edits.has_items(), "response_json.items")]),
-            Self::Soap(soap) => {
-                let has_parameters = |chain: &SoapChain| !chain.xslt_params.is_empty();
-                let mut chains = soap.chains().map(|(_, chain)| chain);
-                words_of([(chains.any(has_parameters), "soap.parameters")])
+            (Self::RequestHeaders(edits) | Self::ResponseHeaders(edits), "rename") => {
+                !edits.rename.is_empty()
             }
-            _ => Vec::new(),
+            (Self::RequestJson(edits) | Self::ResponseJson(edits), "items") => edits.has_items(),
+            (Self::Soap(soap), "parameters") => {
+                let mut chains = soap.chains();
+                chains.any(|(_, chain)| !chain.xslt_params.is_empty())
+            }
+            _ => false,
         }
     }
-}
-
-/// The names whose conditions hold.
-fn words_of<const N: usize>(words: [(bool, &'static str); N]) -> Vec<&'static str> {
-    let held = words.into_iter().filter(|(holds, _)| *holds);
-    held.map(|(_, word)| word).collect()
-}
-
-fn jwt_parts(jwt: &JwtPolicy) -> Vec<&'static str> {
-    let has_rsa = |key: &JwtKey| matches!(key, JwtKey::Rs256(_));
-    words_of([
-        (jwt.keys.iter().any(has_rsa), "jwt.rs256"),
-        (jwt.jwks.is_some(), "jwt.jwks"),
-        (jwt.audience.is_some(), "jwt.audience"),
-    ])
-}
-
-fn limit_parts(limit: &RateLimitPolicy) -> Vec<&'static str> {
-    words_of([
-        (
-            limit.per == RateLimitKey::Consumer,
-            "rate_limit.per_consumer",
-        ),
-        (limit.per == RateLimitKey::Header, "rate_limit.per_header"),
-        (limit.headers, "rate_limit.headers"),
-        (!has_usual_window(limit), "rate_limit.any_window"),
-        (!is_whole_per_minute(limit), "rate_limit.any_rate"),
-    ])
 }
 
 fn has_usual_window(limit: &RateLimitPolicy) -> bool {
@@ -213,13 +198,6 @@ fn is_whole_per_minute(limit: &RateLimitPolicy) -> bool {
     let window = u128::from(limit.window.as_nanos()).max(1);
     let in_a_minute = u128::from(limit.limit) * 60 * u128::from(NANOS_PER_SECOND);
     in_a_minute.is_multiple_of(window) || in_a_minute / window >= MANY_PER_MINUTE
-}
-
-fn edit_parts(edits: &HeaderEdits, add: &'static str, rename: &'static str) -> Vec<&'static str> {
-    words_of([
-        (!edits.add.is_empty(), add),
-        (!edits.rename.is_empty(), rename),
-    ])
 }
 
 #[cfg(test)]
@@ -283,7 +261,7 @@ requests: [{path: /json/valid}]
                 header: None,
                 headers: false,
             };
-            limit_parts(&limit)
+            Vec::from_iter(Policy::RateLimit(limit).parts())
         };
         for (limit, window) in [(1, "1s"), (60, "1h"), (1_440, "24h"), (1_000_000_000, "1h")] {
             assert_eq!(parts(limit, window), [""; 0], "{limit} in {window}");

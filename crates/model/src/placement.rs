@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::topology::Topology;
-use layout::Layout;
 
 /// The cores to which each component is pinned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -184,21 +183,15 @@ impl Placement {
 
     /// Divides the CPUs of a machine with at least two.
     fn split(topology: &Topology, count: usize) -> Self {
-        let Layout {
-            gateway,
-            engine,
-            upstream,
-        } = layout::of(topology, count);
-        let mut placed = Self {
-            siblings: siblings_of(topology, &[&gateway[..], &engine, &upstream].concat()),
-            gateway,
-            engine,
-            upstream,
-            note: String::new(),
-            gateway_is_elsewhere: false,
-        };
+        let mut placed = layout::of(topology, count);
+        placed.siblings = siblings_of(topology, &placed.used());
         placed.note = notes::of(&placed, topology);
         placed
+    }
+
+    /// The CPUs of all components.
+    fn used(&self) -> Vec<usize> {
+        [&self.gateway[..], &self.engine, &self.upstream].concat()
     }
 }
 

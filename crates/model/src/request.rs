@@ -14,7 +14,7 @@ use crate::repeat;
 ///
 /// In a load, the path, the values of headers and a body of text are templates
 /// ([`Template`](crate::template::Template)).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Request {
@@ -68,7 +68,7 @@ fn get() -> String {
     "GET".into()
 }
 
-fn one() -> f64 {
+pub(crate) fn one() -> f64 {
     1.0
 }
 
@@ -80,15 +80,10 @@ impl Request {
     /// A request without headers, body or checks, whose `path` may be a template.
     pub fn new(method: impl Into<String>, path: impl Into<String>) -> Self {
         Self {
-            name: None,
             weight: 1.0,
             method: method.into(),
             path: path.into(),
-            headers: BTreeMap::new(),
-            body: None,
-            body_file: None,
-            checks: Vec::new(),
-            direct: None,
+            ..Self::default()
         }
     }
 

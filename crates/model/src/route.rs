@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::repeat;
 
 /// A path prefix, its policies, and its upstream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct Route {
@@ -34,8 +34,7 @@ impl Route {
         Self {
             name: name.into(),
             path: path.into(),
-            strip_path: false,
-            policies: Vec::new(),
+            ..Self::default()
         }
     }
 

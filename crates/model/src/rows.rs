@@ -15,22 +15,6 @@ pub struct RowsError {
 }
 
 impl List {
-    /// Reads comma-separated values (RFC 4180), whose first record names the columns.
-    ///
-    /// # Errors
-    /// The first malformed line.
-    pub fn from_csv(text: &str, pick: Pick) -> Result<Self, RowsError> {
-        csv(text).map(|list| Self { pick, ..list })
-    }
-
-    /// Reads JSON objects, one on each line, whose keys are the columns.
-    ///
-    /// # Errors
-    /// The first malformed line.
-    pub fn from_json_lines(text: &str, pick: Pick) -> Result<Self, RowsError> {
-        json_lines(text).map(|list| Self { pick, ..list })
-    }
-
     /// An empty table with these columns.
     fn of_columns(columns: Vec<String>) -> Self {
         Self {
@@ -51,7 +35,10 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 
 /// Reads comma-separated values (RFC 4180), whose first record names the columns. Lines may end
 /// with CR LF or LF. Empty lines are skipped.
-pub(crate) fn csv(text: &str) -> Result<List, RowsError> {
+///
+/// # Errors
+/// The first malformed line.
+pub fn csv(text: &str) -> Result<List, RowsError> {
     // A CR that does not end a line belongs to its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -152,7 +139,10 @@ fn line_at(text: &str, byte: usize) -> usize {
 
 /// Reads a JSON object from each line. The keys of the first object are the columns, which every
 /// line must have. Strings are used unchanged, other values as JSON.
-pub(crate) fn json_lines(text: &str) -> Result<List, RowsError> {
+///
+/// # Errors
+/// The first malformed line.
+pub fn json_lines(text: &str) -> Result<List, RowsError> {
     let mut table: Option<List> = None;
     for (index, text) in text.lines().enumerate() {
         let line = index + 1;

@@ -307,7 +307,7 @@ pub struct Consumer {
 }
 
 /// One request with a known response.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = repeat::describe)]
 pub struct ParityCase {
@@ -334,8 +334,7 @@ impl ParityCase {
             name: name.into(),
             request,
             reaches_upstream,
-            upstream_body_bytes: None,
-            when: When::Both,
+            ..Self::default()
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The published JSON Schemas, generated from the types, so that editors and the parser agree.
 
 use std::fmt;
-use std::str::FromStr;
+
+use gatebench_config::schema as of;
+use serde_json::Value;
 
 use crate::{
     GatewayFolder, GatewayInput, LoadProfile, Plan, Published, Scenario, Specification, Suite,
@@ -43,24 +45,28 @@ impl FileKind {
 
     /// The name on the command line, as in `gatebench schema scenario`.
     pub const fn as_str(self) -> &'static str {
-        self.names().0
+        self.facts().0
     }
 
     /// The name in a sentence.
     pub const fn title(self) -> &'static str {
-        self.names().1
+        self.facts().1
     }
 
-    const fn names(self) -> (&'static str, &'static str) {
+    /// The name on the command line, the name in a sentence, and the schema for that title.
+    const fn facts(self) -> (&'static str, &'static str, fn(&str) -> Value) {
         match self {
-            Self::Scenario => ("scenario", "scenario"),
-            Self::Load => ("load", "load profile"),
-            Self::Suite => ("suite", "suite"),
-            Self::Specification => ("specification", "specification"),
-            Self::Published => ("published", "published document"),
-            Self::Gateway => ("gateway", "gateway folder"),
-            Self::GatewayInput => ("gateway-input", "input of a gateway's templates"),
-            Self::Plan => ("plan", "plan"),
+            Self::Scenario => ("scenario", "scenario", of::<Scenario>),
+            Self::Load => ("load", "load profile", of::<LoadProfile>),
+            Self::Suite => ("suite", "suite", of::<Suite>),
+            Self::Specification => ("specification", "specification", of::<Specification>),
+            Self::Published => ("published", "published document", of::<Published>),
+            Self::Gateway => ("gateway", "gateway folder", of::<GatewayFolder>),
+            Self::GatewayInput => {
+                let title = "input of a gateway's templates";
+                ("gateway-input", title, of::<GatewayInput>)
+            }
+            Self::Plan => ("plan", "plan", of::<Plan>),
         }
     }
 }
@@ -71,41 +77,10 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// A word that names no [`FileKind`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there is no schema '{word}': the schemas are {}",
-    FileKind::ALL.map(FileKind::as_str).join(", ")
-)]
-pub struct UnknownKind {
-    /// The word as the user wrote it.
-    pub word: String,
-}
-
-impl FromStr for FileKind {
-    type Err = UnknownKind;
-
-    fn from_str(word: &str) -> Result<Self, UnknownKind> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == word)
-            .ok_or_else(|| UnknownKind { word: word.into() })
-    }
-}
-
 /// The JSON Schema (draft 2020-12) of a kind of file.
-pub fn schema(kind: FileKind) -> serde_json::Value {
-    let with_title = match kind {
-        FileKind::Scenario => gatebench_config::schema::<Scenario>,
-        FileKind::Load => gatebench_config::schema::<LoadProfile>,
-        FileKind::Suite => gatebench_config::schema::<Suite>,
-        FileKind::Specification => gatebench_config::schema::<Specification>,
-        FileKind::Published => gatebench_config::schema::<Published>,
-        FileKind::Gateway => gatebench_config::schema::<GatewayFolder>,
-        FileKind::GatewayInput => gatebench_config::schema::<GatewayInput>,
-        FileKind::Plan => gatebench_config::schema::<Plan>,
-    };
-    with_title(kind.title())
+pub fn schema(kind: FileKind) -> Value {
+    let (_, title, with_title) = kind.facts();
+    with_title(title)
 }
 
 #[cfg(test)]

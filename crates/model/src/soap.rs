@@ -128,16 +128,6 @@ pub enum XsltLibrary {
     Saxon,
 }
 
-impl XsltLibrary {
-    /// The name in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Libxslt => "libxslt",
-            Self::Saxon => "saxon",
-        }
-    }
-}
-
 /// How a request's SOAPAction is compared with the WSDL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -6,11 +6,11 @@ use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settle::Settle;
+use crate::load::Settle;
 use crate::study::SuiteStudy;
 
 /// One suite file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// The suite's name: lower case, digits and hyphens.
@@ -71,18 +71,10 @@ impl Suite {
         Self {
             suite: suite.into(),
             title: title.into(),
-            gateways: Vec::new(),
-            scenarios: Vec::new(),
             load: load.into(),
             blocks: 1,
-            retries: 0,
-            settle: None,
             direct: true,
-            null_gateway: false,
-            network_ceiling: false,
-            cpus: Vec::new(),
-            as_published: None,
-            study: None,
+            ..Self::default()
         }
     }
 }

@@ -6,18 +6,16 @@ use serde::{Deserialize, Serialize};
 /// TLS and HTTP/2 on both sides of the gateway [default: plain HTTP/1.1]. Gateway and upstream
 /// present a certificate that is created for the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Transport {
     /// True if clients use TLS to the gateway.
-    #[serde(default)]
     pub tls: bool,
     /// Clients use HTTP/2 (over TLS, by ALPN), with up to this many concurrent requests on a
     /// connection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub http2_streams: Option<u32>,
     /// True if the gateway uses TLS to the upstream, whose certificate it verifies.
-    #[serde(default)]
     pub upstream_tls: bool,
 }
 

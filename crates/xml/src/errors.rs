@@ -17,7 +17,7 @@ pub const NOT_PARSED: i32 = 3067;
 const MESSAGES_MAX: usize = 64;
 
 /// One message of a library.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
     /// libxml2's error code; 0 if the message has none, like those of libxslt.
     pub code: i32,
@@ -27,8 +27,6 @@ pub struct Complaint {
     pub node: Option<String>,
     /// The message without its final newline.
     pub message: String,
-    /// True for a warning, which is not an error.
-    pub is_warning: bool,
     /// True if it is about the element to be validated itself, not about one below it.
     pub at_root: bool,
 }
@@ -38,11 +36,8 @@ impl Complaint {
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,
-            line: 0,
-            node: None,
             message: message.into(),
-            is_warning: false,
-            at_root: false,
+            ..Self::default()
         }
     }
 }
@@ -155,7 +150,6 @@ extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
         line: u32::try_from(message.line).unwrap_or(0),
         node: text_of(message.node_name),
         message: text.to_owned(),
-        is_warning: message.level == 1,
         at_root: !message.node.is_null() && message.node == collector.root,
     });
 }

@@ -59,7 +59,8 @@ pub enum TransformError {
 }
 
 impl Transform {
-    /// Compiles a stylesheet; its imports and includes come from `files`.
+    /// Compiles a stylesheet for messages within these limits; its imports and includes come from
+    /// `files`.
     ///
     /// # Errors
     /// The mistakes in it, or in the parameters.
@@ -67,6 +68,7 @@ impl Transform {
         text: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
         files: &(dyn Files + Sync),
+        limits: Limits,
     ) -> Result<Self, CompileError> {
         let parameters = Parameters::new(parameters)?;
         let compiled = with_stack(|| {
@@ -81,17 +83,8 @@ impl Transform {
         Ok(Self {
             stylesheet,
             parameters,
-            limits: Limits::MESSAGES,
+            limits,
         })
-    }
-
-    /// Returns the transformation for messages of up to this number of bytes.
-    #[must_use]
-    pub fn for_bodies_of(self, bytes: usize) -> Self {
-        Self {
-            limits: Limits::for_bodies_of(bytes),
-            ..self
-        }
     }
 
     /// Transforms a message.

@@ -14,9 +14,6 @@ use super::values::{SPREADS, duration, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that provides the default gateways and scenario.
-const SUITE: &str = "capacity";
-
 const EXAMPLES: &str = "\
 Examples:
   gatebench capacity                               the reference gateway and nginx
@@ -104,7 +101,7 @@ impl Capacity {
             _ => (None, self.cores.clone()),
         };
         Selection {
-            words: vec![SUITE.into()],
+            words: vec!["capacity".into()],
             gateways: self.gateways.clone(),
             scenarios: self.scenarios.clone(),
             blocks: Some(self.repeat),

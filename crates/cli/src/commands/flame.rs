@@ -12,9 +12,6 @@ use super::values::{Named, measured, one_of, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that provides the default scenario and load.
-const SUITE: &str = "flame";
-
 const EXAMPLES: &str = "\
 Examples:
   gatebench flame nginx                                a flame graph, and a table of functions
@@ -82,7 +79,7 @@ impl Flame {
         let open = self.rate.map(|rate| Shape::Open(Open::new(rate)));
         let closed = self.connections.map(|it| Shape::Closed(Closed::new(it)));
         Selection {
-            words: vec![SUITE.into()],
+            words: vec!["flame".into()],
             gateways: self.gateways.clone(),
             scenarios: self.scenario.iter().cloned().collect(),
             gateway_cores: self.gateway_cores,

@@ -11,9 +11,6 @@ use super::values::rate;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that provides the default scenario and load.
-const SUITE: &str = "isolation";
-
 const EXAMPLES: &str = "\
 Examples:
   gatebench isolation                                  the reference gateway, soap-1-errors
@@ -72,7 +69,7 @@ impl Isolation {
 
     fn selection(&self) -> Selection {
         Selection {
-            words: vec![SUITE.into()],
+            words: vec!["isolation".into()],
             gateways: vec![self.gateway.clone()],
             scenarios: self.scenarios.clone(),
             blocks: self.blocks,

@@ -2,14 +2,11 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use gatebench_gateway::GatewayConfig;
+use gatebench_gateway::{Document, GatewayConfig};
 use gatebench_model::FileKind;
 
 use crate::failure::Failure;
 use crate::terminal;
-
-/// The configuration of the reference gateway, the only kind that `model` does not define.
-const REFERENCE: &str = "reference-gateway";
 
 /// Print the JSON Schema of a kind of file, for editors
 #[derive(Debug, Args)]
@@ -27,16 +24,16 @@ fn kinds() -> Vec<&'static str> {
     FileKind::ALL
         .map(FileKind::as_str)
         .into_iter()
-        .chain([REFERENCE])
+        .chain([Document::SCHEMA_WORD])
         .collect()
 }
 
 impl PrintSchema {
     /// Prints the schema.
     pub fn run(self) -> Result<(), Failure> {
-        terminal::say_json(&match self.kind.parse::<FileKind>() {
-            Ok(kind) => gatebench_model::schema(kind),
-            Err(_) => GatewayConfig::json_schema(),
-        })
+        let kind = FileKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == self.kind);
+        terminal::say_json(&kind.map_or_else(GatewayConfig::json_schema, gatebench_model::schema))
     }
 }

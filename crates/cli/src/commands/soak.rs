@@ -13,9 +13,6 @@ use super::values::{in_units, measured, rate};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The suite that provides the default scenario and load.
-const SUITE: &str = "soak";
-
 const EXAMPLES: &str = "\
 Examples:
   gatebench soak nginx                                 2,000 requests/s for an hour
@@ -75,7 +72,7 @@ impl Soak {
 
     fn selection(&self) -> Selection {
         Selection {
-            words: vec![SUITE.into()],
+            words: vec!["soak".into()],
             gateways: vec![self.gateway.clone()],
             scenarios: self.scenario.iter().cloned().collect(),
             gateway_cores: self.gateway_cores,

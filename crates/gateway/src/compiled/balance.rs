@@ -4,26 +4,16 @@
 /// The turns of one upstream's targets, for one worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Balance {
-    shares: Vec<Share>,
+    /// The weight and the credit of each target.
+    shares: Vec<(i64, i64)>,
     total: i64,
-}
-
-#[derive(Clone, Debug)]
-struct Share {
-    weight: i64,
-    credit: i64,
 }
 
 impl Balance {
     pub(crate) fn new(weights: impl IntoIterator<Item = u32>) -> Self {
-        let shares: Vec<_> = weights
-            .into_iter()
-            .map(|weight| Share {
-                weight: i64::from(weight),
-                credit: 0,
-            })
-            .collect();
-        let total = shares.iter().map(|share| share.weight).sum();
+        let shares = weights.into_iter().map(|weight| (i64::from(weight), 0));
+        let shares: Vec<(i64, i64)> = shares.collect();
+        let total = shares.iter().map(|(weight, _)| weight).sum();
         Self { shares, total }
     }
 
@@ -32,14 +22,14 @@ impl Balance {
         if self.shares.len() == 1 {
             return 0;
         }
-        let mut chosen = 0;
-        for at in 0..self.shares.len() {
-            self.shares[at].credit += self.shares[at].weight;
-            if self.shares[at].credit > self.shares[chosen].credit {
-                chosen = at;
+        let (mut chosen, mut most) = (0, i64::MIN);
+        for (at, (weight, credit)) in self.shares.iter_mut().enumerate() {
+            *credit += *weight;
+            if *credit > most {
+                (chosen, most) = (at, *credit);
             }
         }
-        self.shares[chosen].credit -= self.total;
+        self.shares[chosen].1 -= self.total;
         chosen
     }
 }

@@ -19,7 +19,7 @@ use crate::faults::{RouteDelay, delay_of};
 use crate::message::Pages;
 use crate::path::Router;
 use crate::policy::{Chain, Compiler, Consumers};
-use crate::soap::{Refresher, refresher};
+use crate::soap::{Refresher, Soap, refresher};
 pub(crate) use active::{ActiveConfig, Current};
 pub use document::Document;
 use metrics::Metrics;
@@ -185,13 +185,6 @@ impl CompiledConfig {
             ])
         })
     }
-
-    /// Returns the mistakes in the definitions of policies.
-    pub(crate) fn problems(&self) -> Vec<ConfigError> {
-        let routes = self.routes.iter().enumerate();
-        let problems = routes.flat_map(|(at, route)| problems(at, &route.chain));
-        problems.collect()
-    }
 }
 
 /// Checks a whole configuration, including mistakes that only preparation shows: of definitions,
@@ -204,7 +197,10 @@ pub(crate) fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
     // Only the mistakes are needed here.
     let _ = upstreams(config, &mut mistakes);
     let (_, chains) = compile(config, &mut mistakes);
-    mistakes.extend(chains.iter().flat_map(|(at, chain)| problems(*at, chain)));
+    for (at, chain) in &chains {
+        let problems = chain.soap.iter().flat_map(Soap::problems);
+        mistakes.extend(policy_errors(*at, problems));
+    }
     let tls = config.tls.as_ref();
     let unserved = tls.and_then(|tls| server_context(tls, config.http2).err());
     mistakes.extend(unserved.into_iter().flat_map(|wrong| wrong.0));
@@ -238,12 +234,6 @@ fn compile(
         }
     }
     (compiler, chains)
-}
-
-/// Returns the mistakes in the definitions of a route's policies.
-fn problems(at: usize, chain: &Chain) -> impl Iterator<Item = ConfigError> {
-    let soap = chain.soap.iter();
-    soap.flat_map(move |soap| policy_errors(at, soap.problems()))
 }
 
 /// Routes continue with the counts of the previous routes of the same name.
@@ -291,12 +281,9 @@ fn upstreams(
             first_target: targets.len(),
             weights: weights.collect(),
         });
-        for found in target::ready(upstream) {
-            match found {
-                Ok(target) => targets.push(target),
-                Err(wrong) => mistakes.push(wrong.below(format!("/upstreams/{at}"))),
-            }
-        }
+        let ready = target::ready(upstream)
+            .map(|found| found.map_err(|wrong| wrong.below(format!("/upstreams/{at}"))));
+        targets.extend(ConfigError::gather(ready, mistakes));
     }
     (upstreams, targets)
 }

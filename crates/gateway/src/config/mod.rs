@@ -24,7 +24,7 @@ pub struct GatewayConfig {
     #[serde(default = "yes")]
     pub http2: bool,
     /// Worker threads, each with its own connections to the upstreams.
-    #[serde(default = "one_worker")]
+    #[serde(default = "one")]
     pub workers: u32,
     /// Writes a line per request to standard output.
     #[serde(default)]
@@ -99,18 +99,15 @@ pub struct Upstream {
 
 /// TLS 1.2 and 1.3 towards an upstream. The handshake must end within the time for a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct UpstreamTls {
     /// File with the authorities that may have signed its certificate, in PEM
     /// [default: the authorities of the machine].
-    #[serde(default)]
     pub ca: Option<String>,
     /// Accepts any certificate.
-    #[serde(default)]
     pub skip_verify: bool,
     /// The server name that the handshake requests (SNI) and that the certificate must contain
     /// [default: the target's address].
-    #[serde(default)]
     pub server_name: Option<String>,
 }
 
@@ -123,7 +120,7 @@ pub struct Target {
     /// TCP port, from 1.
     pub port: u16,
     /// Its share of the requests, relative to the other targets.
-    #[serde(default = "equal_weight")]
+    #[serde(default = "one")]
     pub weight: u32,
 }
 
@@ -188,16 +185,13 @@ pub enum Paths {
 /// at the price of CPU time.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct TestDelay {
     /// From reading a request's head to handing it to the upstream's connection, in nanoseconds.
-    #[serde(default)]
     pub request_ns: u64,
     /// From reading a response's head to handing it to the client's connection, in nanoseconds.
-    #[serde(default)]
     pub response_ns: u64,
     /// Delays every nth request by other amounts.
-    #[serde(default)]
     pub bimodal: Option<Bimodal>,
 }
 
@@ -237,13 +231,11 @@ pub struct Timeouts {
 
 /// The times that the gateway waits for an upstream on one route, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RouteTimeouts {
     /// Replaces the gateway's `connect_ms`.
-    #[serde(default)]
     pub connect_ms: Option<u32>,
     /// Replaces the gateway's `upstream_ms`.
-    #[serde(default)]
     pub upstream_ms: Option<u32>,
 }
 
@@ -264,7 +256,7 @@ fn yes() -> bool {
     true
 }
 
-fn one_worker() -> u32 {
+fn one() -> u32 {
     1
 }
 
@@ -284,12 +276,9 @@ fn ten_seconds() -> u32 {
     10_000
 }
 
-fn equal_weight() -> u32 {
-    1
-}
-
 /// All mistakes of a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the gateway's configuration is wrong in {} place(s):{}", .0.len(), listed(.0))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
 /// One mistake.
@@ -323,6 +312,18 @@ impl ConfigError {
     pub(crate) fn below(mut self, place: impl AsRef<str>) -> Self {
         self.at.insert_str(0, place.as_ref());
         self
+    }
+
+    /// Returns the values, and adds the mistakes in the others.
+    pub(crate) fn gather<T, E: Into<Vec<Self>>>(
+        all: impl IntoIterator<Item = Result<T, E>>,
+        mistakes: &mut Vec<Self>,
+    ) -> Vec<T> {
+        let mut note = |wrong: E| mistakes.extend(wrong.into());
+        let values = all.into_iter();
+        values
+            .filter_map(|one| one.map_err(&mut note).ok())
+            .collect()
     }
 
     /// Returns the value, or the mistakes if there are any.
@@ -370,18 +371,6 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl fmt::Display for ConfigErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.len();
-        write!(
-            f,
-            "the gateway's configuration is wrong in {count} place(s):"
-        )?;
-        for error in &self.0 {
-            write!(f, "\n  {error}")?;
-        }
-        Ok(())
-    }
+fn listed(errors: &[ConfigError]) -> String {
+    errors.iter().map(|error| format!("\n  {error}")).collect()
 }
-
-impl std::error::Error for ConfigErrors {}

@@ -68,15 +68,15 @@ impl DelayTurns {
             return Delays::default();
         };
         self.turn = self.turn.wrapping_add(1);
-        match delay.bimodal {
-            Some(other) if self.turn.is_multiple_of(other.every) => Delays {
-                request_ns: other.request_ns,
-                response_ns: other.response_ns,
-            },
-            _ => Delays {
-                request_ns: delay.request_ns,
-                response_ns: delay.response_ns,
-            },
+        let (request_ns, response_ns) = match delay.bimodal {
+            Some(other) if self.turn.is_multiple_of(other.every) => {
+                (other.request_ns, other.response_ns)
+            }
+            _ => (delay.request_ns, delay.response_ns),
+        };
+        Delays {
+            request_ns,
+            response_ns,
         }
     }
 }

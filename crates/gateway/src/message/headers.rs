@@ -24,13 +24,12 @@ impl HeaderProgram {
             self.remove(name);
         }
         for (name, to) in &edits.rename {
-            let step = Step::Rename(name.clone(), to.clone());
             for (added, _) in &mut self.added {
                 if added.eq_ignore_ascii_case(name) {
                     added.clone_from(to);
                 }
             }
-            self.steps.push(step);
+            self.steps.push(Step::Rename(name.clone(), to.clone()));
         }
         for (name, value) in &edits.set {
             self.remove(name);

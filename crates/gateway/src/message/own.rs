@@ -87,7 +87,7 @@ impl Challenge {
 }
 
 /// A response of the gateway's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Local<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
@@ -152,9 +152,7 @@ impl<'a> Local<'a> {
             status,
             content_type: "text/plain",
             body: words(status).as_bytes(),
-            challenge: None,
-            allow: None,
-            standing: None,
+            ..Self::default()
         }
     }
 }

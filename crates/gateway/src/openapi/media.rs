@@ -36,23 +36,19 @@ impl Media {
         pointer: &str,
         direction: Direction,
     ) -> Result<Self, Vec<ConfigError>> {
-        let mut kinds = Vec::new();
-        let mut mistakes = Vec::new();
-        for (name, place) in document.entries(pointer) {
+        let kind = |(name, place): (String, String)| {
             let name = essence(name.as_bytes()).to_ascii_lowercase();
             let place = format!("{place}/schema");
-            let schema = document
-                .at(&place)
-                .map(|_| document.schemas(direction).compile(&place));
-            match schema.transpose() {
-                Ok(schema) => {
-                    let shape = || Shape::of(document, &place);
-                    let reader = schema.and_then(|schema| reader(&name, schema, shape));
-                    kinds.push(Kind { name, reader });
-                }
-                Err(wrong) => mistakes.push(wrong),
-            }
-        }
+            let schema = document.at(&place);
+            let schema = schema.map(|_| document.schemas(direction).compile(&place));
+            let shape = || Shape::of(document, &place);
+            let schema = schema.transpose()?;
+            let reader = schema.and_then(|schema| reader(&name, schema, shape));
+            Ok::<_, ConfigError>(Kind { name, reader })
+        };
+        let entries = document.entries(pointer).into_iter();
+        let mut mistakes = Vec::new();
+        let mut kinds = ConfigError::gather(entries.map(kind), &mut mistakes);
         kinds.sort_by_key(|kind| kind.name.matches('*').count());
         ConfigError::unless(mistakes, Self(kinds))
     }

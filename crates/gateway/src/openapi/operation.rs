@@ -77,26 +77,15 @@ impl Operation {
         let mut all = parameters(document, &format!("{item}/parameters"), &mut mistakes);
         all.retain(|common| !own.iter().any(|one| one.overrides(common)));
         all.extend(own);
-        let mut body = None;
         let place = format!("{pointer}/requestBody");
-        if document.at(&place).is_some() {
-            let place = document.resolve(&place);
-            let content = format!("{place}/content");
-            match Media::compile(document, &content, Direction::Request) {
-                Ok(media) => {
-                    let is_required = document.flag(&place, "required").unwrap_or(false);
-                    body = Some(Body { is_required, media });
-                }
-                Err(wrong) => mistakes.extend(wrong),
-            }
-        }
-        let mut responses = Vec::new();
-        for (word, place) in document.entries(&format!("{pointer}/responses")) {
-            match Response::compile(document, &word, &document.resolve(&place)) {
-                Ok(response) => responses.push(response),
-                Err(wrong) => mistakes.extend(wrong),
-            }
-        }
+        let place = document.at(&place).map(|_| document.resolve(&place));
+        let body = place.map(|place| Body::compile(document, &place));
+        let body = ConfigError::gather(body, &mut mistakes).pop();
+        let responses = document.entries(&format!("{pointer}/responses"));
+        let responses = responses
+            .into_iter()
+            .map(|(word, place)| Response::compile(document, &word, &document.resolve(&place)));
+        let mut responses = ConfigError::gather(responses, &mut mistakes);
         responses.sort_by_key(|response| response.statuses);
         let name = format!("{} {template}", method.to_ascii_uppercase());
         for mistake in &mut mistakes {
@@ -221,6 +210,16 @@ impl Operation {
 
 const COMPRESSED: &str = "the body is compressed and cannot be inspected";
 
+impl Body {
+    fn compile(document: &Document, pointer: &str) -> Result<Self, Vec<ConfigError>> {
+        let content = format!("{pointer}/content");
+        Ok(Self {
+            is_required: document.flag(pointer, "required").unwrap_or(false),
+            media: Media::compile(document, &content, Direction::Request)?,
+        })
+    }
+}
+
 impl Response {
     fn compile(document: &Document, word: &str, pointer: &str) -> Result<Self, Vec<ConfigError>> {
         let statuses = match (word, word.as_bytes()) {
@@ -255,12 +254,8 @@ fn parameters(
     pointer: &str,
     mistakes: &mut Vec<ConfigError>,
 ) -> Vec<Parameter> {
-    let mut found = Vec::new();
-    for place in document.items(pointer) {
-        match Parameter::compile(document, &document.resolve(&place)) {
-            Ok(parameter) => found.extend(parameter),
-            Err(wrong) => mistakes.push(wrong),
-        }
-    }
-    found
+    let places = document.items(pointer);
+    let found = places
+        .filter_map(|place| Parameter::compile(document, &document.resolve(&place)).transpose());
+    ConfigError::gather(found, mistakes)
 }

@@ -336,9 +336,8 @@ impl Exchange {
             outbox: Outbox::default(),
             phase: Phase::Idle,
             toward: Toward {
-                is_head: false,
-                is_http10: false,
                 keep_alive: true,
+                ..Toward::default()
             },
             expects_continue: false,
             is_request_done: false,

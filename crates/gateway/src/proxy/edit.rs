@@ -8,7 +8,7 @@ use super::client::Exchange;
 use super::exchange::Core;
 use crate::message::json::NotJson;
 use crate::message::{Form, Local, Refusal};
-use crate::soap::{Fault, NotTransformed};
+use crate::soap::Fault;
 
 /// The reason why a collected message is refused.
 pub(crate) enum Refused {
@@ -74,12 +74,7 @@ impl Exchange {
             Form::Json => response.edit(&chain.response_json).map_err(|NotJson| {
                 Refusal::new(502, "the upstream's response claims to be JSON, but is not")
             })?,
-            Form::Xml => {
-                let transformed = chain.response_xslt.transform(response);
-                transformed.map_err(|NotTransformed| {
-                    Refusal::new(500, "a stylesheet fails on the upstream's response")
-                })?;
-            }
+            Form::Xml => chain.response_xslt.transform(response)?,
             Form::Other => {}
         }
         Ok(self.process_response(None, core)?)

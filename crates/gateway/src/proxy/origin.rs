@@ -50,7 +50,7 @@ struct Tls {
 }
 
 /// The result of a receive over TLS.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Unsealed {
     /// The plain text. The caller returns the vector so that its memory is reused.
     pub(crate) plain: Vec<u8>,
@@ -99,19 +99,14 @@ impl Origin {
         Ok(())
     }
 
-    /// Reports whether received bytes must pass through [`Self::unseal`] first.
-    pub(crate) fn is_sealed(&self) -> bool {
-        self.tls.is_some()
-    }
-
-    /// Decrypts received bytes.
+    /// Decrypts received bytes; returns nothing on a connection without TLS.
     pub(crate) fn unseal<I: Io>(
         &mut self,
         bytes: &[u8],
         io: &mut I,
-    ) -> Result<Unsealed, SessionError> {
+    ) -> Result<Option<Unsealed>, SessionError> {
         let Some(tls) = &mut self.tls else {
-            return Ok(Unsealed::default());
+            return Ok(None);
         };
         let mut plain = std::mem::take(&mut tls.plain);
         plain.clear();
@@ -121,11 +116,11 @@ impl Origin {
         tls.wire.flush(io, self.id, false);
         taken?;
         let is_ready = !self.is_connected && !tls.session.is_handshaking();
-        Ok(Unsealed {
+        Ok(Some(Unsealed {
             plain,
             is_ready,
             is_end: tls.session.is_closed_by_peer(),
-        })
+        }))
     }
 
     /// Takes back the memory of [`Unsealed`].

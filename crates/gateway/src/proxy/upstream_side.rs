@@ -67,11 +67,10 @@ impl<I: Io> Worker<I> {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
         };
-        if !origin.is_sealed() {
-            return self.origin_said(id, bytes);
-        }
-        let Ok(unsealed) = origin.unseal(bytes, &mut self.core.io) else {
-            return self.origin_broke(id, Choice::UpstreamTls);
+        let unsealed = match origin.unseal(bytes, &mut self.core.io) {
+            Ok(None) => return self.origin_said(id, bytes),
+            Ok(Some(unsealed)) => unsealed,
+            Err(_) => return self.origin_broke(id, Choice::UpstreamTls),
         };
         if unsealed.is_ready {
             self.origin_ready(id);
@@ -105,10 +104,9 @@ impl<I: Io> Worker<I> {
         let now_ns = self.core.now_ns;
         let faults = &mut self.core.faults;
         match exchange.pass_response(&mut origin.decoder, &mut input, max_bytes, now_ns, faults) {
-            Progress::Broken => self.origin_broke(id, Choice::Error(502)),
-            Progress::Refused(why) => self.origin_broke(id, why),
-            Progress::Whole => self.response_is_whole(id, input.is_empty()),
-            Progress::Partial => {
+            Err(why) => self.origin_broke(id, why),
+            Ok(true) => self.response_is_whole(id, input.is_empty()),
+            Ok(false) => {
                 if exchange.is_full() {
                     origin.pause(&mut self.core.io);
                 }
@@ -307,6 +305,8 @@ impl Exchange {
     }
 
     /// Forwards bytes from a target; keeps at most `max_bytes` of a response that is collected.
+    /// Returns true at the end of the response, and the gateway's own response if it cannot be
+    /// forwarded.
     fn pass_response(
         &mut self,
         decoder: &mut Decoder,
@@ -314,14 +314,12 @@ impl Exchange {
         max_bytes: usize,
         now_ns: u64,
         faults: &mut Injector,
-    ) -> Progress {
+    ) -> Result<bool, Choice> {
         loop {
             match decoder.next(input) {
-                Ok(None) => return Progress::Partial,
+                Ok(None) => return Ok(false),
                 Ok(Some(Part::Head(head))) => {
-                    if let Err(why) = self.begin_response(&head) {
-                        return Progress::Refused(why);
-                    }
+                    self.begin_response(&head)?;
                     let delay_ns = self.delays.response_ns;
                     self.hold.begin(delay_ns, now_ns, self.id, faults);
                 }
@@ -331,16 +329,16 @@ impl Exchange {
                 Ok(Some(Part::Body(piece))) => {
                     if !self.collected_response.add(piece, max_bytes) {
                         let words = "the upstream's response is larger than collected_bytes_max";
-                        return Progress::Refused(self.refused(Refusal::new(502, words)));
+                        return Err(self.refused(Refusal::new(502, words)));
                     }
                 }
-                Ok(Some(Part::End)) => return Progress::Whole,
+                Ok(Some(Part::End)) => return Ok(true),
                 Ok(Some(Part::Informational(100))) if self.expects_continue => {
                     self.expects_continue = false;
                     self.outbox.queue().extend_from_slice(CONTINUE);
                 }
                 Ok(Some(Part::Informational(_))) => {}
-                Err(_) => return Progress::Broken,
+                Err(_) => return Err(Choice::Error(502)),
             }
         }
     }
@@ -420,12 +418,4 @@ impl Exchange {
         origin.outbox.queue().extend_from_slice(bytes);
         true
     }
-}
-
-/// The progress of a response.
-enum Progress {
-    Partial,
-    Whole,
-    Broken,
-    Refused(Choice),
 }

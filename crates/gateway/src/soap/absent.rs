@@ -8,7 +8,7 @@ use gatebench_model::soap::SoapPolicy;
 use gatebench_net::http1::Head;
 
 use crate::config::ConfigError;
-use crate::message::Collected;
+use crate::message::{Collected, Refusal};
 
 /// The mistake of a configuration with a SOAP/XML policy.
 fn refused<T>() -> Result<T, Vec<ConfigError>> {
@@ -65,9 +65,6 @@ pub(crate) struct Fault {
     pub(crate) body: Vec<u8>,
 }
 
-#[derive(Debug)]
-pub(crate) struct NotTransformed;
-
 #[derive(Debug, Default)]
 pub(crate) struct Stylesheets {}
 
@@ -80,7 +77,7 @@ impl Stylesheets {
         true
     }
 
-    pub(crate) fn transform(&self, _: &mut Collected) -> Result<(), NotTransformed> {
+    pub(crate) fn transform(&self, _: &mut Collected) -> Result<(), Box<Refusal>> {
         Ok(())
     }
 }

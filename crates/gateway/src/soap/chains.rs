@@ -185,14 +185,9 @@ impl Soap {
 impl Passage {
     /// Handles the beginning of a request.
     pub(crate) fn begin(&mut self, head: &Head<'_>) {
-        self.note(head);
+        self.turn(head);
         self.soap_action = text(head, "SOAPAction");
         self.client = Client::of(self.content_type.as_deref());
-    }
-
-    /// Handles the beginning of its response.
-    pub(crate) fn turn(&mut self, head: &Head<'_>) {
-        self.note(head);
     }
 
     /// The progress of a message that has no chain.
@@ -203,7 +198,8 @@ impl Passage {
         })
     }
 
-    fn note(&mut self, head: &Head<'_>) {
+    /// Takes the fields that describe the body of a message, of the response after [`Self::begin`].
+    pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.content_type = text(head, "Content-Type");
         self.content_encoding = text(head, "Content-Encoding");
     }

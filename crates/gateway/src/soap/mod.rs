@@ -16,7 +16,7 @@ pub(crate) use chains::{Passage, Soap, Surroundings, take_over};
 pub(crate) use gatebench_xml::saxon::{Made, Order, Saxon};
 pub(crate) use gatebench_xml::soap::{Fault, Passed, Paused, Progress, Refresher};
 pub(crate) use line::{Asked, Line, Parked};
-pub(crate) use stylesheets::{NotTransformed, Stylesheets};
+pub(crate) use stylesheets::Stylesheets;
 
 /// The names and versions of the libraries that process SOAP and XML; none in a build without them.
 pub fn library_versions() -> Vec<(&'static str, String)> {

@@ -1,15 +1,11 @@
 //! Stylesheets that transform XML responses.
 
 use gatebench_model::policy::XsltPolicy;
-use gatebench_xml::Transform;
+use gatebench_xml::{Limits, Transform};
 
 use super::chains::OnDisk;
 use crate::config::ConfigError;
-use crate::message::Collected;
-
-/// A stylesheet failed on a response.
-#[derive(Debug)]
-pub(crate) struct NotTransformed;
+use crate::message::{Collected, Refusal};
 
 /// The stylesheets of a route, in order.
 #[derive(Debug, Default)]
@@ -24,9 +20,10 @@ impl Stylesheets {
     ) -> Result<(), Vec<ConfigError>> {
         let params = policy.params.iter();
         let params = params.map(|(name, value)| (name.as_str(), value.as_str()));
-        let compiled = Transform::compile(&policy.stylesheet, params, &OnDisk)
+        let limits = Limits::for_bodies_of(body_bytes);
+        let compiled = Transform::compile(&policy.stylesheet, params, &OnDisk, limits)
             .map_err(|why| ConfigError::unusable(why.to_string()).below("/stylesheet"))?;
-        self.0.push(compiled.for_bodies_of(body_bytes));
+        self.0.push(compiled);
         Ok(())
     }
 
@@ -35,11 +32,13 @@ impl Stylesheets {
     }
 
     /// Transforms a response by all stylesheets in turn.
-    pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), NotTransformed> {
+    pub(crate) fn transform(&self, response: &mut Collected) -> Result<(), Box<Refusal>> {
         if self.is_empty() {
             return Ok(());
         }
-        let made = Transform::apply_all(&self.0, &response.body).map_err(|_| NotTransformed)?;
+        let made = Transform::apply_all(&self.0, &response.body);
+        let failed = "a stylesheet fails on the upstream's response";
+        let made = made.map_err(|_| Refusal::new(500, failed))?;
         response.body = made.body;
         if made.media_type.is_some() || made.charset.is_some() {
             let before = response.field("Content-Type").unwrap_or_default();

@@ -453,12 +453,9 @@ fn a_doubled_field_is_judged_whole() {
 fn bad_definitions_are_reported_and_served() {
     let scenario = scenario("soap-1-errors");
     let config = GatewayConfig::parse(&config(&scenario, 1, &[]).to_string()).unwrap();
-    let places: Vec<_> = Gateway::new(&config)
-        .unwrap()
-        .problems()
-        .into_iter()
-        .map(|problem| problem.at)
-        .collect();
+    assert!(Gateway::new(&config).is_ok());
+    let problems = Gateway::check(&config).unwrap_err().0.into_iter();
+    let places: Vec<_> = problems.map(|problem| problem.at).collect();
     assert_eq!(places, ["/routes/1/policies/0/soap/request/xsd_api_schema"]);
 }
 

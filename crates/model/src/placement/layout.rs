@@ -1,5 +1,6 @@
 //! Chooses the CPUs of gateway, load generator and upstream on one machine.
 
+use super::Placement;
 use crate::topology::{Core, Topology};
 
 /// The number of cores of load generator and of upstream for each core of the gateway. Both take
@@ -10,22 +11,15 @@ const CORES_PER_GATEWAY_CORE: usize = 2;
 /// The number of cores with which load generator and upstream share none.
 const ENDS: usize = 2;
 
-/// The CPUs of each component. No list is empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) gateway: Vec<usize>,
-    pub(super) engine: Vec<usize>,
-    pub(super) upstream: Vec<usize>,
-}
-
-/// Divides at least two CPUs; the gateway gets `count` of them (at least one, but not all).
+/// Divides at least two CPUs; the gateway gets `count` of them (at least one, but not all), and no
+/// component gets none.
 ///
 /// If the machine has enough cores, the gateway shares no core. Each component then gets one thread
 /// of each of its cores, because two threads of a core take time from each other. All components
 /// are on one NUMA node and on the fastest kind of core, if these have room for all, and the
 /// gateway's cores are of one kind. The gateway gets the last cores, because most kernels put
 /// interrupts and housekeeping on the first.
-pub(super) fn of(topology: &Topology, count: usize) -> Layout {
+pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);
     let (mut gateway, rest) = if count < pool.len() {
@@ -35,10 +29,11 @@ pub(super) fn of(topology: &Topology, count: usize) -> Layout {
     };
     gateway.sort_unstable();
     let (engine, upstream) = ends(rest, count);
-    Layout {
+    Placement {
         gateway,
         engine,
         upstream,
+        ..Placement::default()
     }
 }
 

@@ -21,44 +21,30 @@ pub(super) fn of(placed: &Placement, topology: &Topology) -> String {
 }
 
 fn shares(placed: &Placement) -> String {
-    let Placement {
-        gateway,
-        engine,
-        upstream,
-        ..
-    } = placed;
+    let lists = [&placed.gateway, &placed.engine, &placed.upstream];
+    let [gateway, engine, upstream] = lists.map(|list| cpus(list));
     if placed.gateway_has_siblings() {
         return format!(
-            "The gateway ({}) and engine ({}) or upstream ({}) are threads of one physical core, and no other layout \
-             exists: they slow each other down, so every figure is limited; {SHARED_CORE_REMEDY}.",
-            cpus(gateway),
-            cpus(engine),
-            cpus(upstream)
+            "The gateway ({gateway}) and engine ({engine}) or upstream ({upstream}) are threads of one physical core, \
+             and no other layout exists: they slow each other down, so every figure is limited; {SHARED_CORE_REMEDY}."
         );
     }
     if engine != upstream && !placed.engine_is_alone() {
         return format!(
-            "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one core: \
-             a gateway too fast for that is reported as limited; its CPU per request stays valid.",
-            cpus(gateway),
-            cpus(engine),
-            cpus(upstream)
+            "The gateway has {gateway} and shares no physical core; engine ({engine}) and upstream ({upstream}) are \
+             threads of one core: a gateway too fast for that is reported as limited; its CPU per request stays valid."
         );
     }
+    let [gateway, engine, upstream] = lists.map(|list| cores(list));
     if engine == upstream {
         return format!(
-            "The gateway has {} alone, load generator and upstream share {}: a gateway too fast for that is reported \
-             as limited; its CPU per request stays valid.",
-            cores(gateway),
-            cores(engine)
+            "The gateway has {gateway} alone, load generator and upstream share {engine}: a gateway too fast for that \
+             is reported as limited; its CPU per request stays valid."
         );
     }
     format!(
-        "Gateway, load generator and upstream share no core: the gateway has {}, the load generator \
-         {}, the upstream {}.",
-        cores(gateway),
-        cores(engine),
-        cores(upstream)
+        "Gateway, load generator and upstream share no core: the gateway has {gateway}, the load generator \
+         {engine}, the upstream {upstream}."
     )
 }
 
@@ -103,13 +89,16 @@ fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
 }
 
 fn unused_threads(placed: &Placement) -> impl Iterator<Item = usize> {
-    let lists = [&placed.gateway, &placed.engine, &placed.upstream];
+    let used = placed.used();
     let threads = placed.siblings.iter().flatten().copied();
-    threads.filter(move |cpu| !lists.iter().any(|list| list.contains(cpu)))
+    threads.filter(move |cpu| !used.contains(cpu))
 }
 
 fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
-    let mut nodes: Vec<usize> = used(placed, topology).filter_map(|cpu| cpu.node).collect();
+    let used = placed.used();
+    let cpus = topology.cpus().iter();
+    let cpus = cpus.filter(|cpu| used.contains(&cpu.number));
+    let mut nodes: Vec<usize> = cpus.filter_map(|cpu| cpu.node).collect();
     nodes.sort_unstable();
     nodes.dedup();
     (nodes.len() > 1).then(|| {
@@ -144,15 +133,6 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
     (gateway != ends).then(|| {
         "The cores of load generator and upstream differ in speed from the gateway's.".into()
     })
-}
-
-fn used<'a>(
-    placed: &'a Placement,
-    topology: &'a Topology,
-) -> impl Iterator<Item = &'a crate::topology::Cpu> {
-    let lists = [&placed.gateway, &placed.engine, &placed.upstream];
-    let cpus = topology.cpus().iter();
-    cpus.filter(move |cpu| lists.iter().any(|list| list.contains(&cpu.number)))
 }
 
 /// Lists CPUs: `CPU 3`, `CPUs 1-4`. A CPU is a thread of a core.

@@ -6,39 +6,24 @@ fn lists(placement: &Placement) -> (&[usize], &[usize], &[usize]) {
 }
 
 #[test]
-fn small_machines_share() {
-    let none: &[usize] = &[];
-    assert_eq!(
-        lists(&Placement::automatic(&Topology::flat(&[]))),
-        (none, none, none)
-    );
-    assert_eq!(
-        lists(&Placement::automatic(&Topology::flat(&[4]))),
-        (&[4][..], &[4][..], &[4][..])
-    );
+fn small_machines_share_and_larger_ones_leave_unneeded_cores_idle() {
+    let sixteen: Vec<usize> = (0..16).collect();
+    for (cpus, gateway, engine, upstream) in [
+        (&[][..], &[][..], &[][..], &[][..]),
+        (&[4], &[4], &[4], &[4]),
+        (&[0, 1], &[1], &[0], &[0]),
+        (&[0, 1, 2], &[2], &[0], &[1]),
+        (&[0, 1, 2, 3], &[3], &[0, 1], &[2]),
+        (&sixteen, &[15], &[0, 1], &[8, 9]),
+    ] {
+        let placed = Placement::automatic(&Topology::flat(cpus));
+        assert_eq!(lists(&placed), (gateway, engine, upstream), "{cpus:?}");
+    }
     let two = Placement::automatic(&Topology::flat(&[0, 1]));
-    assert_eq!(lists(&two), (&[1][..], &[0][..], &[0][..]));
     assert_eq!(
         two.note,
         "The gateway has core 1 alone, load generator and upstream share core 0: a gateway too fast for that is reported \
          as limited; its CPU per request stays valid."
-    );
-}
-
-#[test]
-fn larger_machines_do_not_share_and_leave_unneeded_cores_idle() {
-    assert_eq!(
-        lists(&Placement::automatic(&Topology::flat(&[0, 1, 2]))),
-        (&[2][..], &[0][..], &[1][..])
-    );
-    assert_eq!(
-        lists(&Placement::automatic(&Topology::flat(&[0, 1, 2, 3]))),
-        (&[3][..], &[0, 1][..], &[2][..])
-    );
-    let sixteen: Vec<usize> = (0..16).collect();
-    assert_eq!(
-        lists(&Placement::automatic(&Topology::flat(&sixteen))),
-        (&[15][..], &[0, 1][..], &[8, 9][..])
     );
     let four = Placement::with_gateway_cores(&Topology::flat(&sixteen), 4).unwrap();
     assert_eq!(

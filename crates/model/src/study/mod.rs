@@ -1,4 +1,4 @@
-//! The studies that a run can have. Each has a module with its settings.
+//! The studies that a run can have, and their settings. Those with methods have a module.
 //!
 //! Callers use the methods of [`Study`] and do not match on its kind. `gatebench_studies` has a
 //! folder for each study, with everything that follows from the settings.
@@ -8,12 +8,10 @@ pub mod capacity;
 pub mod isolation;
 mod keys;
 pub mod measure;
-pub mod profile;
-pub mod soak;
-pub mod versions;
 
 use std::time::Duration;
 
+use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +20,7 @@ use self::capacity::{Capacity, STEPS_MAX};
 use self::isolation::Isolation;
 use self::keys::Keys;
 use self::measure::Shares;
-use self::profile::Flame;
-use self::soak::Soak;
-use self::versions::Specified;
-use crate::{Length, Phase};
+use crate::{Length, Phase, Settle};
 
 /// The study of a run. In JSON, it is a key of the plan. A plan that only measures its loads has no
 /// such key.
@@ -65,6 +60,56 @@ pub struct ColdStart {
 
 fn within_percent() -> u32 {
     5
+}
+
+/// One gateway under one load for a long time. Each trial of the plan is a segment: a process, from
+/// its start to its end or to an interrupt. A resumed soak has another segment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Soak {
+    /// The total measured time of all segments.
+    pub duration: HumanDuration,
+    /// Growth of memory that does not matter, in bytes per hour.
+    pub growth_bytes_per_hour: u64,
+}
+
+/// The sampling of stacks during measurements, to find where gateways spend CPU time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flame {
+    /// Samples per second of each core.
+    pub samples_per_second: u32,
+    /// How stacks are read.
+    pub stacks: Stacks,
+}
+
+/// How the callers of a sampled function are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stacks {
+    /// By unwind tables, which most programs have. Each sample includes a copy of the stack.
+    Dwarf,
+    /// By frame pointers, which is cheaper, if the program was built with them.
+    FramePointers,
+}
+
+/// The parts of a specification that a plan has in addition to its suite and its load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Specified {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Threads of the load generator, if they can be set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// True if the runs of each version are combined.
+    pub combines: bool,
+    /// True if the report names the error logs.
+    pub saves_error_log: bool,
+    /// Retries, in a plan of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// The condition of a quiet machine before each load, in a plan of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
 }
 
 impl Default for Study {

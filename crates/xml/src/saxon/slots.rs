@@ -7,7 +7,7 @@ use super::helper::Helper;
 use super::locked;
 
 /// A place for a helper.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Slot {
     /// Locked by the thread that waits for the helper's result.
     pub helper: Mutex<Option<Helper>>,
@@ -17,11 +17,9 @@ pub(super) struct Slot {
 
 impl Slot {
     pub fn new(helper: Helper) -> Self {
-        let engine = Arc::clone(&helper.engine);
-        Self {
-            helper: Mutex::new(Some(helper)),
-            engine: Mutex::new(Some(engine)),
-        }
+        let slot = Self::default();
+        slot.take(helper);
+        slot
     }
 
     /// Its helper.

@@ -39,14 +39,14 @@ impl Failure {
 }
 
 /// A running chain.
-pub(crate) struct Chain<'a> {
+pub(crate) struct Chain<'a, 'c> {
     pub options: &'a Options,
     pub definitions: &'a Definitions,
     pub parameters: &'a Parameters,
     pub content: Content<'a>,
     /// The client, which determines the format of faults. An envelope takes precedence over a
     /// header.
-    pub client: Client,
+    pub client: &'c mut Client,
 }
 
 /// The compiled definition, called `name` in the failure if it could not be compiled.
@@ -61,7 +61,7 @@ fn usable<'d, T>(
     })
 }
 
-impl<'a> Chain<'a> {
+impl<'a> Chain<'a, '_> {
     /// Transforms the content, or returns the order for another process.
     pub fn transform(
         &mut self,
@@ -96,11 +96,11 @@ impl<'a> Chain<'a> {
             return Ok(());
         }
         let version = Version::of(self.parsed(VALIDATION)?);
-        if is_request && self.client != Client::Json {
-            self.client = match version {
+        if is_request && *self.client != Client::Json {
+            *self.client = match version {
                 Some(Version::Soap11) => Client::Soap11,
                 Some(Version::Soap12) => Client::Soap12,
-                None => self.client,
+                None => *self.client,
             };
         }
         let (schema, name) = match version {

@@ -105,11 +105,6 @@ impl SoapPolicy {
         self.definitions().problems()
     }
 
-    /// Returns the settings from which the policy was compiled.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
     /// Recompiles all definitions, and replaces the old ones by the results. Messages use the old
     /// ones meanwhile. A thread that serves messages must not call this.
     pub fn recompile(&self) {

@@ -103,16 +103,14 @@ impl SoapPolicy {
             }
         };
         let budget = Budget::begin(limits);
-        let mut chain = Chain {
+        let chain = Chain {
             options: &self.options,
             definitions: &paused.definitions,
             parameters: &self.parameters,
             content,
-            client: *client,
+            client: &mut *client,
         };
-        let walked = walk(is_request, message, &mut chain, &mut paused.taken);
-        *client = chain.client;
-        let walked = walked.and_then(|walked| through(chain, walked));
+        let walked = walk(is_request, message, chain, &mut paused.taken);
         let (text, target) = match self.within(budget, walked)? {
             Walked::Through(text, target) => (text, target),
             Walked::Waits(order) => {
@@ -144,16 +142,16 @@ impl SoapPolicy {
     }
 }
 
-/// Takes the remaining steps, up to a transformation in another process. Returns its order, or
-/// otherwise the target.
-fn walk(
+/// Takes the remaining steps, up to a transformation in another process.
+fn walk<'a>(
     is_request: bool,
     message: &Request<'_>,
-    chain: &mut Chain<'_>,
+    mut chain: Chain<'a, '_>,
     taken: &mut usize,
-) -> Result<(Option<Order>, Option<usize>), Failure> {
-    let (mut order, mut target) = (None, None);
+) -> Result<Walked<'a>, Failure> {
+    let mut target = None;
     for step in &steps(is_request)[*taken..] {
+        let mut order = None;
         *taken += 1;
         match step {
             Step::Before => order = chain.transform(&chain.definitions.before, XSLT_BEFORE)?,
@@ -165,26 +163,13 @@ fn walk(
             Step::After => order = chain.transform(&chain.definitions.after, XSLT_AFTER)?,
             Step::Route => target = chain.route()?,
         }
-        if order.is_some() {
-            break;
+        if let Some(order) = order {
+            return Ok(Walked::Waits(order));
         }
     }
-    Ok((order, target))
-}
-
-fn through(
-    chain: Chain<'_>,
-    walked: (Option<Order>, Option<usize>),
-) -> Result<Walked<'_>, Failure> {
-    match walked {
-        (Some(order), _) => Ok(Walked::Waits(order)),
-        (None, target) => {
-            let text = chain.content.into_text();
-            let text =
-                text.map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
-            Ok(Walked::Through(text, target))
-        }
-    }
+    let text = chain.content.into_text();
+    let text = text.map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
+    Ok(Walked::Through(text, target))
 }
 
 /// The failure of the transformation for which a chain waited.

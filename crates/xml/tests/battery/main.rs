@@ -13,7 +13,7 @@ mod shapes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatebench_xml::{NoFiles, Transform};
+use gatebench_xml::{Limits, NoFiles, Transform};
 use memory::Idle;
 use processor::{cpu, cpu_of};
 use shapes::ways::sheet;
@@ -136,7 +136,8 @@ fn steps_to_the_parents_of_many_nodes_end_with_their_time() {
         let templates = format!(
             r#"<xsl:template match="/"><r><xsl:value-of select="count({expression})"/></r></xsl:template>"#
         );
-        let transform = Transform::compile(&sheet(&templates), none, &NoFiles).unwrap();
+        let transform =
+            Transform::compile(&sheet(&templates), none, &NoFiles, Limits::MESSAGES).unwrap();
         let mut result = None;
         let time = cpu_of(|| result = Some(transform.apply(message.as_bytes())));
         println!("{expression}: {} ms, {result:?}", time.as_millis());

@@ -203,12 +203,13 @@ fn scenario_5_adds_up() {
         r#"<?xml version="1.0" encoding="utf-8"?><soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsd="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soap:Body><Add xmlns="http://tempuri.org/"><intA>5</intA><intB>10</intB></Add></soap:Body></soap:Envelope>"#
     );
 
-    let response = policy(Options {
+    let options = Options {
         xslt_before: text(result_to_gateway_result()),
         api_schema: text(wsdl_with_result("GatewayResult")),
         xslt_after: text(strip_soap()),
         ..verbose()
-    });
+    };
+    let response = policy(options.clone());
     let passed = response.response(&soap_response(ADDED)).unwrap();
     assert_eq!(
         body(&passed),
@@ -218,7 +219,7 @@ fn scenario_5_adds_up() {
     // Without the removal, the result has no namespace and does not match the WSDL.
     let response = policy(Options {
         xslt_remove_empty_namespace: false,
-        ..response.options().clone()
+        ..options
     });
     let fault = response.response(&soap_response(ADDED)).unwrap_err();
     assert!(

@@ -135,7 +135,7 @@ fn the_fault_for_a_document_type_is_in_the_language_of_the_client() {
     };
     assert_eq!(policy.request(&json).unwrap_err().status, 400);
     let none: [(&str, &str); 0] = [];
-    let transform = Transform::compile(&stylesheet(""), none, &NoFiles).unwrap();
+    let transform = Transform::compile(&stylesheet(""), none, &NoFiles, Limits::MESSAGES).unwrap();
     let why = transform.apply(typed.as_bytes()).unwrap_err().to_string();
     assert!(why.contains("may not have a document type"), "{why}");
     assert!(policy.request(&soap(ADD)).is_ok());

@@ -15,7 +15,12 @@ fn sheet(output: &str, body: &str) -> String {
 }
 
 fn applied(output: &str, body: &str, message: &[u8]) -> Result<Transformed, TransformError> {
-    let compiled = Transform::compile(&sheet(output, body), [("shop", "me & 'you'")], &NoFiles);
+    let compiled = Transform::compile(
+        &sheet(output, body),
+        [("shop", "me & 'you'")],
+        &NoFiles,
+        Limits::MESSAGES,
+    );
     compiled.unwrap().apply(message)
 }
 
@@ -44,7 +49,7 @@ fn a_result_has_the_type_that_its_stylesheet_states() {
 fn the_type_that_a_stylesheet_sets_holds_for_the_next_ones() {
     let none: [(&str, &str); 0] = [];
     let compile = |output: &str, body: &str| {
-        Transform::compile(&sheet(output, body), none, &NoFiles).unwrap()
+        Transform::compile(&sheet(output, body), none, &NoFiles, Limits::MESSAGES).unwrap()
     };
     let first = "<xsl:output media-type=\"text/a\" encoding=\"utf-8\"/>";
     let all = [
@@ -91,10 +96,10 @@ fn a_failed_transformation_states_the_reason() {
 #[test]
 fn invalid_stylesheets_and_those_not_for_utf_8_are_refused() {
     let none: [(&str, &str); 0] = [];
-    let broken = Transform::compile("<xsl:stylesheet", none, &NoFiles);
+    let broken = Transform::compile("<xsl:stylesheet", none, &NoFiles, Limits::MESSAGES);
     assert!(broken.is_err());
     let latin = sheet("<xsl:output encoding=\"ISO-8859-1\"/>", "<a/>");
-    let why = Transform::compile(&latin, none, &NoFiles)
+    let why = Transform::compile(&latin, none, &NoFiles, Limits::MESSAGES)
         .unwrap_err()
         .to_string();
     assert!(why.contains("ISO-8859-1") && why.contains("UTF-8"), "{why}");

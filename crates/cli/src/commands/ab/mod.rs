@@ -19,9 +19,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use sides::{Side, commits};
 
-/// The suite that provides the default scenario and load.
-const SUITE: &str = "ab";
-
 const EXAMPLES: &str = "\
 Examples:
   gatebench ab nginx ./my-nginx                    is mine worse?
@@ -139,7 +136,7 @@ impl Ab {
     fn selection(&self, [baseline, candidate]: &[Side; 2]) -> Selection {
         let called = |side: &Side| Some((side.word.clone(), side.label.clone()?));
         Selection {
-            words: vec![SUITE.into()],
+            words: vec!["ab".into()],
             gateways: [candidate, baseline, baseline]
                 .map(|side| side.word.clone())
                 .into(),

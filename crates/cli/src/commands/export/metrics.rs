@@ -12,7 +12,7 @@ use crate::commands::outputs::{refused, tag, target};
 use crate::failure::Failure;
 use crate::terminal;
 
-const PROMETHEUS: &str = "\
+pub const PROMETHEUS: &str = "\
 Examples:
   gatebench export prometheus RUN --to http://127.0.0.1:9090/api/v1/write
   gatebench export prometheus RUN > run.om
@@ -22,17 +22,9 @@ Prometheus accepts samples that are at most about an hour older than its newest 
 server accepts a run of any age. `promtool` converts text of any age to blocks, which a server
 with other data accepts as well.";
 
-/// Print a run as OpenMetrics text, or send it to a Prometheus server
+// The options that all servers share.
 #[derive(Debug, Args)]
-#[command(after_help = PROMETHEUS)]
-pub struct Prometheus {
-    #[command(flatten)]
-    recorded: Recorded,
-}
-
-/// The options that all servers share.
-#[derive(Debug, Args)]
-struct Recorded {
+pub struct Recorded {
     /// The run directory
     #[arg(value_name = "RUN")]
     run: PathBuf,
@@ -45,6 +37,11 @@ struct Recorded {
 }
 
 impl Recorded {
+    /// Prints the run, or sends it to a Prometheus server.
+    pub fn prometheus(self) -> Result<(), Failure> {
+        self.send_or("prometheus", print_openmetrics)
+    }
+
     /// Sends the run to a server of this kind, or calls `print`.
     fn send_or(
         self,
@@ -66,13 +63,7 @@ impl Recorded {
     }
 }
 
-impl Prometheus {
-    /// Prints or sends the run.
-    pub fn run(self) -> Result<(), Failure> {
-        self.recorded.send_or("prometheus", print_openmetrics)
-    }
-}
-
+/// Prints the run as OpenMetrics text.
 fn print_openmetrics(run: &Run, tags: &BTreeMap<String, String>) -> Result<(), Failure> {
     let stats = Target::trend_stats(&|name| std::env::var(name).ok());
     let stats = stats

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use gatebench_outputs::dashboard;
 use gatebench_runner::scenario_and_load;
 
-use self::metrics::{Influxdb, Prometheus};
+use self::metrics::{Influxdb, PROMETHEUS, Recorded};
 use super::values::Overlay;
 use crate::failure::Failure;
 use crate::terminal;
@@ -30,7 +30,9 @@ pub struct Export {
 #[derive(Debug, Subcommand)]
 enum What {
     K6(Script),
-    Prometheus(Prometheus),
+    /// Print a run as OpenMetrics text, or send it to a Prometheus server
+    #[command(after_help = PROMETHEUS)]
+    Prometheus(Recorded),
     Influxdb(Influxdb),
     Grafana(Grafana),
 }
@@ -40,7 +42,7 @@ impl Export {
     pub fn run(self) -> Result<(), Failure> {
         match self.what {
             What::K6(command) => command.run(),
-            What::Prometheus(command) => command.run(),
+            What::Prometheus(recorded) => recorded.prometheus(),
             What::Influxdb(command) => command.run(),
             What::Grafana(command) => command.run(),
         }

@@ -86,13 +86,8 @@ impl<'a> Figures<'a> {
     /// Requests without a good response: one that passes the checks or, without checks, has a
     /// status below 400.
     pub fn failed(&self) -> u64 {
-        self.unanswered() + self.bad_responses()
-    }
-
-    /// Responses that are not good.
-    pub fn bad_responses(&self) -> u64 {
         let counts = self.counts();
-        self.bad(counts.responses_failing_checks, &counts.by_class)
+        self.unanswered() + self.bad(counts.responses_failing_checks, &counts.by_class)
     }
 
     /// Responses that fail the checks or, without checks, have a status from 400 on.

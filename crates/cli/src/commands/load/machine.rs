@@ -60,35 +60,19 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
 /// Reports whether each worker may poll without sleeping, because the machine has more cores than
 /// workers.
 pub fn has_cores_to_spare(workers: usize) -> bool {
-    let limits = EnvironmentFacts::read().limits.cgroup_cpu;
-    let cores = Cores {
-        online: MachineSample::read().cores.len(),
-        allowed: thread::available_parallelism().map_or(1, |cores| cores.get()),
-        is_time_limited: limits
-            .iter()
-            .any(|limit| !limit.starts_with("max") && !limit.starts_with('-')),
-    };
-    cores.are_spared_by(workers)
+    let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();
+    let is_time_limited = limits.any(|limit| !limit.starts_with("max") && !limit.starts_with('-'));
+    // By affinity (`taskset`) and by limits of CPU time.
+    let allowed = thread::available_parallelism().map_or(1, |cores| cores.get());
+    let online = MachineSample::read().cores.len();
+    are_spared(workers, online, allowed, is_time_limited)
 }
 
-struct Cores {
-    online: usize,
-    /// By affinity (`taskset`) and by limits of CPU time.
-    allowed: usize,
-    is_time_limited: bool,
-}
-
-impl Cores {
-    /// Cores that only other processes may use count, because those processes run there. Limited
-    /// CPU time, however, must not be spent on waiting.
-    fn are_spared_by(&self, workers: usize) -> bool {
-        let used_by_all = if self.is_time_limited {
-            self.allowed
-        } else {
-            self.online
-        };
-        used_by_all > workers && self.allowed >= workers
-    }
+/// Cores that only other processes may use count, because those processes run there. Limited CPU
+/// time, however, must not be spent on waiting.
+fn are_spared(workers: usize, online: usize, allowed: usize, is_time_limited: bool) -> bool {
+    let used_by_all = if is_time_limited { allowed } else { online };
+    used_by_all > workers && allowed >= workers
 }
 
 #[cfg(test)]
@@ -97,14 +81,8 @@ mod tests {
 
     #[test]
     fn a_worker_polls_only_if_other_processes_have_a_core_left() {
-        let spared = |online, allowed, is_time_limited| {
-            let cores = Cores {
-                online,
-                allowed,
-                is_time_limited,
-            };
-            cores.are_spared_by(1)
-        };
+        let spared =
+            |online, allowed, is_time_limited| are_spared(1, online, allowed, is_time_limited);
         assert!(spared(2, 2, false));
         assert!(spared(2, 1, false), "bound to one of two cores");
         assert!(!spared(2, 1, true), "the CPU time of one of two cores");

@@ -109,8 +109,15 @@ impl Measuring {
         prepared: Prepared,
         resume: Option<&Path>,
     ) -> Result<RunRequest, Failure> {
-        if resume.is_some() {
-            self.refuse_dir_of_resumed()?;
+        // The earlier form of --dir.
+        if resume.is_some()
+            && let Some(dir) = self.outputs.dir()?
+        {
+            return Err(Failure::words(
+                format!("--out {}", dir.display()),
+                "a resumed run already has a directory",
+                "omit it",
+            ));
         }
         let dir = self.dir()?;
         let named = resume.or(dir.as_deref()).map(Path::to_path_buf);
@@ -138,18 +145,6 @@ impl Measuring {
         match &self.dir {
             Some(dir) => Ok(Some(dir.clone())),
             None => self.outputs.dir(),
-        }
-    }
-
-    /// Refuses the earlier form of --dir for a resumed run, which already has a directory.
-    fn refuse_dir_of_resumed(&self) -> Result<(), Failure> {
-        match self.outputs.dir()? {
-            None => Ok(()),
-            Some(dir) => Err(Failure::words(
-                format!("--out {}", dir.display()),
-                "a resumed run already has a directory",
-                "omit it",
-            )),
         }
     }
 

@@ -48,15 +48,7 @@ impl Mistakes {
                 self.header_edits(at, edits);
             }
             Policy::Mock(mock) => self.mock(at, mock),
-            Policy::ApiKeyQuery(_)
-            | Policy::BasicAuth(_)
-            | Policy::Openapi(_)
-            | Policy::Jwt(_)
-            | Policy::RequestSizeLimit(_)
-            | Policy::RequestJson(_)
-            | Policy::ResponseJson(_)
-            | Policy::ResponseXslt(_)
-            | Policy::Soap(_) => {}
+            _ => {}
         }
     }
 

@@ -35,14 +35,8 @@ pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
         let key = from_jwk(key).transpose()?;
         Some(key.map_err(|wrong| wrong.below(format!("/jwks/keys/{at}"))))
     });
-    let mut good = Vec::new();
     let mut mistakes = Vec::new();
-    for key in written.chain(in_set) {
-        match key {
-            Ok(key) => good.push(key),
-            Err(mistake) => mistakes.push(mistake),
-        }
-    }
+    let good = ConfigError::gather(written.chain(in_set), &mut mistakes);
     if good.is_empty() && mistakes.is_empty() {
         let message = "no key for HS256 or RS256, so no token could ever be valid";
         mistakes.push(ConfigError::new(message, "add one to `keys` or `jwks`"));

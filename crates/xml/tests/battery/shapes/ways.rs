@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gatebench_xml::soap::{
     Options, Request, Response, SOAP_1_2_SCHEMA, SoapPolicy, Source, Target,
 };
-use gatebench_xml::{NoFiles, Transform};
+use gatebench_xml::{Limits, NoFiles, Transform};
 
 /// A way to process a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +220,8 @@ impl Ways {
         };
         Self {
             policies: Way::ALL.iter().map(compile).collect(),
-            transform: Transform::compile(&sheet(IDENTITY), none, &NoFiles).unwrap(),
+            transform: Transform::compile(&sheet(IDENTITY), none, &NoFiles, Limits::MESSAGES)
+                .unwrap(),
         }
     }
 

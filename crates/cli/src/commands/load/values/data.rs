@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::Source;
 use gatebench_model::data::{List, Pick};
+use gatebench_model::{Source, rows};
 
 use super::template;
 use crate::commands::values::Named;
@@ -58,8 +58,8 @@ fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
         .and_then(|it| it.to_str())
         .unwrap_or_default();
     let parse = match extension {
-        "csv" => List::from_csv,
-        "jsonl" | "ndjson" => List::from_json_lines,
+        "csv" => rows::csv,
+        "jsonl" | "ndjson" => rows::json_lines,
         _ => {
             return Err(Failure::words(
                 "--data-file",
@@ -68,11 +68,11 @@ fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
             ));
         }
     };
-    let list = parse(&read("--data-file", path)?, pick).map_err(|error| {
+    let list = parse(&read("--data-file", path)?).map_err(|error| {
         let place = format!("{}:{}", path.display(), error.line);
         Failure::words(place, error.message, "correct that line")
     })?;
-    Ok(Source::List(list))
+    Ok(Source::List(List { pick, ..list }))
 }
 
 /// Reads paths with their weights, `/path` or `3 /path`, one per line. Lines that begin with # are
