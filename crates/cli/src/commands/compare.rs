@@ -58,13 +58,17 @@ pub struct Compare {
     /// Print the comparison in this format
     #[arg(long, default_value = "terminal", value_parser = reports::one_of(&FORMATS))]
     format: Format,
+    /// Print the comparison as JSON, like --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
 }
 
 impl Compare {
     /// Prints the comparison and returns its verdict.
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
-        let text = self.format.render(&found, || json::render(&found));
+        let format = if self.json { Format::Json } else { self.format };
+        let text = format.render(&found, || json::render(&found));
         terminal::say_data(text.trim_end())?;
         Ok(Exit::of_decision(found.decision))
     }

@@ -35,6 +35,9 @@ pub struct Report {
     /// write the report files to the run directory]
     #[arg(long)]
     format: Option<Format>,
+    /// Print the report as JSON, like --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Print the run in the columns of this published document (a name from `gatebench list
     /// published`, or a file), with the differences from it; write no files
     #[arg(long = "as", value_name = "DOCUMENT")]
@@ -59,13 +62,18 @@ impl Report {
             return self.in_columns_of(word);
         }
         let findings = self.findings(&Run::open(&self.dir)?)?;
-        if let Some(format) = self.format {
+        if let Some(format) = self.format() {
             let text = format.render(&findings, || json::render(&findings));
             return terminal::say_data(text.trim_end());
         }
         let page = reports::write(&self.dir, &findings, self.show_secrets)?;
         let text = reports::for_terminal(&findings, !self.verbose);
         terminal::say(&format!("{text}\n\n{}", page.display()))
+    }
+
+    fn format(&self) -> Option<Format> {
+        let json = self.json.then_some(Format::Json);
+        json.or(self.format)
     }
 
     fn findings(&self, run: &Run) -> Result<Findings, Failure> {
@@ -97,7 +105,7 @@ impl Report {
         if found.tables.is_empty() {
             return without_figures("this run has none of the document's scenarios");
         }
-        let format = self.format.unwrap_or(Format::Terminal);
+        let format = self.format().unwrap_or(Format::Terminal);
         let text = format.render(&found, || json::render(&found));
         terminal::say_data(text.trim_end())
     }

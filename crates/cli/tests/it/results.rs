@@ -80,7 +80,7 @@ fn a_run_is_reported_in_the_columns_of_a_document() {
     for part in ["Kong against nginx", "via reference", "A timer of 10 ms"] {
         assert!(shown.stdout.contains(part), "{part} in {}", shown.stdout);
     }
-    let json = bench.gatebench("report run --as seed-002 --format json");
+    let json = bench.gatebench("report run --as seed-002 --json");
     assert!(json.stdout.contains("\"document\": \"kong-vs-nginx\""));
     bench
         .gatebench("report run --as soap")

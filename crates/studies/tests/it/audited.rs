@@ -21,7 +21,7 @@ fn assert_found(words: &str, change: impl Fn(&mut Made)) {
     let said = findings.headlines.iter().filter(alarm);
     assert!(
         said.into_iter()
-            .any(|it| it.text.contains("cannot be true")),
+            .any(|it| it.text.contains("impossible figures")),
         "the headlines contain it"
     );
 }

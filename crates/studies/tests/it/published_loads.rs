@@ -192,7 +192,7 @@ fn versions_without_runs_are_named_with_the_reason() {
         .collect();
     assert_eq!(named.len(), 1, "{:?}", found.notes);
     assert!(
-        named[0].contains("nginx and haproxy: its loads hold a rate"),
+        named[0].contains("nginx and haproxy: its loads fix the rate"),
         "{named:?}"
     );
     assert!(found.notes.iter().all(|it| !it.starts_with("single-route")));

@@ -3,7 +3,7 @@
 
 use gatebench_model::Variant;
 use gatebench_report::chapter::{
-    Block, Chapter, Fact, Fold, Forms, MARKDOWN, PAGE, Part, TableBlock, Text,
+    Block, Chapter, Fact, Fold, Forms, MARKDOWN, PAGE, Part, TERMINAL, TableBlock, Text,
 };
 use gatebench_report::format::UnitScale;
 use gatebench_report::palette::Palette;
@@ -43,6 +43,9 @@ pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
             ..Fold::new(words, rest)
         }));
     }
+    if form != TERMINAL {
+        cards.push(Block::sentence(legend(findings).trim_end()));
+    }
     let chapter = Chapter::new("summary", "Summary", cards);
     match form {
         PAGE => chapter,
@@ -78,14 +81,22 @@ pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
             blocks = vec![Block::heading("Problems"), Block::facts("", alarms)];
         }
     }
-    let has_reference = run.scenarios.iter().any(|it| it.row(REFERENCE).is_some());
-    let reference = match has_reference {
-        true => "reference: gatebench's own gateway. ",
-        false => "",
-    };
-    let words = format!("{reference}All figures: --verbose, or the page:");
+    let words = format!("{}All figures: --verbose, or the page:", legend(run));
     blocks.push(Block::sentence(words));
     Chapter::of(blocks)
+}
+
+/// Explains the names of the variants that are not products.
+fn legend(run: &Findings) -> String {
+    let rows = || run.scenarios.iter().flat_map(|it| &it.rows);
+    let mut text = String::new();
+    if rows().any(|row| row.variant == REFERENCE) {
+        text.push_str("reference: gatebench's own gateway. ");
+    }
+    if rows().any(|row| row.kind == Variant::Direct) {
+        text.push_str("direct: no gateway; its latency is that of the instrument. ");
+    }
+    text
 }
 
 fn table(scenario: &ScenarioFindings, summary: &ScenarioSummary) -> Table {
