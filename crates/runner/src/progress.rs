@@ -82,7 +82,7 @@ pub enum Progress {
 pub enum Step {
     /// The upstream is being started.
     UpstreamUp,
-    /// The gateway is being rendered, checked and started.
+    /// The gateway's files are being rendered and checked, and the gateway started.
     GatewayUp,
     /// Parity is proven before the load.
     ParityBefore,
@@ -92,7 +92,7 @@ pub enum Step {
     Admin,
     /// Parity is proven again.
     ParityAfter,
-    /// Gateway and upstream are being ended.
+    /// The gateway and the upstream are being stopped.
     Down,
 }
 
@@ -124,7 +124,7 @@ pub struct PhaseSummary {
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
-    /// CPU time of the gateway per request; none for the direct variant and if it cannot be read.
+    /// CPU time of the gateway per request; none for the direct variant or if it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,
 }
 

@@ -69,7 +69,7 @@ pub struct GatewayIdentity {
     /// Digests of the gateway folder's files, with paths relative to the folder.
     #[serde(default)]
     pub folder: Vec<FileDigest>,
-    /// The notes of the gateway folder for the reader.
+    /// Notes for the reader from the gateway folder.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -17,7 +17,7 @@ pub(crate) struct EarlyStop {
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The number of completed blocks at the last consultation of the study.
+    /// The number of completed blocks when the study was last consulted.
     asked: u32,
 }
 

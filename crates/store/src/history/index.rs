@@ -56,15 +56,15 @@ pub struct Found {
 pub struct RunEntry {
     /// Name of its directory in the folder of runs.
     pub dir: String,
-    /// A text that changes whenever the directory changes.
+    /// A string that changes whenever the directory changes.
     pub stamp: String,
     /// The time at which it began.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
-    /// Version of the gatebench that measured.
+    /// Version of gatebench that measured it.
     pub gatebench: String,
-    /// Blocks with every trial on disk.
+    /// Blocks whose trials are all on disk.
     pub blocks: u32,
     /// The reason why it has no cells; none if it may have some.
     pub left_out: Option<String>,
@@ -88,13 +88,13 @@ pub struct CellEntry {
     pub metric: String,
     /// Its unit, as named in JSON reports.
     pub unit: String,
-    /// True if large values are good.
+    /// True if higher values are better.
     pub higher_is_better: bool,
     /// Median of the blocks; 0 if there are none.
     pub value: f64,
-    /// The smallest block; 0 if there are none.
+    /// The smallest value of a block; 0 if there are none.
     pub min: f64,
-    /// The largest block; 0 if there are none.
+    /// The largest value of a block; 0 if there are none.
     pub max: f64,
     /// Blocks with a value; 0 if the gateway invalidated all of them.
     pub blocks: u32,
@@ -168,7 +168,7 @@ impl HistoryIndex {
         insert(&mut self.connection, entry).map_err(|error| unusable(&self.folder, &error))
     }
 
-    /// All runs, the oldest first.
+    /// All runs, oldest first.
     ///
     /// # Errors
     /// [`StoreError::Index`].
