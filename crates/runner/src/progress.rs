@@ -111,7 +111,8 @@ impl Step {
     }
 }
 
-/// The main figures of a load, for progress displays; findings come only from the run directory.
+/// The main figures of a load, for progress displays; findings are computed only from the run
+/// directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
     /// Name of the phase.

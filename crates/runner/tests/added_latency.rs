@@ -1,5 +1,5 @@
-//! The proof of added latency: the known delays of a proxy that holds requests and responses are
-//! recovered.
+//! The proof for added latency: it recovers the known delays of a proxy that holds requests and
+//! responses.
 //!
 //! Two groups send at the same rate through one gateway, half an interval apart: one on a route
 //! that forwards immediately, the other on a route that holds. The machine disturbs both equally,
@@ -78,7 +78,7 @@ const WAITED_SHARE_MAX: f64 = 0.33;
 /// If two equal routes differ by more than this at their 99th percentiles, this machine cannot
 /// prove a percentile.
 const TAIL_NS_MAX: u64 = 2 * MS;
-/// The longest wait for undisturbed loads.
+/// The maximum wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Name of the threads that keep cores awake.
 const AWAKE: &str = "awake";

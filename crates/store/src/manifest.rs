@@ -36,7 +36,7 @@ pub struct Manifest {
     /// Facts about the machine as found by the probe, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
-    /// Changes and assumptions that the reader must know.
+    /// Changes and assumptions that the reader must know about.
     #[serde(default)]
     pub notes: Vec<String>,
 }

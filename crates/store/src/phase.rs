@@ -39,7 +39,7 @@ pub struct PhaseRecord {
     /// Exact sums in addition to the histograms, by `metric.class`, as in `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// The counts of responses by their nonces.
+    /// The counts of responses by origin, derived from their nonces.
     #[serde(default)]
     pub trace: TraceCounts,
     /// The load generator's own figures.
@@ -149,7 +149,7 @@ pub struct ChangeRecord {
     pub weighed: Vec<WeighedRecord>,
 }
 
-/// A period in which the targets had the same weights.
+/// A period in which the targets' weights did not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeighedRecord {
     /// The requested weights.
@@ -171,7 +171,8 @@ pub struct ProfileRecord {
 /// The wait for an idle machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettleRecord {
-    /// The load average per core over the last minute below which the machine counts as idle.
+    /// The limit of the load average per core over the last minute, below which the machine is
+    /// idle.
     pub asked_load_per_core: f64,
     /// The load average per core at the end of the wait.
     pub load_per_core: f64,
@@ -335,7 +336,7 @@ pub struct MachineFacts {
     pub throttled_ns: u64,
     /// CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
-    /// The busy time of the gateway's cores, if they run nothing else of the run.
+    /// The busy time of the gateway's cores, if nothing else in the run uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_cores: Option<CoreUsage>,
     /// The frequency of the gateway's cores; none if it is not visible.
@@ -418,9 +419,9 @@ pub enum StepOutcome {
     Held,
     /// The step missed the objective.
     Missed,
-    /// The step missed the objective, and something other than gateway, load generator and upstream
-    /// disturbed it; only in runs of earlier versions, which repeated such steps. Later versions
-    /// derive disturbance from the machine's figures.
+    /// The step missed the objective, and something other than the gateway, the load generator and
+    /// the upstream disturbed it; only in runs of earlier versions, which repeated such steps.
+    /// Later versions derive disturbance from the machine's figures.
     Disturbed,
 }
 
@@ -455,7 +456,7 @@ pub struct ExternalFigures {
     /// Its other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express exactly, or not at all.
+    /// Parts of the load that it cannot express exactly or at all.
     #[serde(default)]
     pub not_expressed: Vec<String>,
     /// Figures that gatebench's own engine measures but this one does not report.

@@ -13,8 +13,8 @@ const TOUR: &str = "tour";
 /// The maximum number of scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
 
-/// Returns the suite that the arguments name, or a suite of the scenarios that they name, and the
-/// base folder of its relative paths.
+/// Returns the suite that the arguments name, or one of the scenarios that they name, with the base
+/// folder of its relative paths.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
@@ -101,7 +101,7 @@ fn base_of(source: &Source) -> PathBuf {
 /// number of a sweep. The default load is the tour's.
 ///
 /// # Errors
-/// A name is unknown, or a file has mistakes.
+/// A name is unknown, or a file contains mistakes.
 pub fn scenario_and_load(
     scenario: &str,
     load: Option<&str>,

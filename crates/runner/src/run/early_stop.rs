@@ -46,7 +46,7 @@ impl EarlyStop {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
 
-    /// Reports whether a block was completed since the last call.
+    /// Reports whether a block has been completed since the last call.
     pub(crate) fn is_at_a_boundary(&mut self, done: u32) -> bool {
         let first = *self.first_block.get_or_insert(done);
         let is_new = done > self.asked && done > first;

@@ -388,7 +388,8 @@ impl<'a> TrialRunner<'a> {
         Ok(record)
     }
 
-    /// Records the clock source at start and end, because times of two sources are not comparable.
+    /// Records the clock source at start and end, because times from different sources are not
+    /// comparable.
     fn keep_clock_source(&mut self) {
         let both = self.clock_source.take().zip(clock_source());
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });

@@ -19,7 +19,7 @@ pub const INDEX_FILE: &str = "history.sqlite";
 /// Version of the tables. A file with another version is replaced.
 const VERSION: i64 = 3;
 
-/// The longest wait for another process that writes to the index.
+/// The maximum wait for another process that writes to the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -100,7 +100,7 @@ pub struct CellEntry {
     pub blocks: u32,
     /// True if something other than the gateway limited it.
     pub limited: bool,
-    /// The value of the direct variant of the same run, which shows changes of the machine; none
+    /// The value of the direct variant of the same run, which shows changes in the machine; none
     /// without one.
     pub control: Option<f64>,
     /// Blocks without a value because the gateway itself invalidated them.
