@@ -1,4 +1,4 @@
-//! The events of a run, which observers receive.
+//! The events of a run that observers receive.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -49,7 +49,7 @@ pub struct RunRequest {
     pub prepared: Prepared,
     /// The run directory.
     pub out: PathBuf,
-    /// True if `out` holds a run to resume.
+    /// True if `out` contains a run to resume.
     pub resume: bool,
     /// The arguments of the command line, for the manifest.
     pub command_line: Vec<String>,
@@ -60,7 +60,7 @@ pub struct RunRequest {
     pub budget: Option<Duration>,
     /// The system libraries that the reference gateway uses, with their versions, for the manifest.
     pub libraries: BTreeMap<String, String>,
-    /// The servers and files that receive each second of the run.
+    /// The servers and files that receive the figures of each second of the run.
     pub outputs: Settings,
 }
 

@@ -6,7 +6,7 @@ use crate::outputs::Refusal;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A gateway of the suite is missing and therefore omitted.
+    /// A gateway of the suite is not installed, and is omitted.
     #[error("gateway {gateway} is omitted: {reason}; {remedy}")]
     GatewayMissing {
         /// The gateway's name.

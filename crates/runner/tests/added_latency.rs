@@ -270,8 +270,8 @@ impl Mode {
         difference(outcome, self.quantile, 0.5)
     }
 
-    /// Reports whether a part shows the hold. The 99th percentile of a half without a hold is a
-    /// tail of the machine.
+    /// Reports whether a part shows the hold. The 99th percentile of a half without a hold shows
+    /// only the machine's own tail.
     fn shows(&self, held_ns: i64) -> bool {
         held_ns > 0 || self.quantile < 0.99
     }

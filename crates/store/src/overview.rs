@@ -67,7 +67,7 @@ impl RunOverview {
 }
 
 impl TrialFolder {
-    /// Returns the folders of all trials of the run in `dir`, by name.
+    /// Returns the folders of all trials of the run in `dir`, ordered by name.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].

@@ -128,7 +128,7 @@ pub struct BinsRecord {
     pub upstream_cpu_ns: Vec<u64>,
 }
 
-/// A change of the gateway during the measurement.
+/// A change to the gateway during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {
     /// The name of the action in the gateway's folder.

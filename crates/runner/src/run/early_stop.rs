@@ -1,4 +1,4 @@
-//! Ends a run before the end of its plan, if its study has decided or its time limit is reached.
+//! Ends a run early if its study has decided or its time limit is reached.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

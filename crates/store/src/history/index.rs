@@ -139,8 +139,8 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Returns the run directories that are new or have changed, by name, and removes missing ones
-    /// from the index.
+    /// Returns the run directories that are new or have changed, ordered by name, and removes
+    /// missing ones from the index.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].

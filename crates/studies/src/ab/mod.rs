@@ -1,4 +1,4 @@
-//! A/B tests: the deciding metric is judged after every block, by intervals that hold over all
+//! A/B tests: the deciding metric is judged after every block, by intervals that are valid over all
 //! looks together.
 
 pub mod chapter;
@@ -30,8 +30,8 @@ use facts::AbTestFindings;
 /// the share of runs in which the baseline may differ from itself in any scenario.
 const ALPHA: f64 = 0.05;
 
-/// The part of each share that goes to the sign test of spoiled blocks, which holds over all looks
-/// together. The looks at the metric use the rest.
+/// The part of each share that goes to the sign test of spoiled blocks, which is valid over all
+/// looks together. The looks at the metric use the rest.
 const SPOILED_PART: f64 = 0.1;
 
 /// A difference below this may be only the layout of two binaries (Mytkowicz et al., ASPLOS

@@ -30,7 +30,7 @@ const BARS_MAX: usize = 12;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The part of the values' range that is left free above and below them.
+/// The share of the values' range that is left empty above and below them.
 const MARGIN: f64 = 0.08;
 
 impl Report for HistoryFindings {
