@@ -1,5 +1,5 @@
-//! The proof for added latency: it recovers the known delays of a proxy that holds requests and
-//! responses.
+//! Proves that the measurement of added latency recovers the known delays of a proxy that holds
+//! requests and responses.
 //!
 //! Two groups send at the same rate through one gateway, half an interval apart: one on a route
 //! that forwards immediately, the other on a route that holds. The machine disturbs both equally,

@@ -344,7 +344,7 @@ pub struct MachineFacts {
     pub gateway_frequency: Option<CoreFrequency>,
 }
 
-/// The frequency of some cores at the start of a measurement, every second, and at its end.
+/// The frequency of some cores at the start of a measurement, after each second, and at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreFrequency {
     /// The mean over cores and samples.
@@ -456,7 +456,7 @@ pub struct ExternalFigures {
     /// Its other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express exactly or at all.
+    /// Parts of the load that it cannot express, or cannot express exactly.
     #[serde(default)]
     pub not_expressed: Vec<String>,
     /// Figures that gatebench's own engine measures but this one does not report.
