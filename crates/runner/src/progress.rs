@@ -1,4 +1,4 @@
-//! The events of a run, which observers receive.
+//! The events of a run that observers receive.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub enum Progress {
 pub enum Step {
     /// The upstream is being started.
     UpstreamUp,
-    /// The gateway is being rendered, checked and started.
+    /// The gateway's files are being rendered and checked, and the gateway started.
     GatewayUp,
     /// Parity is proven before the load.
     ParityBefore,
@@ -92,7 +92,7 @@ pub enum Step {
     Admin,
     /// Parity is proven again.
     ParityAfter,
-    /// Gateway and upstream are being ended.
+    /// The gateway and the upstream are being stopped.
     Down,
 }
 
@@ -111,7 +111,8 @@ impl Step {
     }
 }
 
-/// The main figures of a load, for progress displays; findings come only from the run directory.
+/// The main figures of a load, for progress displays; findings are computed only from the run
+/// directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
     /// Name of the phase.
@@ -124,7 +125,7 @@ pub struct PhaseSummary {
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
-    /// CPU time of the gateway per request; none for the direct variant and if it cannot be read.
+    /// CPU time of the gateway per request; none for the direct variant or if it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,
 }
 

@@ -1,8 +1,7 @@
-//! A run: goes through the plan trial by trial, from its first trial or from where it was
-//! interrupted.
+//! A run: executes the plan trial by trial, from the first trial or the point of interruption.
 //!
 //! This module decides which trial comes next, which trials run together, and when the run is over.
-//! It must not depend on the course of a trial, only on its record.
+//! It must depend only on the record of a trial, not on how the trial proceeds.
 
 mod early_stop;
 mod eta;
@@ -39,8 +38,8 @@ use early_stop::{EarlyStop, Over};
 use eta::Eta;
 use live_log::run_logged;
 
-/// The number of consecutive failures of the environment after which the run ends, because the next
-/// trial would fail too.
+/// The number of consecutive environment failures after which the run ends, because the next trial
+/// would fail too.
 const ENVIRONMENT_FAILURES_MAX: u32 = 2;
 
 /// The inputs of a run.
@@ -50,18 +49,18 @@ pub struct RunRequest {
     pub prepared: Prepared,
     /// The run directory.
     pub out: PathBuf,
-    /// True if `out` holds a run to resume.
+    /// True if `out` contains a run to resume.
     pub resume: bool,
     /// The arguments of the command line, for the manifest.
     pub command_line: Vec<String>,
-    /// The load generator's event loop [default: that of the start of a resumed run, otherwise the
+    /// The load generator's event loop [default: the original one for a resumed run, otherwise the
     /// best one that the kernel permits].
     pub backend: Option<Backend>,
     /// The time limit of the run: no block starts that would probably exceed it.
     pub budget: Option<Duration>,
     /// The system libraries that the reference gateway uses, with their versions, for the manifest.
     pub libraries: BTreeMap<String, String>,
-    /// The servers and files that receive each second of the run.
+    /// The servers and files that receive the figures of each second of the run.
     pub outputs: Settings,
 }
 
@@ -73,8 +72,8 @@ pub struct RunRequest {
 /// fault of their gateway or of a file.
 ///
 /// # Errors
-/// The run directory, the cores or the descriptors are not available, or two consecutive trials
-/// failed because of the environment. Finished trials are kept.
+/// The run directory, the cores or the file descriptors are not available, or two consecutive
+/// trials failed because of the environment. Finished trials are kept.
 pub fn run(
     request: &RunRequest,
     interrupt: &Interrupt,
@@ -181,7 +180,7 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     writer.update_manifest(|manifest| {
         manifest.notes.push(resumed);
         if request.prepared.plan.study.is_in_segments() {
-            // The plan of the resumed soak has another segment.
+            // A resumed soak adds a segment to the plan.
             manifest.plan = request.prepared.plan.clone();
         }
         manifest.notes.extend(warnings.map(ToString::to_string));
@@ -194,7 +193,7 @@ fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     })
 }
 
-/// Goes through the trials.
+/// Runs the trials in order.
 struct RunLoop<'a> {
     request: &'a RunRequest,
     interrupt: &'a Interrupt,
@@ -317,14 +316,14 @@ impl<'a> RunLoop<'a> {
         }
     }
 
-    /// Returns the highest number of a trial in the plan. The numbers have gaps if the plan was
-    /// cut.
+    /// Returns the highest trial number in the plan. The numbers have gaps if the plan was
+    /// shortened.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
         trials.map(|trial| trial.number).max().unwrap_or(0)
     }
 
-    /// Adds another attempt of a failed trial to the plan.
+    /// Adds another attempt at a failed trial to the plan.
     fn plan_again(&mut self, failed: &Trial) -> Result<Trial, RunnerError> {
         let again = self.writer.manifest().plan.again(failed);
         self.writer
@@ -333,8 +332,8 @@ impl<'a> RunLoop<'a> {
         Ok(again)
     }
 
-    /// Cuts the plan if the block before this trial is the last one, or the last deciding one. The
-    /// run then equals one planned with fewer blocks, and the removed trials count as done.
+    /// Shortens the plan if the block before this trial is the last one, or the last deciding one.
+    /// The run then equals one planned with fewer blocks, and the removed trials count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);
@@ -441,7 +440,7 @@ impl<'a> RunLoop<'a> {
         let prepared = &self.request.prepared;
         let gateway = prepared.gateways.get(&trial.variant);
         let variant = prepared.plan.variant(&trial.variant);
-        // Every variant with a folder was resolved before.
+        // Every variant with a folder has already been resolved.
         let is_resolved =
             |it: &&Variant| gateway.is_some() || !matches!(it, Variant::Gateway { .. });
         let scenario = prepared.plan.scenario(&trial.scenario);
@@ -489,7 +488,7 @@ impl<'a> RunLoop<'a> {
         count(trials.iter().filter(supported).count())
     }
 
-    /// Ends the run after two consecutive failures of the environment.
+    /// Ends the run after two consecutive environment failures.
     fn judge(&mut self, outcome: Outcome) -> Result<(), RunnerError> {
         match outcome {
             Outcome::Failed {

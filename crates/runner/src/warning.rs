@@ -6,7 +6,7 @@ use crate::outputs::Refusal;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A gateway of the suite is missing and therefore omitted.
+    /// A gateway of the suite is not installed, and is omitted.
     #[error("gateway {gateway} is omitted: {reason}; {remedy}")]
     GatewayMissing {
         /// The gateway's name.
@@ -24,7 +24,7 @@ pub enum Warning {
         /// The installed version and the tested ones.
         what: String,
     },
-    /// Sizes of the suite that are not available are omitted.
+    /// Unavailable sizes of the suite are omitted.
     #[error("{}", sizes_missing(sizes, *cores, host.as_deref()))]
     SizesMissing {
         /// The unavailable sizes.
@@ -34,8 +34,7 @@ pub enum Warning {
         /// The host on which gateways run; none for this machine.
         host: Option<String>,
     },
-    /// A sweep has fewer connections than requested, because a process may not open enough
-    /// descriptors.
+    /// A sweep has fewer connections than requested, because the file descriptor limit is too low.
     #[error(
         "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} file descriptors, \
          but the limit is {allowed}; raise the limit (as root: ulimit -Hn {needed}; \
@@ -48,9 +47,9 @@ pub enum Warning {
         asked: u32,
         /// The number that replaces larger ones.
         most: u32,
-        /// Descriptors for the requested connections.
+        /// The number of file descriptors that the requested connections require.
         needed: u64,
-        /// The number of descriptors that a process may open here.
+        /// The maximum number of file descriptors of a process.
         allowed: u64,
     },
     /// Another program uses a core of the run.
@@ -124,13 +123,13 @@ pub enum Warning {
         asked: u32,
         engine: String,
     },
-    /// A resumed run uses other instruments than it did at its start.
+    /// A resumed run uses different instruments than at its start.
     #[error("the run began with other settings: {what}; start a new run for comparable results")]
     InstrumentChanged {
         /// The change, as in `backend epoll instead of io_uring`.
         what: String,
     },
-    /// An output does not accept data. The run is the same without it.
+    /// An output does not accept data. The run is not affected.
     #[error("{0}; {remedy}", remedy = .0.remedy)]
     Output(Refusal),
     /// The load generator is external and reports no figures per second, so outputs receive
@@ -155,7 +154,7 @@ pub enum Warning {
     TrialLost {
         /// Number of the trial.
         number: u32,
-        /// The error of the system.
+        /// The operating system's error.
         reason: String,
         remedy: String,
     },

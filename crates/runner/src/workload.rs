@@ -91,8 +91,8 @@ pub(crate) fn make_direct(request: &mut Request, scenario: &Scenario) {
     }
 }
 
-/// Returns the largest number of connections in any phase of a scenario, multiplied by the streams
-/// of HTTP/2, because a gateway may need as many to the upstream.
+/// Returns the largest number of connections in any phase of a scenario, multiplied by the number
+/// of HTTP/2 streams, because a gateway may need that many to the upstream.
 pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     let groups = scenario.groups();
     let of_phase = |phase: &Phase| {

@@ -1,5 +1,5 @@
-//! The proof of added latency: the known delays of a proxy that holds requests and responses are
-//! recovered.
+//! Proves that the measurement of added latency recovers the known delays of a proxy that holds
+//! requests and responses.
 //!
 //! Two groups send at the same rate through one gateway, half an interval apart: one on a route
 //! that forwards immediately, the other on a route that holds. The machine disturbs both equally,
@@ -7,18 +7,19 @@
 //! over repetitions. Each repetition also measures a pair of routes that both forward immediately.
 //! The largest of its differences is the error of this machine, and the tolerance for the others.
 //!
-//! If load generator, gateway and upstream wait long for a core, holds last longer than configured.
-//! Such a load is repeated. The kernel's figures identify it, not the measurements.
+//! If the load generator, the gateway or the upstream waits a long time for a core, holds last
+//! longer than configured. Such a load is repeated. It is identified by the kernel's figures, not
+//! by the measurements.
 //!
 //! The proof takes a minute and needs two cores, so it runs only with `make test-full`. It is a
 //! separate binary, because it counts the time for which the threads of this process wait for a
 //! core. If a load loses a request, the proof fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
-//! idling: the wake-up of a virtual core takes longer the longer it idled, and a route that holds
-//! by a timer keeps its core awake. The 99th percentile is proven at the rate of the report's
-//! loads, without such threads: a route holds one request in fifty, whose median is then that
-//! percentile.
+//! idling: a virtual core takes longer to wake up the longer it has been idle, and a route that
+//! holds with a timer keeps its core awake. The 99th percentile is proven at the rate of the
+//! report's loads, without such threads: a route holds one request in fifty, and the median of
+//! those is then that percentile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -71,13 +72,13 @@ const EXACT_SHARE: f64 = 0.002;
 /// The tolerance beyond which a hold of 200 µs is indistinguishable from none.
 const COARSE_NS: u64 = 100 * US;
 /// The share of a load's time for which all threads together may wait for their cores before the
-/// load counts as disturbed: a tenth each for load generator, gateway and upstream. Medians do not
-/// notice less.
+/// load counts as disturbed: a tenth each for load generator, gateway and upstream. A smaller share
+/// does not affect medians.
 const WAITED_SHARE_MAX: f64 = 0.33;
 /// If two equal routes differ by more than this at their 99th percentiles, this machine cannot
 /// prove a percentile.
 const TAIL_NS_MAX: u64 = 2 * MS;
-/// The longest wait for undisturbed loads.
+/// The maximum wait for undisturbed loads.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Name of the threads that keep cores awake.
 const AWAKE: &str = "awake";
@@ -247,8 +248,7 @@ const PARTS: [Metric; 3] = [Metric::RequestHalf, Metric::ResponseHalf, Metric::A
 /// The value of each part, in nanoseconds.
 type Parts = [i64; PARTS.len()];
 
-/// A mode of the time that a route holds requests: the quantile at which it is read, and both
-/// halves.
+/// A mode of a route's hold times: the quantile at which it is read, and both halves.
 struct Mode {
     quantile: f64,
     request_ns: u64,
@@ -270,8 +270,8 @@ impl Mode {
         difference(outcome, self.quantile, 0.5)
     }
 
-    /// Reports whether a part shows the hold. The 99th percentile of a half without a hold is a
-    /// tail of the machine.
+    /// Reports whether a part shows the hold. The 99th percentile of a half without a hold shows
+    /// only the machine's own tail.
     fn shows(&self, held_ns: i64) -> bool {
         held_ns > 0 || self.quantile < 0.99
     }
@@ -335,7 +335,7 @@ fn tail(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
     }
 }
 
-/// Each of the two tests needs the cores alone, so they take turns.
+/// Each of the two tests needs the cores to itself, so they take turns.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -383,7 +383,7 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
             let outcome = load(address, pair.route, tags.next().unwrap(), pace);
             let engine_ns: u64 = outcome.workers.iter().map(|it| it.run_queue_wait_ns).sum();
             let waited_ns = engine_ns + waited_since_ns(&before);
-            // Requests are dropped from a full queue while the machine stands still.
+            // While the machine stalls, requests are dropped because the queue is full.
             if waited_ns <= waited_ns_max && outcome.counts.dropped == 0 {
                 outcomes.push(outcome);
             }

@@ -16,7 +16,7 @@ use crate::StoreError;
 #[derive(Clone, Debug)]
 pub(crate) struct Below {
     run: PathBuf,
-    /// The path from there; empty for the run directory itself.
+    /// The path relative to the run directory; empty for the run directory itself.
     within: PathBuf,
 }
 
@@ -48,7 +48,7 @@ impl Below {
         name.to_string_lossy().into_owned()
     }
 
-    /// Reports whether anything has this name, including a link.
+    /// Reports whether anything, including a link, exists at this path.
     pub(crate) fn is_there(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok()
     }

@@ -80,7 +80,7 @@ pub struct GroupRecord {
     /// Exact sums by `metric.class`, as in the phase.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// Response times of its responses.
+    /// Its response times.
     #[serde(default)]
     pub response: TimeFigures,
     /// Its requests, in the scenario's order.

@@ -51,7 +51,7 @@ pub enum StoreError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// The damage, with its place if known.
+        /// The damage, with its location if known.
         reason: String,
     },
     /// A run directory contains a symbolic link where a file or folder should be.
@@ -68,7 +68,7 @@ pub enum StoreError {
     Index {
         /// The index.
         path: PathBuf,
-        /// The message of SQLite.
+        /// SQLite's message.
         reason: String,
     },
     /// The caller passed a record that contradicts itself: a defect of gatebench, not of the user.

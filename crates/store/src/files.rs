@@ -19,7 +19,7 @@ pub struct StoredFile {
     pub bytes: u64,
 }
 
-/// Returns the files of the run in `dir` that belong to no trial, by name.
+/// Returns the files of the run in `dir` that belong to no trial, ordered by name.
 ///
 /// # Errors
 /// [`StoreError::Io`].
@@ -27,7 +27,7 @@ pub fn files_of_run(dir: &Path) -> Result<Vec<StoredFile>, StoreError> {
     listed(&Below::run(dir), 0)
 }
 
-/// Returns the files of a trial, including those in subfolders, by path.
+/// Returns the files of a trial, including those in subfolders, ordered by path.
 ///
 /// # Errors
 /// [`StoreError::Link`], [`StoreError::Io`].

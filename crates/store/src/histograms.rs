@@ -49,7 +49,7 @@ pub enum HistogramError {
 }
 
 impl<'a, W: Write> HistogramLog<'a, W> {
-    /// Writes the head of a log whose times are relative to `started`.
+    /// Writes the header of a log whose times are relative to `started`.
     ///
     /// # Errors
     /// The output cannot be written.

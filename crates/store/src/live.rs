@@ -20,7 +20,7 @@ pub(crate) const LIVE: &str = "live.jsonl";
 const SECONDS_MAX: u32 = 86_400;
 const THEN_EVERY: u32 = 60;
 
-/// The maximum number of bytes of one read.
+/// The maximum number of bytes per read.
 const READ_MAX: u64 = 32 << 20;
 
 /// An event of a trial.
@@ -42,7 +42,7 @@ pub enum LiveEvent {
     },
     /// The load warms up.
     WarmUp {
-        /// Responses per second at present.
+        /// Current responses per second.
         completed_per_second: f64,
         /// Requests without a response so far.
         failed: u64,

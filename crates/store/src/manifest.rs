@@ -36,7 +36,7 @@ pub struct Manifest {
     /// Facts about the machine as found by the probe, by topic.
     #[serde(default)]
     pub environment: serde_json::Value,
-    /// Changes and assumptions that the reader must know.
+    /// Changes and assumptions that the reader must know about.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -69,7 +69,7 @@ pub struct GatewayIdentity {
     /// Digests of the gateway folder's files, with paths relative to the folder.
     #[serde(default)]
     pub folder: Vec<FileDigest>,
-    /// The notes of the gateway folder for the reader.
+    /// Notes for the reader from the gateway folder.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -58,8 +58,8 @@ impl RunOverview {
         Ok(Self { manifest, state })
     }
 
-    /// Returns a string that differs after a change of the manifest or the report of the run in
-    /// `dir`; none if there is no manifest.
+    /// Returns a string that changes with the manifest or the report of the run in `dir`; none if
+    /// there is no manifest.
     pub fn stamp(dir: &Path) -> Option<String> {
         let report = stamp(&dir.join("report.json")).unwrap_or_default();
         Some(format!("{} {report}", stamp(&dir.join(MANIFEST))?))
@@ -67,7 +67,7 @@ impl RunOverview {
 }
 
 impl TrialFolder {
-    /// Returns the folders of all trials of the run in `dir`, by name.
+    /// Returns the folders of all trials of the run in `dir`, ordered by name.
     ///
     /// # Errors
     /// [`StoreError::Link`], [`StoreError::Io`].

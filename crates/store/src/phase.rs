@@ -39,7 +39,7 @@ pub struct PhaseRecord {
     /// Exact sums in addition to the histograms, by `metric.class`, as in `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// The counts of responses by their nonces.
+    /// The counts of responses by origin, derived from their nonces.
     #[serde(default)]
     pub trace: TraceCounts,
     /// The load generator's own figures.
@@ -57,7 +57,7 @@ pub struct PhaseRecord {
     /// Requests on the wire; none in runs that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireFacts>,
-    /// The change of the gateway during the load.
+    /// The change to the gateway during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeRecord>,
     /// The failure of the upstream during the load.
@@ -70,7 +70,7 @@ pub struct PhaseRecord {
     /// The gateway's own metrics, if they were fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_metrics: Option<OwnMetricsRecord>,
-    /// The calls of the gateway's admin interface during the load.
+    /// The calls to the gateway's admin interface during the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminLoadRecord>,
     /// The load average before the load, if the run waited for an idle machine.
@@ -91,7 +91,7 @@ pub struct PhaseRecord {
     /// The measurement in bins of a tenth of a second; none in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// Its step in a search for capacity, if it belongs to one.
+    /// Its step in a search for capacity, if it is part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
     /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
@@ -115,8 +115,8 @@ pub struct WarmUpRecord {
 /// the list of a component that cannot be observed is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
-    /// The end of each bin, counted from the start of the measurement, at which the first one
-    /// begins.
+    /// The end of each bin, counted from the start of the measurement, which is the start of the
+    /// first bin.
     pub ends_ns: Vec<u64>,
     /// Responses in each bin.
     pub responses: Vec<u64>,
@@ -128,7 +128,7 @@ pub struct BinsRecord {
     pub upstream_cpu_ns: Vec<u64>,
 }
 
-/// A change of the gateway during the measurement.
+/// A change to the gateway during the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeRecord {
     /// The name of the action in the gateway's folder.
@@ -137,8 +137,8 @@ pub struct ChangeRecord {
     pub began_ns: u64,
     /// Duration of the command, or of sending the signal. The gateway may take longer to apply it.
     pub took_ns: u64,
-    /// Time from its start until a response on a new connection followed the changed configuration;
-    /// none if that never happened or cannot be observed.
+    /// Time from its start until a response on a new connection reflected the changed
+    /// configuration; none if that never happened or cannot be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
     /// The times of its repetitions, counted from the start of the measurement.
@@ -149,7 +149,7 @@ pub struct ChangeRecord {
     pub weighed: Vec<WeighedRecord>,
 }
 
-/// A period in which the targets had the same weights.
+/// A period in which the targets' weights did not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeighedRecord {
     /// The requested weights.
@@ -171,7 +171,8 @@ pub struct ProfileRecord {
 /// The wait for an idle machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettleRecord {
-    /// The load average per core over the last minute below which the machine counts as idle.
+    /// The limit of the load average per core over the last minute, below which the machine is
+    /// idle.
     pub asked_load_per_core: f64,
     /// The load average per core at the end of the wait.
     pub load_per_core: f64,
@@ -181,8 +182,8 @@ pub struct SettleRecord {
     pub settled: bool,
 }
 
-/// An exchange of messages as large as requests and responses between the engine's cores and the
-/// upstream's, over the same event loops. The contents are not read.
+/// An exchange of messages of the same sizes as requests and responses between the engine's cores
+/// and the upstream's, over the same event loops. The contents are not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,
@@ -210,9 +211,9 @@ pub struct FailureRecord {
     pub over_ns: u64,
     /// Requests that each target received, the failing one first. `before` includes the warm-up.
     pub targets: Vec<TargetShare>,
-    /// Requests that the targets received in addition to those that were sent: the gateway retried
-    /// each of them. Each request that never reached a target hides one retry. Requests that a
-    /// killed target received after its last report (about a millisecond) are not included.
+    /// Requests that the targets received beyond those that were sent: each is a retry by the
+    /// gateway. Each request that never reached a target hides one retry. Requests that a killed
+    /// target received after its last report (about a millisecond) are not included.
     pub sent_again: u64,
 }
 
@@ -239,7 +240,7 @@ pub struct OwnMetricsRecord {
     pub took_ns_max: u64,
     /// Growth of the gateway's own request count from the first to the last fetch.
     pub requests: u64,
-    /// Responses that the engine counted between the two.
+    /// Responses that the engine counted between these fetches.
     #[serde(rename = "answers")]
     pub responses: u64,
 }
@@ -293,7 +294,7 @@ pub struct Usage {
     pub pss_before_bytes: Option<u64>,
     /// Proportional set size after the load.
     pub pss_after_bytes: Option<u64>,
-    /// The largest number of open descriptors at any sample.
+    /// The largest number of open file descriptors at any sample.
     pub descriptors_max: u64,
     /// Voluntary context switches.
     pub switches_voluntary: u64,
@@ -335,7 +336,7 @@ pub struct MachineFacts {
     pub throttled_ns: u64,
     /// CPU time that processes outside the run used on these cores, summed over cores.
     pub foreign_cpu_ns: u64,
-    /// The busy time of the gateway's cores, if they run nothing else of the run.
+    /// The busy time of the gateway's cores, if nothing else in the run uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_cores: Option<CoreUsage>,
     /// The frequency of the gateway's cores; none if it is not visible.
@@ -343,8 +344,7 @@ pub struct MachineFacts {
     pub gateway_frequency: Option<CoreFrequency>,
 }
 
-/// The frequency of some cores at the start of a measurement, at each of its seconds and at its
-/// end.
+/// The frequency of some cores at the start of a measurement, after each second, and at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreFrequency {
     /// The mean over cores and samples.
@@ -364,7 +364,7 @@ pub struct FrequencyRange {
     pub max_khz: u64,
 }
 
-/// The busy time of some cores with all processes, as counted by the kernel in ticks.
+/// The busy time of some cores over all processes, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
     /// Time during which they were not idle, summed over cores, without the time that the
@@ -419,9 +419,9 @@ pub enum StepOutcome {
     Held,
     /// The step missed the objective.
     Missed,
-    /// The step missed the objective, and something other than gateway, load generator and upstream
-    /// disturbed it; only in runs of earlier versions, which repeated such steps. Later versions
-    /// derive disturbance from the machine's figures.
+    /// The step missed the objective, and something other than the gateway, the load generator and
+    /// the upstream disturbed it; only in runs of earlier versions, which repeated such steps.
+    /// Later versions derive disturbance from the machine's figures.
     Disturbed,
 }
 
@@ -447,19 +447,19 @@ pub struct ExternalFigures {
     /// Results of each check, with the groups that contain it: `login › status is 200`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checks: BTreeMap<String, ExternalCheck>,
-    /// Thresholds of the user's script; true if the threshold held.
+    /// Thresholds of the user's script; true if the threshold was met.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, bool>,
     /// Groups of the user's script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// Its further metrics, by name and statistic, in its own units.
+    /// Its other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express exactly, or not at all.
+    /// Parts of the load that it cannot express, or cannot express exactly.
     #[serde(default)]
     pub not_expressed: Vec<String>,
-    /// Figures that gatebench's own engine measures and this one does not report.
+    /// Figures that gatebench's own engine measures but this one does not report.
     #[serde(default)]
     pub not_measured: Vec<String>,
 }
@@ -483,8 +483,8 @@ pub struct WireFacts {
     pub client_connections: u64,
     /// The upstream's counts; none if the upstream is not gatebench's own.
     pub upstream: Option<UpstreamWire>,
-    /// Observations of the gateway's processes; none for the direct variant and if the processes
-    /// are not visible.
+    /// Observations of the gateway's processes; none for the direct variant or if the processes are
+    /// not visible.
     pub gateway: Option<GatewayWire>,
 }
 
@@ -518,8 +518,8 @@ pub struct GatewayWire {
     pub threads_busy: u32,
 }
 
-/// The calls made through an admin interface during a load: the calls of each round, one after the
-/// other.
+/// The calls made through an admin interface during a load: each round makes its calls one after
+/// the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
     /// Number of other routes.

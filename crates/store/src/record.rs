@@ -34,10 +34,10 @@ pub struct TrialRecord {
     /// The measured loads in order.
     #[serde(default)]
     pub phases: Vec<PhaseRecord>,
-    /// The calls of the gateway's admin interface after the loads.
+    /// The calls to the gateway's admin interface after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRecord>,
-    /// The clock source at the beginning and the end; none if the kernel does not show it, and in
+    /// The clock source at the beginning and the end; none if the kernel does not expose it, or in
     /// runs that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<ClockSource>,

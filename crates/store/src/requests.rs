@@ -13,7 +13,7 @@ const STATUS: &str = "status_";
 const ERROR: &str = "error_";
 const CHECK: &str = "check_failed_";
 
-/// The requests of a second of a phase. Each request counts in the second of its end.
+/// The requests of a second of a phase. Each request counts in the second in which it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestsRow {
     /// Name of the phase.

@@ -194,7 +194,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
     schema::parse(&file.path(), &text)
 }
 
-/// Returns a string that differs after a change of the file; none if it does not exist.
+/// Returns a string that changes whenever the file changes; none if it does not exist.
 pub(crate) fn stamp(file: &Path) -> Option<String> {
     let status = fs::symlink_metadata(file).ok()?;
     let modified = status.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

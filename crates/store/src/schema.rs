@@ -1,4 +1,4 @@
-//! The version of the documents on disk, and their form.
+//! The version and the form of the documents on disk.
 
 use std::path::Path;
 

@@ -45,7 +45,7 @@ pub struct SeriesUsage {
     pub cpu_ns: u64,
     /// Anonymous resident memory at its end.
     pub rss_anon_bytes: u64,
-    /// Open descriptors at its end.
+    /// Open file descriptors at its end.
     pub descriptors: u64,
     /// Voluntary context switches in it.
     pub switches_voluntary: u64,

@@ -23,8 +23,8 @@ const LOSSES: &str = "A request is lost if it got no response, or a wrong one, i
      changed. For each change: the median of the blocks with their range. Losses in whole seconds before the first \
      change count against the trial.";
 
-/// The tables of all calls, after the loads and under them, and of the losses in the loads; empty
-/// if there were no calls.
+/// The tables of all calls after and during the loads, and of the losses in the loads; empty if
+/// there were no calls.
 pub(crate) fn sections(context: &Context) -> Vec<Section> {
     let calls = section(context);
     calls.into_iter().chain(losses(context)).collect()
@@ -193,7 +193,7 @@ fn figures(blocks: &[Vec<u64>]) -> [FigureCell; 4] {
     [median, of_all(90.0), of_all(99.0), longest]
 }
 
-/// The smallest value that at least this percentage of the values does not exceed.
+/// The smallest value that at least this percentage of the values do not exceed.
 fn nearest_rank(sorted: &[u64], percentile: f64) -> Option<f64> {
     let rank = (sorted.len() as f64 * percentile / 100.0).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|it| *it as f64)

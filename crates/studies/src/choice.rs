@@ -40,7 +40,7 @@ pub trait StudyChoice: Debug {
         None
     }
 
-    /// Makes the plan one of this study.
+    /// Turns the plan into one for this study.
     fn plan(&self, plan: &mut Plan, given: Given<'_>);
 }
 
@@ -60,7 +60,7 @@ pub struct Given<'a> {
 /// The reasons why a plan contradicts its study.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// In a load side by side, each rate would be a share of the saturation of only one gateway.
+    /// In a side-by-side load, each rate would be a share of the saturation of only one gateway.
     #[error(
         "--at measures one gateway at a time, but the load '{load}' measures them side by side"
     )]

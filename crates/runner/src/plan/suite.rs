@@ -1,4 +1,4 @@
-//! The suite and the scenarios of a run, and single scenarios and loads.
+//! Finds the suite and scenarios of a run, or a single scenario and load.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ const TOUR: &str = "tour";
 /// The maximum number of scenarios in the name of a run.
 const NAMES_MAX: usize = 3;
 
-/// Returns the suite that the arguments name, or a suite of the scenarios that they name, and the
-/// base folder of its relative paths.
+/// Returns the suite that the arguments name, or one of the scenarios that they name, with the base
+/// folder of its relative paths.
 pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
@@ -38,7 +38,7 @@ pub(crate) fn suite_of(
         }
     }
     if suite.is_none() && scenarios.is_empty() {
-        // If scenarios are named only by --scenario, the run consists of them.
+        // If only --scenario names scenarios, the run consists of those.
         let words = selection.scenarios.iter().map(String::as_str);
         scenarios = scenarios_of(words, Path::new(""), library)?;
     }
@@ -63,7 +63,7 @@ pub(crate) fn suite_of(
             words => words,
         };
         let documents = || scenarios.iter().map(|it| &it.document);
-        // The name of the run is also that of its directory.
+        // The directory of the run has the same name.
         let names = documents().map(|it| it.scenario.as_str());
         suite.suite = joined(names, "-", "-and-", "-more");
         let titles = documents().map(|it| it.title.as_str());
@@ -74,7 +74,7 @@ pub(crate) fn suite_of(
     Ok((suite, PathBuf::new()))
 }
 
-/// Joins the first strings, and writes the number of the others between `and` and `more`.
+/// Joins the first strings; writes the number of the others between `and` and `more`.
 fn joined<'t>(
     texts: impl Iterator<Item = &'t str>,
     separator: &str,
@@ -98,10 +98,10 @@ fn base_of(source: &Source) -> PathBuf {
 }
 
 /// Returns the scenario and the load with these names or from these files, with a phase for each
-/// number of a sweep. The default load is that of the tour.
+/// number of a sweep. The default load is the tour's.
 ///
 /// # Errors
-/// A name is unknown, or a file has mistakes.
+/// A name is unknown, or a file contains mistakes.
 pub fn scenario_and_load(
     scenario: &str,
     load: Option<&str>,
@@ -119,7 +119,7 @@ pub fn scenario_and_load(
     Ok((scenario, load.document.expanded()))
 }
 
-/// Finds the scenarios that these arguments name. Returns the mistakes of all files together.
+/// Finds the scenarios that these arguments name. Returns the mistakes in all files together.
 pub(crate) fn scenarios_of<'w>(
     words: impl IntoIterator<Item = &'w str>,
     base: &Path,

@@ -1,4 +1,4 @@
-//! Ends a run before the end of its plan, if its study has decided or its time limit is reached.
+//! Ends a run early if its study has decided or its time limit is reached.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(crate) struct EarlyStop {
     began: Instant,
     /// The number of completed blocks when this process started the run.
     first_block: Option<u32>,
-    /// The number of completed blocks at the last consultation of the study.
+    /// The number of completed blocks when the study was last consulted.
     asked: u32,
 }
 
@@ -46,7 +46,7 @@ impl EarlyStop {
         Some(self.budget?.saturating_sub(self.began.elapsed()))
     }
 
-    /// Reports whether a block was completed since the last call.
+    /// Reports whether a block has been completed since the last call.
     pub(crate) fn is_at_a_boundary(&mut self, done: u32) -> bool {
         let first = *self.first_block.get_or_insert(done);
         let is_new = done > self.asked && done > first;

@@ -12,10 +12,10 @@ use crate::context::TrialContext;
 use crate::progress::{Observer, Progress};
 use crate::trial::{self, TrialResult};
 
-/// The maximum number of events that wait for the disk. Further events are left out.
+/// The maximum number of events that wait for the disk. Further events are dropped.
 const WAITING_MAX: usize = 1_024;
 
-/// One of this many warm-up events is written, which is one per second.
+/// One in this many warm-up events is written: one per second.
 const WARM_UP_EVERY: u32 = 4;
 
 /// Runs a trial. `left` is the expected duration of this and all further trials.
@@ -117,7 +117,7 @@ impl Observer for LiveLog<'_> {
 impl Drop for LiveLog<'_> {
     fn drop(&mut self) {
         self.events = None;
-        // A panic of the thread has been reported, and affects nothing else.
+        // A panic in the thread has already been reported, and affects nothing else.
         let _ = self.writing.take().map(JoinHandle::join);
     }
 }

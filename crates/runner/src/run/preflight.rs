@@ -1,4 +1,4 @@
-//! Checks that the machine meets the needs of the plan before anything starts.
+//! Checks, before anything starts, that the machine meets the plan's requirements.
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The busy share above which a core counts as used by another process.
 const BUSY_MAX: f64 = 0.25;
 
-/// Checks the plan's cores, perf if it is needed, and the limit of descriptors, which it raises.
+/// Checks the plan's cores, perf if it is needed, and the file descriptor limit, which it raises.
 pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
     let allowed = allowed_cores();
     let missing: Vec<String> = planned_cores(plan)
@@ -44,7 +44,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
     fd_limit::raise_for(u64::from(most))
 }
 
-/// Returns warnings about cores of the plan that other processes use.
+/// Returns warnings about other processes' use of the plan's cores.
 pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
     let before = MachineSample::read();
     thread::sleep(LOOK);

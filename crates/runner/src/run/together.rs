@@ -87,8 +87,8 @@ impl<'a> RunLoop<'a> {
     }
 }
 
-/// Forwards the events of one of several concurrent trials. Only the first trial forwards the loads
-/// that all have at the same time.
+/// Forwards the events of one of several concurrent trials. Only the first trial forwards the
+/// events of the loads that all run at the same time.
 struct PartnerObserver<'a> {
     observer: &'a dyn Observer,
     load: &'a LoadProfile,

@@ -43,7 +43,7 @@ pub(crate) fn run(context: &TrialContext<'_>, writer: &TrialWriter) -> TrialResu
         runner.result.record.outcome = Outcome::NotSupported { policies };
         return runner.result;
     }
-    // Declared before anything starts, so that its drop ends all processes even on a panic.
+    // Declared before anything starts, so that dropping it ends all processes even on a panic.
     let mut running = None;
     let outcome = match runner.go(&mut running, writer) {
         Ok(()) => Outcome::Completed,
@@ -75,7 +75,7 @@ fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     trace::tag(context.plan.seed, context.trial.number, slots, slot)
 }
 
-/// The file of a gateway's standard error in the trial's folder, which serves as its error log.
+/// The file in the trial's folder for the gateway's standard error, which serves as its error log.
 const ERROR_LOG: &str = "gateway/gateway.stderr.log";
 
 const PARITY_BEFORE_SLOT: u32 = 0;
@@ -93,7 +93,7 @@ struct Setting<'s> {
 struct TrialRunner<'a> {
     context: &'a TrialContext<'a>,
     began_ns: u64,
-    /// The clock source at the start, if the kernel shows it.
+    /// The clock source at the start, if the kernel exposes it.
     clock_source: Option<String>,
     result: TrialResult,
     /// Samples the gateway's processes from readiness to the end of the trial.
@@ -197,7 +197,7 @@ impl<'a> TrialRunner<'a> {
     ) -> Result<&'s mut Running, Abort> {
         let context = self.context;
         let started = start::start(context, writer, opening).map(|it| slot.insert(it));
-        // If an interrupt ended the start, the start did not fail.
+        // A start that an interrupt ended is not a failure.
         context.interrupt.check()?;
         let running = started?;
         self.result.record.gateway = start::facts(context, running, opening, self.began_ns);
@@ -244,7 +244,7 @@ impl<'a> TrialRunner<'a> {
         }
     }
 
-    /// Returns the failure of parity, or the death of the gateway if that is the reason.
+    /// Returns the parity failure, or the crash of the gateway if that is the cause.
     fn parity_failure(
         &self,
         running: &mut Running,
@@ -388,14 +388,15 @@ impl<'a> TrialRunner<'a> {
         Ok(record)
     }
 
-    /// Records the clock source at start and end, because times of two sources are not comparable.
+    /// Records the clock source at start and end, because times from different sources are not
+    /// comparable.
     fn keep_clock_source(&mut self) {
         let both = self.clock_source.take().zip(clock_source());
         self.result.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 
-    /// Reports whether an interrupted trial is worth keeping: a stopped soak is shorter, and a
-    /// stopped profile has fewer samples.
+    /// Reports whether an interrupted trial is worth keeping: a stopped soak is only shorter, and a
+    /// stopped profile only has fewer samples.
     fn keeps_what_it_has(&mut self) -> bool {
         let is_kept =
             self.context.plan.study.may_be_stopped() && !self.result.record.phases.is_empty();
@@ -424,7 +425,7 @@ impl<'a> TrialRunner<'a> {
                 lines: shutdown.stderr_lines,
             });
         }
-        // An interrupted shutdown did not have its full time.
+        // An interrupt cuts the shutdown short.
         if !self.context.interrupt.is_raised() {
             self.result.record.warnings.extend(shutdown.warning);
         }

@@ -20,7 +20,7 @@ pub(crate) struct Opening<'a> {
     tag: u16,
     interrupt: &'a Interrupt,
     sequence: Cell<u64>,
-    /// The end of the last response on `CLOCK_MONOTONIC`, nanoseconds.
+    /// The end of the last response on `CLOCK_MONOTONIC`, in nanoseconds.
     responded_at_ns: Cell<u64>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// The end of the last response on `CLOCK_MONOTONIC`, nanoseconds.
+    /// The end of the last response on `CLOCK_MONOTONIC`, in nanoseconds.
     pub(crate) fn responded_at_ns(&self) -> u64 {
         self.responded_at_ns.get()
     }

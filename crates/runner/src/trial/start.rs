@@ -11,8 +11,8 @@ use crate::numbers::{count, nanos};
 use crate::progress::Step;
 use crate::workload;
 
-/// Starts the parts of the variant. With an opening, the gateway is ready at its first correct
-/// response.
+/// Starts the parts of the variant. With an opening request, the gateway is ready at its first
+/// correct response.
 pub(super) fn start(
     context: &TrialContext<'_>,
     writer: &TrialWriter,
@@ -41,7 +41,7 @@ pub(super) fn start(
 }
 
 /// Returns the facts of the trial's gateway; none without a gateway. The time of a first correct
-/// response counts from `began_ns`.
+/// response is counted from `began_ns`.
 pub(super) fn facts(
     context: &TrialContext<'_>,
     running: &Running,

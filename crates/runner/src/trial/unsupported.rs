@@ -1,12 +1,12 @@
-//! Finds the needs of a scenario and its load that a gateway cannot meet.
+//! Finds the requirements of a scenario and its load that a gateway cannot meet.
 
 use gatebench_model::Variant;
 
 use crate::context::TrialContext;
 
-/// Returns the policies, changes and other needs of the trial that the gateway does not support
-/// natively; none if it supports everything. An attached gateway supports no changes, because
-/// gatebench has no commands for them.
+/// Returns the policies, changes and other requirements of the trial that the gateway does not
+/// support natively; none if it supports everything. An attached gateway supports no changes,
+/// because gatebench has no commands for them.
 pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     let phases = context.phases().iter();
     let changes = phases.filter_map(|phase| phase.change.as_ref());
@@ -33,7 +33,7 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
     (!lacking.is_empty()).then_some(lacking)
 }
 
-/// Returns the needs of the trial that gatebench cannot meet with a gateway on another host.
+/// Returns the requirements of the trial that gatebench cannot meet with a gateway on another host.
 fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item = &'static str> {
     let scenario = context.scenario;
     let is_several = scenario.targets > 1 || !scenario.more_upstreams.is_empty();

@@ -10,7 +10,8 @@ use gatebench_runner::{Interrupt, Library, Prepared, Progress, RunnerError, Sele
 use gatebench_testbed::gateway::Catalogue;
 use gatebench_testbed::probe::control_groups;
 
-/// A twentieth of a CPU. Without the limit, a busy process gets more, even on a busy machine.
+/// A twentieth of a CPU. Without the limit, a busy process gets more CPU time, even on a busy
+/// machine.
 const TIGHT: Limits = Limits {
     cpu_millis: Some(50),
     memory_bytes: Some(256 << 20),

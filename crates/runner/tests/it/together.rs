@@ -11,7 +11,7 @@ const LOAD: &str = "profile: both\ntitle: t\nphases:\n\
     - {name: one, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
     - {name: other, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
-/// Start and end of a phase on one clock, in nanoseconds.
+/// Start and end of a phase on a common clock, in nanoseconds.
 fn window(record: &TrialRecord, phase: &PhaseRecord) -> (i128, i128) {
     let began = record.started.as_nanosecond() + i128::from(phase.began_ns);
     let warm_up = i128::from(phase.warm_up_ns);
@@ -49,8 +49,8 @@ fn gateways_are_loaded_side_by_side_or_one_after_the_other() {
         assert_eq!(side_by_side, [true, false, false]);
         assert!(record.phases.iter().all(|it| it.counts.completed > 0));
     }
-    // No gateway is loaded alone before all have been loaded side by side, and never two at the
-    // same time.
+    // Gateways are loaded alone only after all have been loaded side by side, and then one at a
+    // time.
     let windows = both.map(|it| {
         let phases = it.phases.iter();
         phases.map(|phase| window(it, phase)).collect::<Vec<_>>()
@@ -67,7 +67,7 @@ fn gateways_are_loaded_side_by_side_or_one_after_the_other() {
             assert!(one.1 <= other.0 || other.1 <= one.0, "{windows:?}");
         }
     }
-    // The order is that of the seed.
+    // The seed determines the order.
     let plan = &stored.manifest().plan;
     let trials = plan.trials.iter().filter(|it| it.variant != "direct");
     let trials: Vec<_> = trials.collect();

@@ -19,7 +19,7 @@ pub const INDEX_FILE: &str = "history.sqlite";
 /// Version of the tables. A file with another version is replaced.
 const VERSION: i64 = 3;
 
-/// The longest wait for another process that writes to the index.
+/// The maximum wait for another process that writes to the index.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -56,15 +56,15 @@ pub struct Found {
 pub struct RunEntry {
     /// Name of its directory in the folder of runs.
     pub dir: String,
-    /// A text that changes whenever the directory changes.
+    /// A string that changes whenever the directory changes.
     pub stamp: String,
     /// The time at which it began.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
-    /// Version of the gatebench that measured.
+    /// Version of gatebench that measured it.
     pub gatebench: String,
-    /// Blocks with every trial on disk.
+    /// Blocks whose trials are all on disk.
     pub blocks: u32,
     /// The reason why it has no cells; none if it may have some.
     pub left_out: Option<String>,
@@ -88,19 +88,19 @@ pub struct CellEntry {
     pub metric: String,
     /// Its unit, as named in JSON reports.
     pub unit: String,
-    /// True if large values are good.
+    /// True if higher values are better.
     pub higher_is_better: bool,
     /// Median of the blocks; 0 if there are none.
     pub value: f64,
-    /// The smallest block; 0 if there are none.
+    /// The smallest value of a block; 0 if there are none.
     pub min: f64,
-    /// The largest block; 0 if there are none.
+    /// The largest value of a block; 0 if there are none.
     pub max: f64,
     /// Blocks with a value; 0 if the gateway invalidated all of them.
     pub blocks: u32,
     /// True if something other than the gateway limited it.
     pub limited: bool,
-    /// The value of the direct variant of the same run, which shows changes of the machine; none
+    /// The value of the direct variant of the same run, which shows changes in the machine; none
     /// without one.
     pub control: Option<f64>,
     /// Blocks without a value because the gateway itself invalidated them.
@@ -139,8 +139,8 @@ impl HistoryIndex {
         Self::open(folder)
     }
 
-    /// Returns the run directories that are new or have changed, by name, and removes missing ones
-    /// from the index.
+    /// Returns the run directories that are new or have changed, ordered by name, and removes
+    /// missing ones from the index.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the folder cannot be read; [`StoreError::Index`].
@@ -168,7 +168,7 @@ impl HistoryIndex {
         insert(&mut self.connection, entry).map_err(|error| unusable(&self.folder, &error))
     }
 
-    /// All runs, the oldest first.
+    /// All runs, oldest first.
     ///
     /// # Errors
     /// [`StoreError::Index`].

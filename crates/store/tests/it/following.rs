@@ -75,7 +75,7 @@ fn events_are_followed_while_they_are_written() {
     fs::write(&path, &text).unwrap();
     let step = "down".into();
     assert_eq!(reader.follow().unwrap(), [LiveEvent::Step { step }]);
-    // The trial is repeated, and its file is a new one.
+    // The trial is repeated, with a new file.
     fs::write(&path, &text[..whole]).unwrap();
     assert_eq!(reader.follow().unwrap(), [begin(), second(0), second(1)]);
 

@@ -21,7 +21,7 @@ fn files_that_may_contain_keys_are_private() {
     assert_eq!(mode("trials/0001-proxy-json-nginx-b1/trial.json"), 0o600);
 }
 
-/// A run directory of another user with one link.
+/// A run directory that another user owns and that contains one link.
 #[test]
 fn no_link_in_a_run_directory_is_followed() {
     let trial = "trials/0001-proxy-json-nginx-b1";

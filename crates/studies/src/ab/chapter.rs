@@ -72,7 +72,7 @@ fn suite(ab_test: &AbTestFindings, scenario: &ScenarioFindings) -> Block {
     }))
 }
 
-/// Only the deciding comparison can fail; the others are only reported.
+/// Only the deciding comparison can fail; the others are for information.
 fn outcome(found: &ComparisonFindings) -> Outcome {
     match found.result.verdict {
         Verdict::Worse if found.primary => Outcome::Failed,

@@ -1,4 +1,4 @@
-//! A/B tests: the deciding metric is judged after every block, by intervals that hold over all
+//! A/B tests: the deciding metric is judged after every block, by intervals that are valid over all
 //! looks together.
 
 pub mod chapter;
@@ -30,8 +30,8 @@ use facts::AbTestFindings;
 /// the share of runs in which the baseline may differ from itself in any scenario.
 const ALPHA: f64 = 0.05;
 
-/// The part of each share that goes to the sign test of spoiled blocks, which holds over all looks
-/// together. The looks at the metric take the rest.
+/// The part of each share that goes to the sign test of spoiled blocks, which is valid over all
+/// looks together. The looks at the metric use the rest.
 const SPOILED_PART: f64 = 0.1;
 
 /// A difference below this may be only the layout of two binaries (Mytkowicz et al., ASPLOS
@@ -274,8 +274,8 @@ fn decide(
     (decision, format!("{candidate} {word} {baseline}: {why}"))
 }
 
-/// The reason why a scenario has no comparison by the deciding metric; none if it only has too few
-/// blocks.
+/// The reason why a scenario has no comparison by the deciding metric; none if it merely has too
+/// few blocks.
 fn not_compared(ab_test: &AbTest, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
     let labels = [&ab_test.candidate, &ab_test.baseline, &ab_test.again];
     let rows = || labels.iter().filter_map(move |label| scenario.row(label));
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// Values of blocks whose logarithms have this standard deviation.
+    /// Block values whose logarithms have this standard deviation.
     fn values(noise: &mut Noise, deviation: f64) -> Vec<f64> {
         let block = |_| (deviation * noise.normal()).exp();
         (0..BLOCKS).map(block).collect()

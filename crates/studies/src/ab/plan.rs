@@ -13,7 +13,7 @@ const OTHER_BLOCKS: u32 = 10;
 pub struct AbChoice {
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// Leaves out the blocks that measure the other metrics.
+    /// True to leave out the blocks that measure the other metrics.
     pub only_deciding: bool,
 }
 

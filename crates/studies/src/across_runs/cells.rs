@@ -22,7 +22,7 @@ pub(super) struct Side {
     pub(super) spoiled: usize,
 }
 
-/// A place, with the blocks of the candidate.
+/// A metric's place, with the candidate's blocks.
 pub(super) struct Candidate {
     pub(super) place: Place,
     pub(super) side: Side,

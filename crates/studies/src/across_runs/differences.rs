@@ -13,7 +13,7 @@ use crate::common::facts::{Aspect, Metric};
 use crate::common::summary_table::change_words;
 use crate::common::{joined, loads};
 
-/// Facts of the machine that must be equal for figures to be compared.
+/// Facts about the machine that must be equal for figures to be comparable.
 const MACHINE: [&str; 5] = [
     "cpu.model",
     "cpu.architecture",
@@ -29,14 +29,14 @@ const ACCOUNTING: [&str; 2] = [
     "kernel.accounting.softirq",
 ];
 
-/// The text for accounting that the run does not record.
+/// The text for a run that does not record its accounting.
 const UNKNOWN: &str = "unknown";
 
 /// The fact that is compared if neither of two runs records its accounting.
 const KERNEL: &str = "kernel.release";
 
-/// Unusual values. Only these separate a series from those of earlier versions, which did not
-/// record accounting.
+/// Unusual values. Only these start a new series, because earlier versions did not record
+/// accounting.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
     ("kernel.accounting.paravirt_time", "off"),
     ("kernel.accounting.softirq", "nobody"),
@@ -101,8 +101,8 @@ fn sent(phase: &Phase) -> String {
     json(&(&phase.shape, &phase.change, &phase.failure))
 }
 
-/// Returns the scenario without the parts that influence no figure: its texts for people, its
-/// family, and the parity cases.
+/// Returns the scenario without the parts that affect no figure: its title, its family, and the
+/// parity cases.
 pub(super) fn measured(scenario: &Scenario) -> Scenario {
     let mut measured = scenario.clone();
     measured.title = String::new();
@@ -187,7 +187,7 @@ pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime
 
 /// The JSON of a value, for exact comparisons.
 pub(super) fn json(value: &impl Serialize) -> String {
-    // The keys of all maps in plans are strings. Maps with other keys would be called equal.
+    // The keys of all maps in plans are strings. Maps with other keys would compare as equal.
     serde_json::to_string(value).unwrap_or_default()
 }
 
@@ -377,8 +377,8 @@ fn phases<'a>(run: &'a RunSummary) -> BTreeMap<String, &'a Phase> {
     common.chain(own).collect()
 }
 
-/// The names that either run has, those of the candidate first, each with whether the baseline and
-/// the candidate have it.
+/// The names in either run, the candidate's first. The flags state whether the baseline and the
+/// candidate have the name.
 fn names<'a>(
     runs: [&'a RunSummary; 2],
     of: fn(&'a Plan) -> Vec<&'a str>,

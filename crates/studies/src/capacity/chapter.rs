@@ -176,8 +176,8 @@ fn series(points: &[&CapacityPoint], drawn: Drawn, class: &str) -> Series {
     }
 }
 
-/// Response times, with a point for the p99 of each rate: full if every step held, hollow if one
-/// missed.
+/// Response times, with a point for the p99 of each rate: filled if every step met the objective,
+/// hollow if one missed it.
 fn times(capacity: &CapacityFindings, points: &[&CapacityPoint], class: &str) -> Panel {
     let bound = |bound: &ObjectiveBound| {
         let below = bound.below_ns as f64;
@@ -243,7 +243,7 @@ fn cores(points: &[&CapacityPoint], class: &str) -> Panel {
     }
 }
 
-/// The table of the gateways, a row each.
+/// The table of the gateways, with a row for each.
 fn table(found: &CapacityFindings) -> Table {
     let rows = found.gateways.iter().map(|it| Row {
         absence: it.response.is_none().then(|| "no result".into()),
@@ -275,7 +275,7 @@ fn table(found: &CapacityFindings) -> Table {
     Table::of_lanes(rows.collect(), vec![together])
 }
 
-/// The table of a gateway's steps, a row for each rate.
+/// The table of a gateway's steps, with a row for each rate.
 fn curve(found: &GatewayCapacity) -> Table {
     let points = &found.curve;
     let offered = points.iter().map(|it| it.offered_per_second);
@@ -350,7 +350,7 @@ fn responses(all: &[GatewayCapacity]) -> Lane {
     }
 }
 
-/// The rates at which half of the steps hold; none if no gateway has one.
+/// The rates at which half of the steps meet the objective; none if no gateway has one.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let half = |it: &GatewayCapacity| match it.response.as_ref()? {
         Response::Found(Sustained { half, .. }) | Response::Lapsing { half, .. } => {
@@ -380,7 +380,7 @@ fn range(rate: &Rate, scale: &UnitScale) -> String {
     range.unwrap_or_default()
 }
 
-/// The values of a column in one scale; none if no row has a value.
+/// The values of a column on one scale; none if no row has a value.
 fn lane<T>(all: &[T], figure: &Figure<T>) -> Option<Lane> {
     let (head, unit, value) = figure;
     let values: Vec<Option<f64>> = all.iter().map(value).collect();

@@ -1,4 +1,4 @@
-//! The highest rates that hold an objective, and the number of cores that a rate takes.
+//! The highest rates that meet an objective, and the number of cores that a rate requires.
 
 use gatebench_report::Validity;
 use gatebench_stats::capacity::Response;
@@ -8,9 +8,9 @@ use serde::Serialize;
 /// The result of a search for capacity.
 #[derive(Clone, Debug, Serialize)]
 pub struct CapacityFindings {
-    /// The objective that a rate must hold, as in `p99<10ms, errors<0.1%`.
+    /// The objective that a rate must meet, as in `p99<10ms, errors<0.1%`.
     pub objective: String,
-    /// The objective's bounds on response times, by rising percentile.
+    /// The objective's bounds on response times, in ascending order of percentile.
     pub bounds: Vec<ObjectiveBound>,
     /// The method of the search, in sentences.
     pub method: String,
@@ -20,7 +20,7 @@ pub struct CapacityFindings {
     pub sizings: Vec<SizingFindings>,
 }
 
-/// A bound of the response time.
+/// A bound on the response time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ObjectiveBound {
     /// The percentile, from 0 to 100.
@@ -47,13 +47,14 @@ pub struct GatewayCapacity {
     pub validity: Validity,
     /// The reasons why it is a lower bound, and the remedies, in sentences.
     pub limits: Vec<String>,
-    /// The component that was full at the rates that just missed the objective; none if it is
+    /// The component whose cores were full at the rates that just missed the objective; none if
     /// unknown.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
     /// Requests per second at the sustained rate, for each core that it could use.
     pub per_core_per_second: Option<f64>,
-    /// CPU time per request in the longest steps that held: the median over the repeats.
+    /// CPU time per request in the longest steps that met the objective: the median over the
+    /// repeats.
     pub cpu_ns_per_request: Option<f64>,
     /// The largest anonymous memory in any step.
     pub memory_bytes: Option<f64>,
@@ -63,9 +64,9 @@ pub struct GatewayCapacity {
     /// The same throughput without a gateway.
     #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
-    /// The knee; none if it would lie at an end of the curve.
+    /// The knee; none if it would be at an end of the curve.
     pub knee: Option<CurveKnee>,
-    /// All steps by rising rate; steps of equal rate are merged.
+    /// All steps in ascending order of rate; steps of equal rate are merged.
     pub curve: Vec<CapacityPoint>,
     /// The result, in a sentence.
     pub text: String,
@@ -80,7 +81,7 @@ pub struct CurveKnee {
     pub mean_ns: f64,
 }
 
-/// The component that is full where the objective is missed.
+/// The component whose cores are full where the objective is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -90,7 +91,7 @@ pub enum Bottleneck {
     Engine,
     /// The upstream's cores.
     Upstream,
-    /// The cores that load generator and upstream share.
+    /// The cores that the load generator and the upstream share.
     EngineAndUpstream,
     /// No cores: requests waited for something other than a core.
     Nothing,
@@ -105,9 +106,9 @@ pub struct CapacityPoint {
     pub achieved_per_second: f64,
     /// Median response time.
     pub p50_ns: Option<f64>,
-    /// 99th percentile; none if fewer than ten samples lie beyond.
+    /// 99th percentile; none if fewer than ten samples lie beyond it.
     pub p99_ns: Option<f64>,
-    /// 99.9th percentile; none if fewer than ten samples lie beyond.
+    /// 99.9th percentile; none if fewer than ten samples lie beyond it.
     pub p999_ns: Option<f64>,
     /// Mean response time.
     pub mean_ns: Option<f64>,
@@ -121,13 +122,13 @@ pub struct CapacityPoint {
     pub upstream_cores: Option<f64>,
     /// The length of the measurement, in seconds.
     pub seconds: f64,
-    /// Steps that held the objective.
+    /// Steps that met the objective.
     pub held: u32,
     /// Steps that missed it, including disturbed ones.
     pub missed: u32,
 }
 
-/// The number of cores that a rate takes.
+/// The number of cores that a rate requires.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizingFindings {
     /// Name of the scenario.

@@ -1,5 +1,5 @@
-//! The capacity of one gateway in one scenario, and its bottleneck: the component that was full at
-//! the rates that missed the objective.
+//! The capacity of one gateway in one scenario, and its bottleneck: the component whose cores were
+//! full at the rates that missed the objective.
 
 use gatebench_model::{Capacity, Plan, Scenario, Variant};
 use gatebench_report::Validity;
@@ -15,8 +15,8 @@ use crate::common::context::Context;
 use crate::common::cpu::{cores_busy, cpu_ns_per_request, memory_bytes, shared_busy, usable_cores};
 use crate::common::gates::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
-/// The share of its cores above which a gateway is called full. A gateway misses an objective for a
-/// percentile before its cores are fully busy, because requests queue: at 70 % utilisation, a
+/// The busy share above which a gateway's cores are called full. A gateway misses an objective for
+/// a percentile before its cores are fully busy, because requests queue: at 70 % utilisation, a
 /// request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
@@ -114,7 +114,8 @@ fn limits(
     limits
 }
 
-/// CPU time per request in the last held step near the result: the median over the repeats.
+/// CPU time per request in the last step near the result that met the objective: the median over
+/// the repeats.
 fn cpu_at_the_response(completed: &[&TrialRecord]) -> Option<f64> {
     let near = |phase: &&PhaseRecord| {
         let near = phase
@@ -132,8 +133,8 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(&values.collect::<Vec<_>>())
 }
 
-/// The component that was full in most of the missed steps near the result or, if there are none,
-/// in most of the other missed steps; none if no step missed.
+/// The component whose cores were full in most of the missed steps near the result or, if there are
+/// none, in most of the other missed steps; none if no step missed.
 fn bottleneck_of(plan: &Plan, variant: &Variant, repeats: &[&TrialRecord]) -> Option<Bottleneck> {
     let missed = |roles: &[StepRole]| {
         let all = repeats
@@ -178,7 +179,8 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
     }
 }
 
-/// Load generator or upstream, whichever has the busier cores; both together if they share cores.
+/// The load generator or the upstream, whichever has the busier cores; both together if they share
+/// cores.
 fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     let placement = &plan.placement;
     let busy = |component| cores_busy(phase, component).unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! Judges whether a step held its objective.
+//! Judges whether a step met its objective.
 
 use gatebench_model::{Bound, Objective};
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
@@ -8,9 +8,9 @@ use crate::common::facts::CurveMetric;
 use crate::common::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 use crate::common::sum_of;
 
-/// Judges a step. It held if every percentile of the response time and the share of errors are
-/// within their bounds, and 99 in 100 intended requests, or all but one, were sent and completed in
-/// the measured time. Requests without a response count as slower than all others.
+/// Judges a step. It met the objective if every percentile of the response time and the share of
+/// errors are within their bounds, and 99 % of the intended requests, or all but one, were sent and
+/// completed in the measured time. Requests without a response count as slower than all others.
 pub fn judge_step(
     objective: &Objective,
     phase: &PhaseRecord,

@@ -1,4 +1,4 @@
-//! The number of cores that a rate takes, from the capacities measured with several numbers of
+//! The number of cores that a rate requires, from the capacities measured with several numbers of
 //! cores.
 
 use gatebench_model::{Capacity, Setup, Variant};
@@ -65,7 +65,7 @@ fn of_gateway_in(
     let sizing = scalability
         .as_ref()
         .and_then(|it| it.cores_for(rate_per_second));
-    // If even the highest rate was held, that rate is only a lower bound as well.
+    // If a size held even the highest rate, its capacity is only a lower bound, too.
     let is_whole = |it: &&GatewayCapacity| {
         it.validity == Validity::Valid && matches!(it.response, Some(Response::Found(_)))
     };
@@ -88,11 +88,11 @@ fn of_gateway_in(
     found
 }
 
-/// A point for each repeat. A rate that was held at least counts as one point.
+/// A point for each repeat. A lower bound counts as one point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // In every process, the sustained rate lies below the rate that half of the steps hold by
-        // the same factor.
+        // In every process, the sustained rate is the same factor below the rate that half of the
+        // steps hold.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

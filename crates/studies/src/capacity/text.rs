@@ -158,7 +158,8 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     }
 }
 
-/// The limit to report if load generator or upstream limits the result; none if the gateway does.
+/// The limit to report if the load generator or the upstream limits the result; none if the gateway
+/// does.
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(
@@ -186,7 +187,7 @@ pub(super) fn near_direct(share: f64) -> String {
     )
 }
 
-/// The method of the search. Earlier versions confirmed their result by longer steps.
+/// The method of the search. Earlier versions confirmed their result with longer steps.
 pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> String {
     let arrivals = match capacity.arrivals {
         Spread::Poisson => "as a Poisson process",

@@ -33,7 +33,7 @@ const WINDOWS_MIN: usize = 9;
 /// The number of windows on each side of a window over which its cost is smoothed.
 const NEIGHBOURS: usize = 10;
 
-/// The largest number of consecutive windows outside the band after the steady state has begun.
+/// The maximum number of consecutive windows outside the band after the steady state has begun.
 const OUTSIDE_MAX: usize = 10;
 
 /// The start of a gateway in one block.
@@ -148,7 +148,7 @@ fn starts(
     records.filter_map(start).collect()
 }
 
-/// The gates of steady state are ignored, because the phase measures an unsteady start.
+/// The steady-state gates are ignored, because the phase measures an unsteady start.
 fn course_validity(reasons: &[Reason], phase: Option<&PhaseRecord>) -> Validity {
     let phase = phase.map_or("", |it| &it.name);
     let concerning = concerning(reasons, phase)
@@ -170,7 +170,7 @@ fn windows(bins: &BinsRecord) -> Vec<Window> {
     windows
 }
 
-/// Returns the course of the cost; none if there is no window.
+/// Returns how the cost develops; none if there is no window.
 fn course(windows: &[Window], within: f64) -> Option<Course> {
     let costs: Vec<f64> = windows.iter().map(Window::cost_ns).collect();
     let late = costs.len() - costs.len() / 3;
@@ -188,11 +188,11 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
     })
 }
 
-/// Returns the window at which the steady state begins: the first one from which on nine in ten
+/// Returns the window at which the steady state begins: the first one from which nine in ten
 /// smoothed costs are within a given share of the median of the last third, and no more than
 /// [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of a window and
-/// of equally many windows on each side, so that single windows decide nothing and a step stays in
-/// place. The first windows have few neighbours before them, so the median of the window and the
+/// the same number of windows on each side, so that no single window is decisive and a step does
+/// not move. The first windows have few neighbours before them, so the median of the window and the
 /// windows after it must also be within the share. The error states why there is no steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
@@ -302,8 +302,8 @@ fn settled(cell: &Cell<'_>) -> Vec<Settled> {
     courses.map(|it| it.settled).collect()
 }
 
-/// The number of requests until the steady state. The cell has text if some block never reached it,
-/// or if most blocks are inconclusive.
+/// The number of requests until the steady state. The cell contains text if some block never
+/// reached it, or if most blocks are inconclusive.
 fn requests(cell: &Cell<'_>) -> FigureCell {
     let all = settled(cell);
     let count = |of: Settled| all.iter().filter(|it| **it == of).count();

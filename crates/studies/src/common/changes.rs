@@ -48,7 +48,7 @@ pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
     phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
 }
 
-/// Reports whether a phase has a change, a failure or calls of the admin interface. Requests that
+/// Reports whether a phase has a change, a failure or calls to the admin interface. Requests that
 /// fail in such a phase may be their effect.
 pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)

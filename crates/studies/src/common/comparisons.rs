@@ -75,7 +75,7 @@ fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subjec
 }
 
 /// All subjects by which gateways can be compared, the deciding one first. CPU per request depends
-/// on the load, so it is compared in a phase side by side if there is one, and otherwise at a fixed
+/// on the load, so it is compared in a side-by-side phase if there is one, and otherwise at a fixed
 /// rate if there is one.
 pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
@@ -230,7 +230,7 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
-    /// Replaces the baseline's value by the mean of its two processes, in the blocks that have
+    /// Replaces the baseline's value with the mean of its two processes, in the blocks that have
     /// both. `second` compares the same candidate with the second process.
     fn against_both(mut self, second: &Self) -> Self {
         let (found, again) = (&mut self.found, &second.found);

@@ -10,8 +10,8 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 use super::facts::PhaseKind;
 
 /// Reports whether a phase is a load of the profile. Separate findings cover the steps of a search,
-/// many of which miss on purpose, and the loads at shares of saturation, whose rates differ between
-/// gateways.
+/// many of which miss their objective on purpose, and the loads at shares of saturation, whose
+/// rates differ between gateways.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
 }
@@ -22,7 +22,7 @@ pub(crate) struct Context<'a> {
     pub(crate) plan: &'a Plan,
     /// Throughput of the direct variant's closed phases by scenario, then block.
     direct: BTreeMap<&'a str, BTreeMap<u32, f64>>,
-    /// Median bytes of a response by scenario, variant and phase.
+    /// Median size of a response in bytes, by scenario, variant and phase.
     response_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Context<'a> {
         blocks.get(&block).copied().or_else(|| median(&all()))
     }
 
-    /// Median bytes of a response over the run's trials of the same kind.
+    /// Median size of a response in bytes, over the run's trials of the same kind.
     pub(crate) fn response_bytes(&self, record: &TrialRecord, phase: &PhaseRecord) -> Option<f64> {
         let trial = &record.trial;
         self.response_bytes

@@ -27,8 +27,8 @@ pub(crate) fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
     (throughput > 0.0 && window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e9 / throughput)
 }
 
-/// The share of their cores that load generator and upstream kept busy together; none if they share
-/// no core. `engine` and `upstream` are the numbers of cores that each kept busy.
+/// The share of their cores that the load generator and the upstream kept busy together; none if
+/// they share no core. `engine` and `upstream` are the numbers of cores that each kept busy.
 pub(crate) fn shared_busy(placement: &Placement, engine: f64, upstream: f64) -> Option<f64> {
     let of_upstream = placement.upstream.iter();
     let apart = of_upstream.filter(|core| !placement.engine.contains(core));

@@ -12,7 +12,7 @@ use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// Points for each factor of ten in the share of samples beyond, enough for a smooth line.
+/// Points per decade of the share of samples beyond them; enough for a smooth line.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// The histograms collected so far, by scenario, phase, metric and variant.
@@ -116,7 +116,7 @@ fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     }
 }
 
-/// Points at equal distances on a logarithmic axis of the share beyond; the last one is the highest
+/// Points evenly spaced on a logarithmic axis of the share beyond them; the last one is the highest
 /// trusted percentile.
 fn points(histogram: &Histogram<u64>, trusted_percentile: f64) -> Vec<CurvePoint> {
     let grid = (0..)

@@ -25,7 +25,7 @@ impl Digest {
         for (tag, histogram) in trial.histograms()? {
             let mut parts = tag.split('.');
             let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
-            // The halves of the added latency, of request and response, are only in the log.
+            // The halves of the added latency (request and response) are only in the log.
             let metric = CurveMetric::ALL
                 .into_iter()
                 .find(|it| metric == Some(it.word()));

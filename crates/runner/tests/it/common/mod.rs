@@ -65,7 +65,7 @@ impl Bench {
         }
     }
 
-    /// Like [`Bench::new`], with warm-ups.
+    /// Like [`Bench::new`], but with warm-ups.
     pub fn warmed_up() -> Self {
         let bench = Self::new();
         fs::write(bench.path("load.yaml"), WARMED_UP).unwrap();
@@ -93,7 +93,7 @@ impl Bench {
         folder.display().to_string()
     }
 
-    /// The plan of one block of scenarios with gateways.
+    /// A plan with one block of these scenarios and gateways.
     pub fn prepare(&self, scenarios: &[&str], gateways: &[&str]) -> Prepared {
         let selection = Selection {
             words: scenarios.iter().map(ToString::to_string).collect(),

@@ -12,7 +12,7 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 pub struct CompareFindings {
     /// The judged run.
     pub candidate: RunLine,
-    /// The runs that it is compared with, the oldest first.
+    /// The runs that it is compared with, oldest first.
     pub baseline: Vec<RunLine>,
     /// The kind of baseline: one run or several.
     pub mode: CompareMode,
@@ -48,7 +48,7 @@ pub struct RunLine {
     pub suite: String,
     /// When the run began.
     pub created: Timestamp,
-    /// The version of gatebench that measured.
+    /// The version of gatebench that measured the run.
     pub gatebench: String,
     /// Blocks whose trials are all on disk.
     pub blocks: u32,
@@ -75,16 +75,16 @@ pub enum Weight {
     Forbids,
     /// A part is left out.
     LeavesOut,
-    /// It may be the reason for different figures.
+    /// It may explain different figures.
     Caution,
     /// The subject of the comparison: another program, version, folder or setting of a gateway.
     Subject,
-    /// It has no influence on the comparison.
+    /// It does not affect the comparison.
     #[serde(rename = "told")]
     Noted,
 }
 
-/// The kind of a cell that is not judged but shows changes of the machine.
+/// The kind of a cell that is not judged but shows changes in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
@@ -101,7 +101,7 @@ pub struct Place {
     pub scenario: String,
     /// Label of the variant.
     pub gateway: String,
-    /// The kind of control, which shows changes of the machine; none if the gateway is judged.
+    /// The kind of control, which shows changes in the machine; none if the gateway is judged.
     pub control: Option<Control>,
     /// Name of the phase.
     pub phase: String,

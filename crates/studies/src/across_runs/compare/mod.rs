@@ -19,7 +19,7 @@ use crate::common::facts::{Aspect, Decision, Sentence};
 use crate::common::metrics::decided_by;
 use facts::{CellFindings, CompareFindings, CompareMode, Control, RunDifference, Weight};
 
-/// Compares two runs by the blocks of each (Welch). The intervals do not contain the variation
+/// Compares two runs by the blocks of each (Welch). The intervals do not include the variation
 /// between runs, and the result states this.
 pub fn compare(
     baseline: &RunSummary,
@@ -45,8 +45,8 @@ pub fn compare(
     whole(candidate, &[baseline], metric, judged, differences, notes)
 }
 
-/// Compares a run with several. Runs of another machine or load cannot be compared; they are left
-/// out and named.
+/// Compares a run with several others. Runs on another machine or with another load cannot be
+/// compared; they are left out and named.
 pub fn compare_with_baseline(
     baseline: &[RunSummary],
     candidate: &RunSummary,
@@ -82,7 +82,7 @@ pub fn compare_with_baseline(
     found
 }
 
-/// Both sides of a place. The baseline has a value for each block, or for each run.
+/// The values of a metric on both sides: the baseline has one for each block, or for each run.
 struct Both {
     own: Candidate,
     other: Side,
@@ -273,7 +273,7 @@ fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, S
     }
     let mut judged = of_kind(None);
     if judged.is_empty() {
-        // Nothing was changed, so the comparison is of the machine with itself.
+        // Nothing was changed, so the machine is compared with itself.
         judged = of_kind(Some(Control::SameGateway));
     }
     let decision = if judged.iter().any(|it| it.result.verdict == Verdict::Worse) {

@@ -25,12 +25,12 @@ const TRENDS: &str = "Each point is the median of a run's blocks, the line throu
      a thick line is the level between changes. A hollow point was limited by something other than the gateway and \
      is not searched.";
 
-/// The largest number of runs in a line of bars, which shows the latest ones.
+/// The maximum number of runs in a line of bars, which shows the latest ones.
 const BARS_MAX: usize = 12;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The part of the values' range that is left free above and below them.
+/// The share of the values' range that is left empty above and below them.
 const MARGIN: f64 = 0.08;
 
 impl Report for HistoryFindings {

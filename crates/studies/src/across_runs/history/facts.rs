@@ -12,13 +12,13 @@ use crate::common::facts::{Metric, Sentence};
 pub struct HistoryFindings {
     /// One sentence for each finding, changes for the worse first.
     pub headlines: Vec<Sentence>,
-    /// The runs, the oldest first.
+    /// The runs, oldest first.
     pub runs: Vec<HistoryRun>,
     /// Every gateway, scenario and metric under the same conditions.
     pub series: Vec<SeriesFindings>,
 }
 
-/// A run, to which one point of each series belongs.
+/// A run, which contributes one point to each series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRun {
     /// Its directory.
@@ -54,7 +54,7 @@ pub struct SeriesFindings {
     pub points: Vec<SeriesPoint>,
     /// True if the series is long enough to detect a change.
     pub searched: bool,
-    /// The changes of its level.
+    /// The changes in its level.
     pub changes: Vec<SeriesChange>,
 }
 
@@ -82,7 +82,7 @@ pub struct SeriesPoint {
     pub spoiled: u32,
 }
 
-/// A change of the level of a series, with the values before and after.
+/// A change in the level of a series, with the values before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesChange {
     /// The first point after the change, counted from 0 in the series.
@@ -95,7 +95,7 @@ pub struct SeriesChange {
     pub before: f64,
     /// Geometric mean from this change to the next, or to the end.
     pub after: f64,
-    /// Ratio of the two means, without the change of the direct variant.
+    /// Ratio of the two means, without the direct variant's change.
     pub net: f64,
     /// Share of random orders that show a change of at least this size.
     pub p: f64,

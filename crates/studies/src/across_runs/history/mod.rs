@@ -133,11 +133,11 @@ fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
 }
 
 /// Reads the new and changed runs of a folder into its index, and returns the entries of all runs,
-/// the oldest first. `on_read` is called before each run is read, with its name, its number from 1
-/// and the number of runs.
+/// oldest first. `on_read` is called before each run is read, with its name, its number from 1 and
+/// the number of runs.
 ///
 /// # Errors
-/// [`StoreError::Io`] where the folder cannot be read, [`StoreError::Index`].
+/// [`StoreError::Io`] if the folder cannot be read, [`StoreError::Index`].
 pub fn updated(
     index: &mut HistoryIndex,
     folder: &Path,
@@ -152,7 +152,7 @@ pub fn updated(
 }
 
 /// The index entry of a run. A run that cannot be read is kept with the reason, and is not read
-/// again before it changes.
+/// again until it changes.
 fn read(folder: &Path, found: &Found) -> RunEntry {
     let dir = folder.join(&found.dir);
     let summary = Run::open(&dir).and_then(|run| summarise(found.dir.as_str(), &run));
@@ -263,7 +263,7 @@ struct Searched<'a> {
 }
 
 /// Finds the changes in the logarithms of a series, so that factors up and down count equally. The
-/// more series are searched, the less likely by chance a reported change must be.
+/// more series are searched, the stronger the evidence for a reported change must be.
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);
@@ -290,7 +290,7 @@ fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<Series
 }
 
 impl Searched<'_> {
-    /// The change that belongs to an alarm, between the previous alarm and the next one.
+    /// The change at an alarm, with the levels since the previous alarm and until the next one.
     fn change(&self, start: usize, alarm: &Alarm, end: usize, dirs: &[&str]) -> SeriesChange {
         let (series, points) = (self.series, &self.series.points);
         let means = |of: &[f64]| {

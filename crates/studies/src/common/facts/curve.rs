@@ -26,7 +26,7 @@ pub struct PercentileCurve {
     pub blocks: Vec<u32>,
     /// Worst validity among these blocks.
     pub validity: Validity,
-    /// Points in rising order.
+    /// Points in ascending order.
     pub points: Vec<CurvePoint>,
 }
 
@@ -36,11 +36,11 @@ pub struct PercentileCurve {
 pub enum CurveMetric {
     /// Added latency per request.
     Added,
-    /// Response time from the intended send.
+    /// Response time from the intended send time.
     Response,
-    /// Service time from the actual send.
+    /// Service time from the actual send time.
     Service,
-    /// Actual minus intended send.
+    /// Actual minus intended send time.
     Lateness,
 }
 

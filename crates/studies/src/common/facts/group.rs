@@ -121,7 +121,7 @@ pub struct ExternalResults {
 pub struct ExternalCheckResult {
     /// The name, with the groups that contain the check.
     pub name: String,
-    /// The number of times that it held; none if the load generator counts only failures.
+    /// The number of times that it passed; none if the load generator counts only failures.
     pub passed: Option<u64>,
     /// The number of times that it failed.
     pub failed: u64,
@@ -132,9 +132,9 @@ pub struct ExternalCheckResult {
 pub struct ExternalThresholdResult {
     /// The threshold as it is written in the script.
     pub name: String,
-    /// Trials in which it held.
+    /// Trials in which it was met.
     pub held: u32,
-    /// Trials in which it did not hold.
+    /// Trials in which it was not met.
     pub crossed: u32,
 }
 

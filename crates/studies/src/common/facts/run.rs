@@ -1,4 +1,5 @@
-//! General facts about the run and its trials: judged, missing or failed, and their seconds.
+//! General facts about the run and its trials: the judged, missing and failed ones, second by
+//! second.
 
 use gatebench_model::Placement;
 use gatebench_report::Validity;
@@ -30,7 +31,7 @@ pub struct RunFacts {
     pub blocks_complete: u32,
     /// Trials of the plan.
     pub trials_planned: u32,
-    /// Trials on disk, including failed and not supported ones.
+    /// Trials on disk, including failed and unsupported ones.
     pub trials_finished: u32,
     /// The cores of each component.
     pub placement: Placement,
@@ -77,7 +78,7 @@ pub struct TrialFindings {
     /// The reasons why it is not valid; empty if it is valid.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
-    /// Its phases with their seconds.
+    /// Its phases, second by second.
     pub timeline: Vec<TimelinePhase>,
 }
 

@@ -95,7 +95,7 @@ pub struct SummaryColumn {
     pub metric: Metric,
     /// Name of the phase in which it was measured.
     pub phase: String,
-    /// The gateway that is better than every other one by verdicts; none if there is no such
-    /// gateway.
+    /// The gateway that is better than every other one according to the verdicts; none if there is
+    /// no such gateway.
     pub best: Option<String>,
 }

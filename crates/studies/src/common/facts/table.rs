@@ -33,7 +33,7 @@ pub struct ScenarioFindings {
     /// variant.
     #[serde(rename = "told")]
     pub external_results: Vec<ExternalResults>,
-    /// The facts on the wire, a row for each measured variant.
+    /// The facts about the traffic on the wire, with a row for each measured variant.
     pub wire: Vec<WireFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
@@ -82,7 +82,7 @@ pub struct VariantRow {
     pub status: RowStatus,
     /// Worst validity of its completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
-    /// The reasons why it is not valid, each once, the worst first.
+    /// The reasons why it is not valid, without duplicates, worst first.
     pub reasons: Vec<Reason>,
     /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
     /// comparisons.
@@ -241,7 +241,7 @@ pub enum Metric {
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
     /// Busy time of the gateway's cores per request, caused by any process, softirq, interrupts or
-    /// kernel threads. Only available if nothing else of the run uses these cores.
+    /// kernel threads. Only available if nothing else in the run uses these cores.
     GatewayCoreBusyPerRequest,
     /// The part of the busy time that is softirq.
     GatewayCoreSoftirqPerRequest,
@@ -259,13 +259,13 @@ pub enum Metric {
     AddedP99,
     /// The latency that the variant adds to each request: 99.9th percentile.
     AddedP999,
-    /// Response time from the intended send: median.
+    /// Response time from the intended send time: median.
     ResponseP50,
-    /// Response time from the intended send: 90th percentile.
+    /// Response time from the intended send time: 90th percentile.
     ResponseP90,
-    /// Response time from the intended send: 99th percentile.
+    /// Response time from the intended send time: 99th percentile.
     ResponseP99,
-    /// Response time from the intended send: 99.9th percentile.
+    /// Response time from the intended send time: 99.9th percentile.
     ResponseP999,
     /// Median response time minus the direct variant's median in the same block: a difference of
     /// quantiles, not the quantile of a difference.
@@ -279,23 +279,24 @@ pub enum Metric {
     AddedP50OverNull,
     /// The same for the 99th percentiles.
     AddedP99OverNull,
-    /// Actual minus intended send: 99th percentile.
+    /// Actual minus intended send time: 99th percentile.
     LatenessP99,
     /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
     /// The time from the start of the gateway to readiness.
     GatewayStart,
-    /// Requests without a correct response, from the second of a change on.
+    /// Requests without a correct response, from the second of a change onwards.
     ChangeErrors,
-    /// These requests, and responses slower than the slowest before the change.
+    /// Requests without a correct response, and responses slower than the slowest before the
+    /// change.
     ChangeAffected,
-    /// The longest response time, from the second of a change on.
+    /// The longest response time, from the second of a change onwards.
     ChangeWorst,
     /// The time from a change, or from the end of a failure, to the first second that is like those
     /// before the change: without failed requests, and with a 99th percentile no higher than the
     /// highest of those seconds. None if no second is like them.
     ChangeRecovery,
-    /// The time from a change of the configuration until the gateway applies it to a new
+    /// The time from a change to the configuration until the gateway applies it to a new
     /// connection.
     ChangeEffective,
     /// The share of requests that went to the failing target, of all requests that targets received

@@ -67,7 +67,7 @@ pub enum Gate {
     GatewayRestarted,
     /// A CPU limit stopped the processes.
     Throttled,
-    /// The hypervisor took time.
+    /// The hypervisor took CPU time.
     Steal,
     /// Another process used the pinned cores.
     ForeignProcess,
@@ -77,7 +77,7 @@ pub enum Gate {
     ClockSourceChanged,
     /// The clock source is slow to read.
     ClockSourceSlow,
-    /// The gateway's cores changed their frequency.
+    /// The frequency of the gateway's cores changed.
     FrequencyChanged,
     /// The series has a trend.
     NotSteady,
@@ -91,9 +91,9 @@ pub enum Gate {
     CannotBeTrue,
     /// The upstream received requests more than once.
     Retries,
-    /// The other side closes the connections of clients.
+    /// The gateway does not keep its connections to the upstream open.
     UpstreamConnections,
-    /// Clients' connections are closed from the other side.
+    /// The other side closes clients' connections.
     ClientConnections,
     /// The gateway sends HTTP/1.0 to the upstream.
     UpstreamVersion,
@@ -105,7 +105,7 @@ pub enum Gate {
     NeverReachedUpstream,
     /// The upstream's times were removed from responses.
     HeaderStripped,
-    /// Values beyond the histogram's range.
+    /// Values exceeded the histogram's range.
     Clamped,
     /// The trial failed or was interrupted.
     NotCompleted,

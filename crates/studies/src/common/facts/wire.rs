@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// The facts on the wire for a variant in a scenario, over all completed trials.
+/// The facts about the traffic of a variant in a scenario, over all completed trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct WireFindings {
     /// Label of the variant.
@@ -22,7 +22,7 @@ pub struct WireFact {
     /// The value as a number, if it is one.
     pub value: Option<f64>,
     pub text: String,
-    /// True if it differs from the other gateways, or from the expected value.
+    /// True if it differs from the value of the other gateways, or from the expected one.
     pub differs: bool,
 }
 

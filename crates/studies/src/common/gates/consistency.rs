@@ -80,8 +80,8 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
 }
 
-/// A number of connections, added up over all groups of a phase; none if it is not known for a
-/// group, or if a group is an open load.
+/// A number of connections, summed over all groups of a phase; none if it is not known for a group,
+/// or if a group is an open load.
 pub(super) fn over_groups(
     phase: &PhaseRecord,
     connections: fn(&Closed) -> Option<u32>,
@@ -96,8 +96,8 @@ pub(super) fn over_groups(
     phase.groups.iter().map(|group| of(&group.shape)).sum()
 }
 
-/// The number of connections of a closed load, if each always has a request in flight: users who
-/// pause, come and go have none at times.
+/// The number of connections of a closed load; none if a connection may be without a request in
+/// flight, because its users pause, or come and go.
 fn always_busy(closed: &Closed) -> Option<u32> {
     let connections = closed.connections;
     (*closed == Closed::new(connections)).then_some(connections)

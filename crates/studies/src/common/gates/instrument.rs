@@ -9,8 +9,8 @@ use crate::common::context::throughput_per_second;
 use crate::common::cpu::{cores_busy, shared_busy};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// The aspect that load generator or upstream at its limit spoils in a phase of this kind. CPU per
-/// request remains valid.
+/// The aspect that a load generator or upstream at its limit spoils in a phase of this kind. CPU
+/// per request remains valid.
 fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     match kind {
         PhaseKind::Closed => [Aspect::Throughput],
@@ -18,8 +18,9 @@ fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     }
 }
 
-/// If load generator and upstream share a core, the load generator gets the time that the upstream
-/// leaves. If several components are busy in a closed load, the busiest is the bottleneck.
+/// If the load generator and the upstream share a core, the load generator gets the time that the
+/// upstream leaves over. If several components are busy in a closed load, the busiest is the
+/// bottleneck.
 pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;
@@ -48,7 +49,7 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineSaturated, &spoils, message, remedy))
 }
 
-/// The cores that the load generator kept busy, by the probe's samples or otherwise by its own
+/// The cores that the load generator kept busy, from the probe's samples, or otherwise from its own
 /// count.
 fn engine_cores_busy(view: &View) -> Option<f64> {
     let own = &view.phase.engine;
