@@ -57,7 +57,7 @@ impl Exchange {
         Ok(self.process_request(None, core)?)
     }
 
-    /// Applies the policies to a response once it is complete.
+    /// Applies the policies of a response to it once it is complete.
     pub(crate) fn edit_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -88,7 +88,7 @@ impl Exchange {
     }
 }
 
-/// Returns the response with the text of a fault.
+/// Returns a response whose body is a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     Local {
         content_type: fault.content_type,

@@ -41,11 +41,11 @@ pub(crate) struct Core<I> {
     pub(crate) origins: ConnMap<Origin>,
     /// Connections to Redis.
     pub(crate) links: Vec<Link>,
-    /// Lines to Saxon helpers.
+    /// Connections to Saxon helpers.
     pub(crate) lines: Vec<Line>,
     /// Buffer for a Redis key.
     pub(crate) redis_key: Vec<u8>,
-    /// Buffer for the normal form of a path.
+    /// Buffer for a normalized path.
     pub(crate) path: String,
     /// The configured faults.
     pub(crate) faults: Injector,
@@ -54,13 +54,13 @@ pub(crate) struct Core<I> {
     /// The number of requests that have waited for Redis.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
-    /// The end of the time for requests in flight, if the gateway is stopping.
+    /// The deadline for requests in flight, if the gateway is stopping.
     pub(crate) drain_until_ns: Option<u64>,
     pub(crate) timers: Timers<ClientRef>,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
-    /// The clock after the last poll. Deadlines up to this time are due. A later time must not be
-    /// used, because events since the poll are not known yet.
+    /// The clock after the last poll. Deadlines at or before this time have passed. A later time
+    /// must not be used, because events since the poll are not known yet.
     pub(crate) polled_ns: u64,
     /// The clock after the last poll, or after long work since then. New deadlines count from this
     /// time.
@@ -68,7 +68,7 @@ pub(crate) struct Core<I> {
 }
 
 impl<I: Io> Core<I> {
-    /// Updates the clock after work that may have taken long.
+    /// Updates the clock after work that may have taken a long time.
     pub(crate) fn note_time(&mut self) {
         self.now_ns = self.io.now_ns();
     }
@@ -87,7 +87,7 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Announces that nothing follows. A stream announces it with its last frame.
+    /// Announces the end of the data. A stream announces it with its last frame.
     pub(crate) fn shutdown(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.shutdown(client_ref.conn);
@@ -136,7 +136,7 @@ impl<I: Io> Core<I> {
         self.cancel(Some(id));
     }
 
-    /// Closes the connection of a request for which no client waits any more.
+    /// Closes the connection of a request for which no client is waiting any more.
     pub(crate) fn cancel(&mut self, id: Option<ConnId>) {
         if let Some(id) = id
             && self.origins.remove(id).is_some()
@@ -172,7 +172,7 @@ impl Exchange {
         self.is_crowded = false;
         let choice = self.choose(head, core);
         match choice {
-            // The request was sent on, or is collected first.
+            // The request was forwarded, or is collected first.
             None => {}
             // The client waits for a response before it sends the body, or the body is too long to
             // read and discard.
@@ -324,7 +324,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Assigns a connection to the chosen target to this client.
+    /// Gives this client a connection to the chosen target.
     fn take_origin<I: Io>(&mut self, core: &mut Core<I>) -> io::Result<ConnId> {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
@@ -354,7 +354,7 @@ impl Exchange {
         origin.hold.begin(delay_ns, now_ns, id, faults);
     }
 
-    /// Notes the text of a refusal.
+    /// Records the reason for a refusal.
     pub(crate) fn refused(&mut self, refusal: Box<Refusal>) -> Choice {
         self.notes.refusal = Some(refusal);
         Choice::Refused
@@ -394,7 +394,7 @@ impl Exchange {
             }
             Phase::Local(choice) => {
                 self.passed_over += piece.len() as u64;
-                // A body with a known length would have been refused at the beginning.
+                // A body with a known length would have been refused when its head arrived.
                 if self.passed_over > READ_FOR_NOTHING_BYTES && self.asking.is_none() {
                     self.toward.keep_alive = false;
                     self.response(core, choice);
@@ -404,7 +404,7 @@ impl Exchange {
         }
     }
 
-    /// Refuses the rest of a body, whether the gateway or the upstream has the beginning.
+    /// Refuses the rest of a body, whether the gateway or the upstream has the part before it.
     fn refuse_body<I: Io>(&mut self, status: u16, core: &mut Core<I>) {
         self.notes.body_max = None;
         let is_awaited = matches!(
@@ -421,7 +421,7 @@ impl Exchange {
     pub(crate) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
-            // Redis has not yet decided about the request.
+            // Redis has not decided on the request yet.
             Phase::Local(_) | Phase::Collecting if self.asking.is_some() => {}
             Phase::Local(choice) => self.response(core, choice),
             Phase::Draining => self.phase = Phase::Idle,
@@ -448,7 +448,7 @@ impl Exchange {
         self.send_edited(edited, core);
     }
 
-    /// Sends a request to its target, unless a policy refuses it or still processes it.
+    /// Sends a request to its target, unless a policy refuses it or is still processing it.
     pub(crate) fn send_edited<I: Io>(
         &mut self,
         edited: Result<Edited, Refused>,

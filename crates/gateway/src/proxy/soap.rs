@@ -40,7 +40,7 @@ impl Exchange {
         Ok(Edited::Done)
     }
 
-    /// Processes a response, as [`Self::process_request`] does for requests.
+    /// Processes a response in the way that [`Self::process_request`] processes a request.
     pub(super) fn process_response<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,

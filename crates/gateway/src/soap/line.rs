@@ -15,9 +15,10 @@ use crate::client_ref::ClientRef;
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) client_ref: ClientRef,
-    /// Kept until its response arrives: a helper that ends loses the orders of other clients too.
+    /// Kept until its result arrives, because a helper that ends also loses the orders of other
+    /// clients.
     pub(crate) order: Order,
-    /// The number of helpers that have ended while they had it.
+    /// The number of helpers that ended while they held it.
     pub(crate) losses: u32,
 }
 
@@ -67,7 +68,7 @@ impl Line {
         })
     }
 
-    /// Queues an order; [`Self::flush`] sends it.
+    /// Queues an order until [`Self::flush`] sends it.
     pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<ClientRef>) {
         self.outbox.queue().extend_from_slice(&asked.order.bytes);
         self.asked.push_back(asked);
@@ -109,7 +110,7 @@ impl Line {
         is_fine
     }
 
-    /// Gives the helper its full time for the next response, starting now, if one is pending.
+    /// Restarts the helper's time limit for the next response, if one is pending.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),

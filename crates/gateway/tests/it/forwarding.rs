@@ -1,4 +1,4 @@
-//! The messages that the gateway passes on, over real sockets, on both event loops.
+//! The messages that the gateway forwards, over real sockets, on both event loops.
 
 use std::process::Command;
 

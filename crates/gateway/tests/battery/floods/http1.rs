@@ -35,7 +35,7 @@ pub(super) const FLOODS: &[Flood] = &[
     flood("a target without end", long_target, Ends::Cut),
 ];
 
-/// Sends a byte on each connection from time to time, until all have ended.
+/// Sends a byte on each connection at intervals, until all have ended.
 fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let begun = Instant::now();
     let mut open = Vec::new();
@@ -81,7 +81,7 @@ fn slow_bodies(address: SocketAddr) -> Result<End, String> {
 
 fn slow_readers(address: SocketAddr) -> Result<End, String> {
     let streams = begun(address, 30, b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")?;
-    // Longer than the gateway waits for them.
+    // Longer than the gateway waits for the bytes.
     std::thread::sleep(Duration::from_millis(800));
     all_end(streams)
 }
