@@ -69,7 +69,7 @@ pub struct List {
     pub columns: Vec<String>,
     /// The values; with `columns`, a list of values for each row.
     pub values: Rows,
-    /// The choice of a row for each request.
+    /// How the row for each request is chosen.
     #[serde(default)]
     pub pick: Pick,
     /// With `pick: zipf`, the preference for the first rows [default: 1].
@@ -78,7 +78,7 @@ pub struct List {
     pub exponent: Option<f64>,
 }
 
-/// The choice of a row for each request.
+/// How the row for each request is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {

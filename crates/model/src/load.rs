@@ -369,7 +369,7 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// The number of requests after which a connection is closed and opened again.
+    /// The number of requests after which a connection is closed and reopened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
