@@ -168,7 +168,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Reports whether both sides have ended and every byte has been passed on.
+    /// Reports whether both sides have ended and every byte has been forwarded.
     fn is_over(&self, conn: ConnId) -> bool {
         let is_done = |end: &&End| end.has_ended && end.outbox.pending_bytes() == 0;
         let end = self.ends.get(conn).filter(is_done);

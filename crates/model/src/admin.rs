@@ -19,8 +19,8 @@ pub struct AdminRounds {
     /// The path that the update sets.
     #[schemars(schema_with = "schema_fragments::path")]
     pub updated_path: String,
-    /// A path below the route's path that is requested. The upstream responds with 200; if the
-    /// route does not exist, the gateway responds with 404.
+    /// The path to request, below the route's path. The upstream responds with 200; if the route
+    /// does not exist, the gateway responds with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
     /// The interval of calls during a load; the load's responses do not delay them. The calls are
@@ -87,7 +87,7 @@ impl AdminVerb {
     /// All operations, in the order of a round.
     pub const ALL: [Self; 4] = [Self::Create, Self::Read, Self::Update, Self::Delete];
 
-    /// The name in files and tables.
+    /// The name used in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",

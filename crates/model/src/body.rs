@@ -8,7 +8,7 @@ use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest filler body that the embedded upstreams accept.
+/// The maximum length of a filler body that the embedded upstreams accept.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
 /// The character that fills a filler body.

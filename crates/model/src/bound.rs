@@ -106,7 +106,7 @@ pub struct BoundError {
 /// Returns the number of samples needed to report a percentile: ten must lie beyond it.
 pub fn samples_needed(percentile: f64) -> f64 {
     let needed = SAMPLES_BEYOND / (1.0 - percentile / 100.0);
-    // A percentile such as 99.9 has no exact binary form.
+    // A percentile such as 99.9 has no exact binary representation.
     (needed - 1e-9 * needed).ceil()
 }
 

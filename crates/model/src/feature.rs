@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// The gateway has a feature or a directive for it.
+    /// The gateway has a built-in feature or a directive for it.
     Native,
     /// A script provides it, in a language that the vendor ships.
     Script,

@@ -1,5 +1,5 @@
 //! The files that a scenario names. They are read together with the scenario and become part of it,
-//! so that the plan in a manifest contains everything that is sent.
+//! so that the plan in a manifest contains all data that is sent.
 
 use std::path::Path;
 

@@ -166,11 +166,11 @@ pub struct Install {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorPackages {
-    /// The version that the steps install. The installation fails with any other version.
+    /// The version that the steps must install. The installation fails with any other version.
     pub version: String,
     /// The address of the page that publishes the steps.
     pub page: String,
-    /// The systems that the page names.
+    /// The operating systems that the page names.
     #[schemars(length(min = 1))]
     pub systems: Vec<VendorSystem>,
 }
@@ -219,8 +219,7 @@ pub struct MavenProject {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<String>,
     /// SHA-256 of the lines that sha256sum prints for the files below `libraries`: `HASH  PATH`,
-    /// with paths inside the project, sorted by their bytes. A build with another hash is
-    /// not installed.
+    /// with paths inside the project, sorted bytewise. A build with another hash is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_sha256")]
     pub libraries_sha256: Option<String>,
@@ -259,7 +258,7 @@ impl TemplateFile {
 
 /// Readiness: the listener is owned by the started processes and responds to `GET /` with any
 /// status except 502, 503 and 504; if a path is given, it responds to a request for that path with
-/// 200. It must stay ready for `settle`.
+/// 200. It must stay ready for the duration of `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {

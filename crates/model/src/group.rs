@@ -65,7 +65,7 @@ impl Order {
     }
 }
 
-/// The load is too small for the groups that share it.
+/// The load is too small to be shared among the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{groups} groups cannot share {connections} connections; use at least {groups}, or \

@@ -10,7 +10,7 @@ use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 /// The only phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The time limit of the shortest length, which otherwise ends when all requests are completed.
+/// The time limit of the shortest length, which normally ends when all requests are completed.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// In the shortest length: the time before a change or a failure, the duration of the failure, and
@@ -24,17 +24,17 @@ const SMOKE_CHANGE: HumanDuration = HumanDuration::from_millis(3_000);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
-    /// As the suite defines it.
+    /// The length that the suite defines.
     #[default]
     Full,
     /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or the
     /// longest think time if that is longer. A suite that repeats a document always takes minutes.
     Quick,
-    /// Seconds, to test function and not speed: one block, in which one user of each group sends
-    /// each request once.
+    /// Seconds, to test function, not speed: one block, in which one user of each group sends each
+    /// request once.
     Smoke,
-    /// The durations, ramps and users of the document that the suite repeats, without headers of
-    /// gatebench.
+    /// The durations, ramps and users of the document that the suite repeats, without gatebench's
+    /// own headers.
     AsPublished,
 }
 

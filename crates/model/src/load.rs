@@ -15,7 +15,7 @@ pub struct LoadProfile {
     pub profile: String,
     /// One line for people.
     pub title: String,
-    /// True if the first load begins at the first correct response of a newly started gateway.
+    /// True if the first load begins at the first correct response from a newly started gateway.
     /// Before it, the gateway receives only the requests that wait for this response; parity is
     /// proven after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -39,8 +39,8 @@ pub struct Phase {
     /// The numbers with which the phase is repeated. The plan has a phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// The minimum length of the same load before the measurement, which lasts until the CPU time
-    /// per request has settled. Its figures are discarded. Ramps and stages begin with the
+    /// The minimum duration of the same load before the measurement; this warm-up lasts until the
+    /// CPU time per request has settled. Its figures are discarded. Ramps and stages begin with the
     /// measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
@@ -61,7 +61,7 @@ pub struct Phase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TargetFailure>,
     /// True if all gateways of a block receive this load at the same time, on the same cores, so
-    /// that their CPU times per request cover the same seconds. Other figures of the phase are not
+    /// that their CPU times per request cover the same seconds. The phase's other figures are not
     /// reported. In other phases, each gateway is loaded while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
@@ -197,7 +197,7 @@ impl Phase {
     }
 
     /// The same phase, shortened to at most these times. Stages are shortened in proportion, so
-    /// that the load still reaches all its numbers. Phases with a change or a failure keep their
+    /// that the load still reaches every level. Phases with a change or a failure keep their
     /// length, because they need the time before and after it. The warm-up covers the longest think
     /// time, unless the phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
@@ -237,7 +237,7 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Returns the longest think time, or the mean if the distribution has no maximum; zero without
+    /// Returns the maximum think time, or the mean if the distribution has no maximum; zero without
     /// think times.
     fn longest_thought(&self) -> HumanDuration {
         let think = match self {
@@ -318,7 +318,7 @@ pub enum Think {
 pub enum DrawnThink {
     /// Uniformly distributed between two times.
     Uniform(UniformThink),
-    /// Exponential, as between the arrivals of a Poisson process.
+    /// Exponentially distributed, as between the arrivals of a Poisson process.
     Exponential(ExponentialThink),
 }
 

@@ -36,13 +36,13 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AxisValue {
-    /// A number, by which members can be ordered.
+    /// A number by which members can be sorted.
     Number(u32),
     Name(String),
 }
 
-/// Adds `matrix` to the keys of a scenario file in the schema. The type lacks this key, because
-/// reading a file expands the matrix.
+/// Adds `matrix` to the keys of a scenario file in the schema. The Rust type lacks this key,
+/// because reading a file expands the matrix.
 pub(crate) fn describe(schema: &mut Schema) {
     let matrix = json_schema!({
         "type": "object",

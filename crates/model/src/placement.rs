@@ -145,8 +145,7 @@ impl Placement {
     /// The last `count` of the cores `there`, on another host, for the gateway; this machine's
     /// cores for the load generator and the upstream.
     ///
-    /// # Errors
-    /// `count` is 0, or the host has fewer.
+    /// # Errors `count` is 0, or the host has fewer cores.
     pub fn with_gateway_elsewhere(
         here: &Topology,
         host: &str,

@@ -1,4 +1,4 @@
-//! The plan: every trial in order, decided before anything starts.
+//! The plan: every trial in order, determined before anything starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -156,7 +156,8 @@ pub struct Trial {
     /// Label of the variant.
     #[serde(deserialize_with = "label::required")]
     pub variant: String,
-    /// The number of the failed trial that this one repeats; of several attempts, the first.
+    /// The number of the failed trial that this one repeats; if there were several attempts, the
+    /// first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<u32>,
 }
@@ -165,7 +166,7 @@ impl Plan {
     /// Plans every scenario with every variant once per block, shuffled within the block.
     ///
     /// The direct variant comes first if the suite requests it. It is omitted from scenarios in
-    /// which the gateway itself responds to a request. Sweeps of the load are expanded. Each block
+    /// which the gateway itself responds to a request. Sweeps in the load are expanded. Each block
     /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so that a plan
     /// with more blocks begins with the same trials.
     pub fn expand(
@@ -214,7 +215,7 @@ impl Plan {
         earlier.or(self.settle)
     }
 
-    /// Another attempt at a failed trial, with a new number.
+    /// Returns another attempt at a failed trial, with a new number.
     pub fn again(&self, failed: &Trial) -> Trial {
         let last = self.trials.iter().map(|trial| trial.number).max();
         Trial {

@@ -1,4 +1,4 @@
-//! A worker that stops without losing a request.
+//! How a worker stops without losing a request.
 //!
 //! The worker accepts no more connections. Pending requests are completed, and responses whose
 //! heads are not yet sent announce that the connection will close. An idle connection is kept open

@@ -13,7 +13,7 @@ use crate::soap::Fault;
 /// The reason why a collected message is refused.
 pub(crate) enum Refused {
     Refusal(Box<Refusal>),
-    /// A chain reported the fault.
+    /// A chain produced this fault.
     Fault(Fault),
 }
 
@@ -29,11 +29,11 @@ impl From<Box<Refusal>> for Refused {
     }
 }
 
-/// The progress of the policies on a message.
+/// How far the policies have processed a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Edited {
-    /// The policies are done, and the message may be passed on.
+    /// The policies are done, and the message may be forwarded.
     Done,
     /// A Saxon helper is processing the message.
     Parked,

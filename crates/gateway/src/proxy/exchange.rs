@@ -1,5 +1,5 @@
-//! A request in flight: from its head to an upstream's connection, or to one of the gateway's own
-//! responses.
+//! A request in flight: from the arrival of its head until it is sent to an upstream or gets the
+//! gateway's own response.
 
 use std::io;
 use std::rc::Rc;
@@ -24,11 +24,10 @@ use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
 
-/// If more bytes of output than this are pending on one connection, its sources are not read
-/// further.
+/// If more output bytes than this are pending on a connection, its source is not read further.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// With fewer pending bytes than this, they are read again.
+/// With fewer pending bytes than this, the source is read again.
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
 /// The state that all connections of a worker share.
@@ -62,8 +61,8 @@ pub(crate) struct Core<I> {
     /// The clock after the last poll. Deadlines at or before this time have passed. A later time
     /// must not be used, because events since the poll are not known yet.
     pub(crate) polled_ns: u64,
-    /// The clock after the last poll, or after long work since then. New deadlines count from this
-    /// time.
+    /// The clock after the last poll, or after long work since then. New deadlines are counted from
+    /// this time.
     pub(crate) now_ns: u64,
 }
 
@@ -120,7 +119,7 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Takes back a connection on which nothing of its request was sent.
+    /// Takes back a connection on which no part of its request was sent.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
@@ -431,7 +430,7 @@ impl Exchange {
                     if self.request_relay == Relay::Chunked {
                         write_last_chunk(origin.outbox.queue());
                     }
-                    // The upstream's time starts at the last byte of the request, even if the
+                    // The upstream's time limit starts at the last byte of the request, even if the
                     // request arrived slowly.
                     if origin.is_connected && !origin.is_paused {
                         origin.expect_life(core.now_ns, &mut core.timers);
@@ -454,7 +453,7 @@ impl Exchange {
         edited: Result<Edited, Refused>,
         core: &mut Core<I>,
     ) {
-        // The upstream's time begins now.
+        // The upstream's time limit starts now.
         core.note_time();
         match edited {
             Ok(Edited::Done) => {}

@@ -59,7 +59,7 @@ impl Exchange {
         None
     }
 
-    /// Notes a verdict. Returns a response if it refuses the request.
+    /// Notes a verdict. Returns a response if the setting refuses the request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
             Ok(standing) => {
@@ -94,7 +94,7 @@ impl Exchange {
         if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
-            // The target's time starts with the request, not with the wait for Redis.
+            // The target's time limit starts with the request, not with the wait for Redis.
             if origin.is_connected && !origin.is_paused {
                 origin.expect_life(core.now_ns, &mut core.timers);
             }

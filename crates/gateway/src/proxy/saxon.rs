@@ -1,11 +1,11 @@
 //! Messages that Saxon helpers transform.
 //!
-//! A message waits in its exchange while the worker serves others. The orders of one round are sent
-//! together; so are the responses that a helper completes within 4 ms. A worker with helpers does
-//! not preempt them, because they may use its core. Each helper thus processes many messages in a
-//! row while the core's caches stay warm.
+//! A message waits in its exchange while the worker serves other messages. The orders of one round
+//! are sent together; so are the responses that a helper completes within 4 ms. A worker with
+//! helpers does not preempt them, because they may use its core. Each helper thus processes many
+//! messages in a row while the core's caches stay warm.
 //!
-//! If a helper ends, the message that it was processing fails. Its other orders are given to
+//! If a helper ends, the message that it was processing fails. Its other orders are passed to
 //! another helper.
 
 use std::sync::Arc;

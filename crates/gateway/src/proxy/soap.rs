@@ -61,7 +61,7 @@ impl Exchange {
     }
 
     /// Processes a chain until it ends; returns none if it waits. If there is no helper, the chain
-    /// continues with that error instead of waiting.
+    /// continues with an error instead of waiting.
     fn walk<I: Io>(
         &mut self,
         mut waited: Option<(Paused, Made)>,

@@ -26,7 +26,7 @@ pub struct Totals {
     pub retries: u64,
     /// Requests that failed because of the upstream: they got 502 or 504, or were cut off.
     pub upstream_failures: u64,
-    /// Connections that were cut off because the time for a graceful stop was over.
+    /// Connections that were cut off because the time limit for a graceful stop had passed.
     pub cut_off: u64,
 }
 
@@ -66,7 +66,7 @@ impl Gateway {
         Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives every worker another configuration, which it uses after its current round.
+    /// Gives every worker another configuration, which the worker uses after its current round.
     pub(crate) fn replace(&self, compiled: CompiledConfig) {
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);

@@ -62,7 +62,7 @@ impl RedisLimit {
         })
     }
 
-    /// Writes the key under which a request of a consumer is counted.
+    /// Writes the key under which a consumer's request is counted.
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);

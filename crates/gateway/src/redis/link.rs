@@ -23,7 +23,7 @@ const QUEUED_BYTES_MAX: usize = 4 << 20;
 pub(crate) enum Asker {
     /// The client of a request, and the serial number of the command.
     Request(ClientRef, u64),
-    /// A worker's own counts of a key.
+    /// The worker's own counts for a key.
     Counts(Box<[u8]>, u64),
     /// The link itself, for the reply to AUTH.
     Greeting,
@@ -182,7 +182,7 @@ impl Link {
     }
 
     /// Processes received bytes and passes each reply to `heard`. Returns false if the peer is not
-    /// a Redis or reports an error.
+    /// Redis or reports an error.
     pub(crate) fn received<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
@@ -268,7 +268,7 @@ impl Link {
     }
 }
 
-/// The parts of its worker that a link uses.
+/// The parts of the worker that a link uses.
 pub(crate) struct Base<'c, I> {
     pub(crate) io: &'c mut I,
     pub(crate) timers: &'c mut Timers<ClientRef>,

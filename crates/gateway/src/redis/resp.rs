@@ -1,4 +1,4 @@
-//! The serialization protocol of Redis (RESP2), as far as counting needs it.
+//! The serialization protocol of Redis (RESP2), to the extent that counting needs it.
 
 use crate::message::Digits;
 
@@ -13,7 +13,7 @@ pub(crate) enum Reply {
     Error(String),
 }
 
-/// The received bytes are not a reply.
+/// The received bytes are not a RESP2 reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotResp;
 

@@ -22,7 +22,7 @@ pub(crate) struct Soap {
     at: usize,
     request: Option<Arc<SoapPolicy>>,
     response: Option<Arc<SoapPolicy>>,
-    /// The destinations of requests, by the number of the target.
+    /// The destinations of requests, by target number.
     targets: Vec<Redirect>,
     /// True if the faults sent for refusals by other policies and by the gateway contain details.
     is_verbose: bool,
@@ -142,7 +142,7 @@ impl Soap {
         policy.advance_request(&request, waited)
     }
 
-    /// Applies the result of a chain to a request; returns its new target, if the chain changes it.
+    /// Applies the result of a chain to a request; returns the new target if the chain changes it.
     pub(crate) fn pass_request(
         &self,
         request: &mut Collected,

@@ -1,4 +1,4 @@
-//! One worker's line to one helper, opened when it is first needed.
+//! One worker's connection to one helper, opened when it is first needed.
 
 use std::collections::VecDeque;
 use std::io;
@@ -41,7 +41,7 @@ pub(crate) struct Line {
     outbox: Outbox,
     /// Bytes received but not read yet.
     input: Vec<u8>,
-    /// The orders without a response.
+    /// The orders that have no response yet.
     pub(crate) asked: VecDeque<Asked>,
     deadline: Deadline,
     patience_ns: u64,
@@ -94,7 +94,7 @@ impl Line {
     }
 
     /// Processes bytes from the helper and passes each order with its result to `heard`. Returns
-    /// false if no order was pending.
+    /// false if no order was pending for a result.
     pub(crate) fn received(&mut self, bytes: &[u8], mut heard: impl FnMut(Asked, Made)) -> bool {
         self.input.extend_from_slice(bytes);
         let mut said = self.input.as_slice();

@@ -141,7 +141,7 @@ fn responses(said: &[u8]) -> Vec<Response> {
     responses
 }
 
-/// Another client, which sends only valid requests and keeps its connection.
+/// Another client, which sends only valid requests and keeps its connection open.
 pub struct Neighbour {
     address: SocketAddr,
     stream: Option<TcpStream>,

@@ -79,7 +79,7 @@ pub fn request_fields<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a s
     ]
 }
 
-/// A request that ends with its head.
+/// A request that consists of a head only.
 pub fn get(stream: u32, path: &str) -> Vec<u8> {
     let block = block(&request_fields("GET", path));
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block)
@@ -107,7 +107,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Processes received bytes, and keeps an incomplete frame.
+    /// Processes received bytes, and keeps an incomplete frame for later.
     pub fn take(&mut self, received: &[u8]) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.extend_from_slice(received);

@@ -96,7 +96,7 @@ impl Tally {
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     whole: Vec<Seen>,
-    /// Beginnings of requests, and other bytes.
+    /// Incomplete requests, and other bytes.
     cut: Vec<String>,
     unreadable: Vec<String>,
 }

@@ -59,7 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     }))
 }
 
-/// The number in the field that marks a vector, even in a request that cannot be read.
+/// The number in the field that identifies a vector, even in a request that cannot be read.
 pub fn number_in(bytes: &[u8]) -> Option<usize> {
     let start = position(&bytes.to_ascii_lowercase(), b"\r\nv: ")? + 5;
     number(bytes.get(start..start + MARK.len())?)

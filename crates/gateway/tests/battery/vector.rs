@@ -36,7 +36,7 @@ pub enum Expect {
     Late(Vec<Seen>),
 }
 
-/// A request as the origin reads it.
+/// A request as read by the origin.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seen {
     /// `None` if the gateway may choose the target's form.

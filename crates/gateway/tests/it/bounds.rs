@@ -101,7 +101,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
                 "within {wait_ms} ms of {took:?}"
             );
         }
-        // A neighbour whose response arrives meanwhile.
+        // A neighbour whose response arrives in the meantime.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
@@ -146,7 +146,7 @@ fn with_notices(
     heard.clone()
 }
 
-/// Returns the client if the gateway serves a new connection, which is then kept.
+/// Returns the client if the gateway serves a new connection, which then stays open.
 fn served(address: SocketAddr) -> Option<Client> {
     let mut client = Client::connect(address);
     let asked = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -331,7 +331,7 @@ impl Windows {
     }
 
     /// Sends each body as far as the windows allow, until nothing more can be sent or every request
-    /// has a response. The last byte is sent only if `ends`.
+    /// has a response. The last byte is sent only if `ends` is true.
     fn send_all(&mut self, left: &mut BTreeMap<u32, usize>, length: usize, ends: bool) {
         let begun = Instant::now();
         let patience = if ends { 100 } else { 8 };

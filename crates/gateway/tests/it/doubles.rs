@@ -40,8 +40,8 @@ fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Tota
     gateway(backend, &[origin], json!([route]))
 }
 
-/// Runs `act` on each event loop, with a gateway that has these policies and the record of its
-/// origin.
+/// Runs `act` on each event loop, with a gateway that has these policies, and with the record of
+/// its origin.
 fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     for backend in backends() {
         let (origin, seen) = recording();

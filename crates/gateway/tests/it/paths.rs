@@ -1,6 +1,6 @@
 //! No spelling of a path bypasses the protection of a route. Upstreams decide where a spelling
 //! leads: one in this project that reads a path in every way at once, and real ones. Only spellings
-//! that reach a protected path without the gateway count.
+//! that reach a protected path without the gateway are counted.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -185,7 +185,7 @@ fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
         .collect()
 }
 
-/// The number of spellings by the status of the response.
+/// The number of spellings, by response status.
 #[derive(Debug, Default)]
 struct Counts {
     refused: usize,

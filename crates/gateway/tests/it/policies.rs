@@ -113,7 +113,7 @@ fn tokens_that_python_signed_are_good() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
         let with = |token: &str| format!("Authorization: Bearer {token}\r\n");
-        // Sent twice: verified first, then found in the cache.
+        // Sent twice: the token is first verified, then found in the cache.
         for _ in 0..2 {
             assert_eq!(get(&mut client, &with(&good)).status, 200);
             for wrong in [&expired, &forged, "x.y.z"] {

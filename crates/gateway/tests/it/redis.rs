@@ -167,7 +167,7 @@ fn requests_wait_for_their_count_in_every_outcome() {
         assert_eq!(statuses, [200, 200, 200, 429, 429]);
         let mocked: Vec<_> = (0..4).map(|_| client.get("/mock").status).collect();
         assert_eq!(mocked, [200, 200, 200, 429]);
-        // The window ends, and another one begins.
+        // The window ends, and another begins.
         let begun = Instant::now();
         while client.get("/mock").status == 429 {
             assert!(begun.elapsed() < Duration::from_secs(10));
@@ -215,7 +215,7 @@ fn counts_are_exchanged_without_waiting() {
                 .count();
             assert_eq!(allowed, 20);
         }
-        // Each gateway learns the counts of the other, and Redis learns both.
+        // Each gateway receives the other's counts, and Redis receives both.
         let begun = Instant::now();
         while !redis
             .command("GET gatebench:mock:0:all")
@@ -276,7 +276,7 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
     }
 }
 
-/// The limits of a worker share its connection to a Redis, so a limit that has counted nothing also
+/// A worker's limits share its connection to Redis, so a limit that has counted nothing also
 /// notices that Redis is available again.
 #[test]
 fn limits_that_share_a_lost_redis_find_it_again() {
@@ -316,8 +316,8 @@ fn limits_that_share_a_lost_redis_find_it_again() {
     }
 }
 
-/// If a target closes a kept connection while a request waits for its count, nothing of the request
-/// was sent.
+/// If a target closes a kept connection while a request waits for its count, no part of the request
+/// has been sent.
 #[test]
 fn a_body_waits_with_its_request() {
     let redis = Redis::start(None);
@@ -382,7 +382,7 @@ fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
             let clients: Vec<_> = clients.collect();
             clients.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        // No gateway alone exceeds the limit, and together they use all of it.
+        // No gateway exceeds the limit alone, and together they use all of it.
         assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
         assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
         // Once all counts are sent, Redis has all of them, and no worker allows another request.

@@ -275,7 +275,7 @@ fn every_refusal_of_a_soap_client_keeps_its_status_and_is_a_fault() {
             body.len()
         ))
     };
-    // The only value that the limit allows.
+    // The only value allowed by the limit.
     asked(429, "text/xml");
     for (status, phrase, whose) in [
         (401, "Unauthorized", ["Client", "Sender"]),

@@ -216,7 +216,7 @@ fn gzip_bombs_are_not_unpacked() {
     assert!(message.contains("'br' is not supported"), "{message}");
 }
 
-/// An envelope of about this size, in elements that no limit of the library forbids.
+/// An envelope of about this size, in elements within the library's limits.
 fn large(bytes: usize) -> Vec<u8> {
     let item = format!("<i>{}</i>", "x".repeat(1_000));
     GOOD.replace("<intA>5</intA>", &item.repeat(bytes / item.len()))

@@ -185,7 +185,7 @@ fn a_client_that_never_reads_gets_go_away() {
             std::thread::sleep(Duration::from_millis(200));
         }
         assert!(!reader.is_closed);
-        // No response has ended either, although it waited longer than its own timeout.
+        // No response was cut off either, although each waited longer than its own timeout.
         assert_eq!(reader.reset.len(), 0);
         reader.until(|reader| reader.is_closed);
         assert_eq!(reader.go_away, Some(ENHANCE_YOUR_CALM));

@@ -27,7 +27,7 @@ use crate::proxy::exchange::Core;
 pub(super) struct Held {
     /// Bytes of bodies that are kept until they are complete.
     pub(super) kept: usize,
-    /// Bytes of responses that the connection has not put into frames.
+    /// Bytes of responses that the connection has not yet converted to frames.
     pub(super) queued: usize,
 }
 
@@ -61,7 +61,7 @@ impl Held {
     }
 }
 
-/// Returns the number of the oldest request among those that streams serve.
+/// Returns the number of the oldest request that a stream is serving.
 fn oldest<'s>(streams: impl Iterator<Item = &'s Stream>) -> Option<u32> {
     let ids = streams.filter_map(|stream| stream.id);
     ids.map(StreamId::number).min()
@@ -128,7 +128,7 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the number of the request whose body is always read.
+    /// Returns the number of the request whose body is read even if the bound is exceeded.
     fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
         let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
         let keeper = oldest(keepers)?;
@@ -162,7 +162,8 @@ impl Multiplexed {
     /// bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
-        // Bytes that were sent to the socket. Other frames are not progress, so this may only grow.
+        // Only bytes that were sent to the socket count. Other frames are not progress, so this may
+        // only grow.
         let pending = self.outbox.pending_bytes() as u64;
         let taken = self.server.sent_bytes().saturating_sub(pending);
         if is_behind && self.behind_at.is_none_or(|before| taken > before) {

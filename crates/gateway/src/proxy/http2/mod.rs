@@ -58,8 +58,8 @@ pub(crate) struct Multiplexed {
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The number of bytes of bodies that the client had received when its deadline started, if it
-    /// leaves too much unread.
+    /// The number of bytes of bodies that the client had received when its deadline started, if the
+    /// client leaves too much unread.
     behind_at: Option<u64>,
     /// Buffer for the heads of responses.
     block: Block,
@@ -116,7 +116,7 @@ impl Multiplexed {
         stream.id.is_some().then_some(&mut stream.client)
     }
 
-    /// Reports whether a response, or a part of it, waits to be sent.
+    /// Reports whether a response, or part of one, is waiting to be sent.
     fn has_queued(&mut self, slot: u32) -> bool {
         self.client_mut(slot)
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
@@ -159,7 +159,7 @@ impl Multiplexed {
                 | Event::Body { stream, .. }
                 | Event::End { stream }
                 | Event::Reset { stream, .. } => stream,
-                // Trailers are not forwarded. A client that sends GOAWAY still waits for its
+                // Trailers are not forwarded. A client that has sent GOAWAY still waits for its
                 // responses.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
@@ -234,7 +234,7 @@ impl Multiplexed {
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
         if owes_bytes && self.state == State::Open && core.is_draining() {
-            // It has until the gateway ends.
+            // The client has until the gateway ends.
             self.stir(core);
             return Fate::Keep;
         }

@@ -30,7 +30,7 @@ pub(super) struct Stream {
     pub(super) has_response_ended: bool,
     /// The client is paused.
     pub(super) is_held: bool,
-    /// The request waits in `head`, and nothing of it has been passed to the client.
+    /// The request waits in `head`, and no part of it has been passed to the client.
     pub(super) is_put_off: bool,
     /// The bytes held here when the connection last counted them.
     pub(super) held: Held,
@@ -56,7 +56,7 @@ impl Stream {
         }
     }
 
-    /// Adds the bytes held here to those of all streams.
+    /// Adds the bytes held here to the total of all streams.
     pub(super) fn count(&mut self, of_all: &mut Held) {
         let held = match self.id {
             Some(_) => Held::of(&self.client.exchange),
@@ -179,7 +179,7 @@ impl Stream {
         }
     }
 
-    /// Converts the response to the client to frames; reports whether there was any.
+    /// Converts the response to the client to frames; reports whether there were any bytes.
     pub(super) fn speak(
         &mut self,
         id: StreamId,

@@ -5,7 +5,7 @@ use gatebench_net::http2::Head;
 /// How the end of a request's body is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// By its length, which may be 0.
+    /// By its length, in bytes; it may be 0.
     Counted,
     Chunked,
 }

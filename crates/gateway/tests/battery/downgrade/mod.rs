@@ -35,23 +35,23 @@ fn field(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Field {
     (name.into(), value.into())
 }
 
-/// The pseudo-header fields of a good request.
+/// The pseudo-header fields of a valid request.
 fn good() -> Vec<Field> {
     let fields = frames::request_fields("POST", "/v").into_iter();
     fields.map(|(name, value)| field(name, value)).collect()
 }
 
-/// The field that identifies the vector of a request.
+/// The field that identifies a request's vector.
 fn mark() -> Field {
     field("v", MARK)
 }
 
-/// A good request with one additional field.
+/// A valid request with one additional field.
 fn with(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Vec<Field> {
     [good(), vec![field(name, value), mark()]].concat()
 }
 
-/// A good request with a different value of this pseudo-header field.
+/// A valid request with a different value of this pseudo-header field.
 fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     let value = value.into();
     let mut fields = good();
@@ -64,7 +64,7 @@ fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     fields
 }
 
-/// A good request without this pseudo-header field.
+/// A valid request without this pseudo-header field.
 fn without(name: &str) -> Vec<Field> {
     let mut fields = good();
     fields.retain(|(other, _)| other != name.as_bytes());

@@ -277,7 +277,7 @@ fn in_frames(block: &[u8]) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// One large entry of the table, and many one-byte references to it.
+/// One large entry in the dynamic table, and many one-byte references to it.
 fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
     let mut block = block(&request_fields("GET", "/"));
     block.extend_from_slice(&[0x40, 1, b'x']);
@@ -289,7 +289,7 @@ fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
 
 fn many_fields(address: SocketAddr) -> Result<End, String> {
     let good = block(&request_fields("GET", "/"));
-    // An entry of the static table: accept-encoding.
+    // An entry in the static table: accept-encoding.
     sent(address, &in_frames(&[good, vec![0x90; 60_000]].concat()))
 }
 

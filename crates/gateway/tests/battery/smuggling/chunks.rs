@@ -1,12 +1,12 @@
-//! Chunked bodies (RFC 9112 7.1): sizes, line ends, and the bytes after the data and after the last
-//! chunk.
+//! Chunked bodies (RFC 9112 7.1): sizes, line endings, and the bytes after the data and after the
+//! last chunk.
 
 use super::{Fate, post, shown};
 use crate::vector::Vector;
 
 const CHUNKED: &[u8] = b"Transfer-Encoding: chunked";
 
-/// Spellings of the size of a chunk of five bytes, extensions included.
+/// Spellings of the size of a five-byte chunk, including extensions.
 const SIZES: &[(&str, Fate)] = &[
     ("5", Fate::Passed),
     ("05", Fate::Passed),

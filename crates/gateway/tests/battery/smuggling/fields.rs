@@ -30,7 +30,7 @@ fn in_value(byte: u8) -> Fate {
     }
 }
 
-/// After the first byte of a name, which a colon may end.
+/// After the first byte of a name: a colon may end the name here.
 fn within_name(byte: u8) -> Fate {
     if byte == b':' {
         Fate::Passed
@@ -58,7 +58,7 @@ const PLACES: [(&str, Rule); 10] = [
     ("NAME: VALUE@\nX: X", never),
 ];
 
-/// The same for fields that frame nothing.
+/// The same for fields that do not frame a body.
 const INNER: [(&str, Rule); 2] = [("X@Y: a", within_name), ("X: a@b", in_value)];
 
 fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {

@@ -65,7 +65,7 @@ impl Rsa {
     pub fn make() -> Self {
         let size = "rsa_keygen_bits:2048";
         let make = ["genpkey", "-quiet", "-algorithm", "RSA", "-pkeyopt", size];
-        // `genpkey -outform DER` writes PKCS #1 in some versions and PKCS #8 in others.
+        // `genpkey -outform DER` writes PKCS #1 in some OpenSSL versions and PKCS #8 in others.
         let convert = ["pkcs8", "-topk8", "-nocrypt", "-outform", "DER"];
         let private = openssl(&convert, &openssl(&make, b""));
         let public = openssl(&["pkey", "-inform", "DER", "-pubout"], &private);
