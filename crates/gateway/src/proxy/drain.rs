@@ -14,7 +14,7 @@ use super::client::Fate;
 use super::exchange::Core;
 use super::worker::{ClientConnection, Worker};
 
-/// The time allowed for a request to arrive that the client sent before it noticed the stop.
+/// The time allowed for the arrival of a request that the client sent before it noticed the stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {

@@ -353,7 +353,7 @@ impl Exchange {
         origin.hold.begin(delay_ns, now_ns, id, faults);
     }
 
-    /// Records the reason for a refusal.
+    /// Records a refusal.
     pub(crate) fn refused(&mut self, refusal: Box<Refusal>) -> Choice {
         self.notes.refusal = Some(refusal);
         Choice::Refused

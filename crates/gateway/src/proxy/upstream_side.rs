@@ -305,8 +305,8 @@ impl Exchange {
     }
 
     /// Forwards bytes from a target; keeps at most `max_bytes` of a collected response. Returns
-    /// true at the end of the response, or the gateway's own response if the target's cannot be
-    /// forwarded.
+    /// true at the end of the response. Fails with the gateway's own response if the target's
+    /// cannot be forwarded.
     fn pass_response(
         &mut self,
         decoder: &mut Decoder,
