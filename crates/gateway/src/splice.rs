@@ -1,7 +1,7 @@
 //! The null gateway: each client connection has one connection to the target, and bytes are copied
-//! in both directions as they arrive. It parses no HTTP, so it adds only the costs of any proxy on
-//! this machine: two more sockets, the wake-up of its core, and the waits of other processes for
-//! their cores.
+//! in both directions as they arrive. It parses no HTTP, so it adds only the costs that any proxy
+//! on this machine has: two more sockets, the wake-up of its core, and the time that other
+//! processes wait for their cores.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,14 +10,13 @@ use std::sync::atomic::AtomicBool;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, WorkersError};
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
 
-/// If this number of bytes is pending for one side, the other side is not read.
+/// While this many bytes are pending for one side, the other side is not read.
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
 /// Calls `on_listening` with the address once it accepts connections.
 ///
-/// # Errors
-/// The system refuses the address or the event loop.
+/// # Errors The system refuses to bind the address or to create the event loop.
 pub fn splice(
     listen: SocketAddr,
     target: SocketAddr,
@@ -66,11 +65,11 @@ impl Service for Splice {
 struct End {
     other: ConnId,
     outbox: Outbox,
-    /// Bytes may be sent: the connection is established.
+    /// The connection is established, so bytes may be sent.
     is_up: bool,
-    /// The peer of this side sends no more.
+    /// The peer of this side will send no more.
     has_ended: bool,
-    /// The other side sends no more; this one is closed after the pending bytes.
+    /// The other side will send no more; this one is closed after the pending bytes.
     is_ending: bool,
     /// This side is not read, because the other side does not accept the pending bytes.
     is_paused: bool,
@@ -169,7 +168,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Reports whether both sides have ended and every byte has been passed on.
+    /// Reports whether both sides have ended and every byte has been forwarded.
     fn is_over(&self, conn: ConnId) -> bool {
         let is_done = |end: &&End| end.has_ended && end.outbox.pending_bytes() == 0;
         let end = self.ends.get(conn).filter(is_done);
@@ -188,7 +187,7 @@ impl<I: Io> Worker<I> {
         self.go_on(other);
     }
 
-    /// Closes or aborts both sides of a pair.
+    /// Closes or resets both sides of a pair.
     fn end_both(&mut self, conn: ConnId, end_one: impl Fn(&mut I, ConnId)) {
         if let Some(end) = self.ends.remove(conn) {
             self.ends.remove(end.other);

@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::route::Route;
 
-/// A route that is created, read, updated and deleted through the gateway's admin interface, round
-/// after round, after the loads of a trial. After each change, the route is requested until the
-/// gateway acts as it should.
+/// A route that is created, read, updated and deleted through the gateway's admin interface, in
+/// repeated rounds, after the loads of a trial. After each change, the route is requested until the
+/// change has taken effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRounds {
     #[schemars(range(min = 1, max = 1_000))]
     pub rounds: u32,
-    /// The route at its creation.
+    /// The route as it is created.
     pub route: Route,
     /// The path that the update sets.
     #[schemars(schema_with = "schema_fragments::path")]
     pub updated_path: String,
-    /// A path below the route's path that is requested. The upstream responds with 200; if the
-    /// route does not exist, the gateway responds with 404.
+    /// The path to request, below the route's path. The upstream responds with 200; if the route
+    /// does not exist, the gateway responds with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
-    /// The interval of calls during a load; responses of the load do not delay them. The calls are
-    /// those of the rounds, one after the other, and each waits only for the response to the
-    /// previous call [default: no calls].
+    /// The interval of calls during a load; the load's responses do not delay them. The calls are
+    /// those of the rounds, one after another; each waits only for the response to the previous
+    /// call [default: no calls].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }
@@ -77,7 +77,7 @@ pub enum AdminVerb {
     Create,
     /// The route is read.
     Read,
-    /// The route gets another path.
+    /// The route's path is changed.
     Update,
     /// The route is deleted.
     Delete,
@@ -87,7 +87,7 @@ impl AdminVerb {
     /// All operations, in the order of a round.
     pub const ALL: [Self; 4] = [Self::Create, Self::Read, Self::Update, Self::Delete];
 
-    /// The name in files and tables.
+    /// The name used in files and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",

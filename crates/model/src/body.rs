@@ -8,7 +8,7 @@ use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The longest filler body that the embedded upstreams accept.
+/// The maximum length of a filler body that the embedded upstreams accept.
 const FILLER_BYTES_MAX: u64 = 128 << 20;
 
 /// The character that fills a filler body.
@@ -18,7 +18,7 @@ pub const FILLER: char = 'x';
 /// or a number of arbitrary bytes, written as `{filler_bytes: 1048576}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// Shared, because a scenario is copied often and a body may be long.
+    /// Shared, because scenarios are copied often and a body may be long.
     bytes: Arc<[u8]>,
     is_filler: bool,
 }
@@ -32,7 +32,7 @@ impl Body {
         }
     }
 
-    /// A body of this number of arbitrary bytes.
+    /// A body of this many arbitrary bytes.
     pub fn filler(length: usize) -> Self {
         Self {
             bytes: vec![FILLER as u8; length].into(),
@@ -50,7 +50,7 @@ impl Body {
         &self.bytes
     }
 
-    /// The body as text; none for other bytes and for a filler.
+    /// The body as text; none if it is not text or is a filler.
     pub fn text(&self) -> Option<&str> {
         if self.is_filler {
             return None;
@@ -59,7 +59,7 @@ impl Body {
     }
 }
 
-/// A body in the form in which files contain it.
+/// A body as files contain it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum WrittenBody {
@@ -76,7 +76,7 @@ enum MadeBody {
     /// The bytes in Base64 (RFC 4648 section 4).
     Base64(#[schemars(schema_with = "schema_fragments::base64")] String),
     /// The number of bytes, up to 128 MiB, if their content does not matter. Each connection of the
-    /// load holds them.
+    /// load keeps its own copy.
     FillerBytes(#[schemars(range(min = 1, max = 134_217_728))] u64),
 }
 

@@ -10,10 +10,10 @@ use thiserror::Error;
 const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
      or lateness.) nor one of rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx and 5xx";
 
-/// The number of samples that must lie beyond a percentile, so that it can be reported.
+/// The number of samples that must lie beyond a percentile for it to be reported.
 const SAMPLES_BEYOND: f64 = 10.0;
 
-/// A bound of a quantity of a load.
+/// A bound on a quantity of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     pub(crate) text: String,
@@ -38,7 +38,7 @@ pub enum Quantity {
     Share(Counted),
 }
 
-/// The time of a request that is bounded.
+/// The time of a request to which a bound applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// From the time at which the request was due to the response.
@@ -97,21 +97,21 @@ pub struct Bounds(pub Vec<Bound>);
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("column {column}: {reason}; write bounds like p99<10ms, errors<0.1%")]
 pub struct BoundError {
-    /// The place of the mistake, in characters from 1.
+    /// The position of the error, in characters from 1.
     pub column: usize,
     /// The mistake.
     pub reason: String,
 }
 
-/// Returns the number of samples that are needed to report a percentile: ten must lie beyond it.
+/// Returns the number of samples needed to report a percentile: ten must lie beyond it.
 pub fn samples_needed(percentile: f64) -> f64 {
     let needed = SAMPLES_BEYOND / (1.0 - percentile / 100.0);
-    // A percentile such as 99.9 has no exact binary form.
+    // A percentile such as 99.9 has no exact binary representation.
     (needed - 1e-9 * needed).ceil()
 }
 
 impl Bound {
-    /// Reports whether a measured value keeps the bound.
+    /// Reports whether a measured value meets the bound.
     pub fn holds(&self, measured: f64) -> bool {
         match self.operator {
             Operator::Less => measured < self.value,
@@ -121,7 +121,7 @@ impl Bound {
         }
     }
 
-    /// Reports whether the bounded quantity is the responses that passed their checks.
+    /// Reports whether the bounded quantity is the number of responses that passed all checks.
     pub fn is_about_checks(&self) -> bool {
         matches!(
             self.quantity,
@@ -138,7 +138,7 @@ impl fmt::Display for Bound {
 }
 
 impl Operator {
-    /// The longest operators first, so that `<=` is not read as `<`.
+    /// The longest operators come first, so that `<=` is not read as `<`.
     const ALL: [Self; 4] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More];
 
     /// The symbol.
@@ -198,7 +198,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The part without its first `bytes`.
+    /// The part without its first `bytes` bytes.
     fn behind(&self, bytes: usize) -> Self {
         let (before, text) = self.text.split_at(bytes);
         let column = self.column + before.chars().count();

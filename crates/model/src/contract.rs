@@ -7,7 +7,7 @@ use crate::needs::ACCESS_LOG;
 use crate::policy::SAXON;
 
 /// Replaces the keys of contract 1, seven of which stated features, with those of contract 2. A
-/// feature that was stated twice stays duplicated, and the rules report it.
+/// feature that was stated twice remains duplicated, and the rules report it.
 pub(crate) fn upgrade(root: &mut Node) {
     match root.get_mut("contract").map(|node| &mut node.data) {
         Some(Data::Integer(version @ 1)) => *version = 2,
@@ -43,7 +43,7 @@ pub(crate) fn upgrade(root: &mut Node) {
     root.push(Entry::new("features", &start, Data::Map(features)));
 }
 
-/// The claimed features, each with its missing parts and the extra that it needs.
+/// The stated features, each with its missing parts and the extra that it needs.
 fn claims(root: &mut Node) -> Vec<Entry> {
     let extras = entries_of(root.take("extras"));
     let mut claims = entries_of(root.take("policies"));

@@ -13,11 +13,11 @@ pub enum Source {
     List(List),
     /// Whole numbers, each once.
     Sequence(Sequence),
-    /// Whole numbers, each equally likely.
+    /// Whole numbers, all equally likely.
     Uniform(Uniform),
     /// Whole numbers around a mean.
     Normal(Normal),
-    /// Whole numbers from 1 on, small ones most often.
+    /// Whole numbers from 1, the smallest most often.
     Zipf(Zipf),
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum WrittenSource {
     List(List),
     /// Whole numbers, each once: `from`, `from + step`, and so on.
     Sequence(Sequence),
-    /// Whole numbers from `min` to `max`, each equally likely.
+    /// Whole numbers from `min` to `max`, all equally likely.
     Uniform(Uniform),
     /// Whole numbers, normally distributed.
     Normal(Normal),
@@ -51,7 +51,7 @@ pub(crate) enum WrittenSource {
 pub(crate) struct File {
     /// The path, relative to the scenario's file.
     pub file: String,
-    /// The choice of a row for each request.
+    /// How the row for each request is chosen.
     #[serde(default)]
     pub pick: Pick,
     /// With `pick: zipf`, the preference for the first rows [default: 1].
@@ -64,12 +64,12 @@ pub(crate) struct File {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// Names of the columns; without them every item is one value.
+    /// Names of the columns; without them, every item is one value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
     /// The values; with `columns`, a list of values for each row.
     pub values: Rows,
-    /// The choice of a row for each request.
+    /// How the row for each request is chosen.
     #[serde(default)]
     pub pick: Pick,
     /// With `pick: zipf`, the preference for the first rows [default: 1].
@@ -78,16 +78,16 @@ pub struct List {
     pub exponent: Option<f64>,
 }
 
-/// The choice of a row for each request.
+/// How the row for each request is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// One after the other, starting again after the last; each worker has its own rows.
+    /// One after another, starting again after the last; each worker has its own rows.
     #[default]
     InTurn,
-    /// Each row is equally likely.
+    /// All rows are equally likely.
     Uniform,
-    /// Rows in the middle most often: normally distributed, with a standard deviation of a sixth of
+    /// The middle rows most often: normally distributed, with a standard deviation of one sixth of
     /// the rows.
     Normal,
     /// The first rows most often (Zipf's law).
@@ -120,7 +120,7 @@ pub struct Uniform {
     pub max: i64,
 }
 
-/// Settings of `normal`. Drawn numbers are rounded to whole ones.
+/// Settings of `normal`. Drawn numbers are rounded to whole numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Normal {
@@ -154,7 +154,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// An empty table with this number of values in each row.
+    /// An empty table with this many values in each row.
     pub fn new(width: usize) -> Self {
         Self {
             width,
@@ -173,7 +173,7 @@ impl Rows {
         self.ends.len() / self.width.max(1)
     }
 
-    /// Reports whether there is no row.
+    /// Reports whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

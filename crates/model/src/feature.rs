@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a gateway supports a feature, and by which means.
+/// Whether a gateway supports a feature, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// The gateway has a feature or a directive for it.
+    /// The gateway has a built-in feature or a directive for it.
     Native,
-    /// A script does it, in a language that the vendor ships.
+    /// A script provides it, in a language that the vendor ships.
     Script,
     /// The gateway has it, but this folder does not use it.
     Unused,
@@ -17,12 +17,12 @@ pub enum Support {
     Unsupported,
 }
 
-/// A statement about a feature: a word, or a mapping from the word to an explanation.
+/// A statement about a feature: a keyword, or a mapping from the keyword to an explanation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Feature {
     Word(Support),
-    /// A word with an explanation and further facts.
+    /// A keyword with an explanation and further facts.
     Explained(ExplainedFeature),
 }
 
@@ -36,12 +36,12 @@ pub struct ExplainedFeature {
     /// Missing parts of the policy. A scenario that requires one of them is *not supported*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// A separately installed part of the gateway that the feature needs.
+    /// A separately installed part of the gateway, required by the feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Extra>,
 }
 
-/// A word of [`Support`] with a text for readers.
+/// A keyword of [`Support`] with an explanation for readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statement {
@@ -72,7 +72,7 @@ pub struct Extra {
 }
 
 impl Feature {
-    /// The word of the statement.
+    /// The keyword of the statement.
     pub fn support(&self) -> Support {
         match self {
             Self::Word(support) => *support,
@@ -90,7 +90,7 @@ impl Feature {
     /// The explanation, if there is one.
     pub fn explanation(&self) -> Option<&str> {
         let (_, text) = self.explained()?.statement.parts();
-        // Folders of contract 1 have no texts.
+        // Folders of contract 1 have no explanations.
         Some(text).filter(|text| !text.is_empty())
     }
 

@@ -1,5 +1,5 @@
 //! The files that a scenario names. They are read together with the scenario and become part of it,
-//! so that the plan in a manifest contains everything that is sent.
+//! so that the plan in a manifest contains all data that is sent.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use crate::data::{List, Rows};
 use crate::rows;
 use crate::soap::SoapChain;
 
-/// The largest file that a scenario may name, because every manifest contains it.
+/// The maximum size of a file that a scenario names, limited because every manifest contains the
+/// file.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
 /// Rows that were read for the source with this name.
@@ -73,7 +74,7 @@ impl Files<'_> {
         }
     }
 
-    /// Reads the files that the parity cases and the policies of all routes name.
+    /// Reads the files named by the parity cases and by the policies of all routes.
     fn cases_and_policies(&mut self, of: &mut Node) {
         for case in of.list_mut("parity") {
             if let Some(request) = case.get_mut("request") {
@@ -111,7 +112,7 @@ impl Files<'_> {
         }
     }
 
-    /// Text that begins like XML is the definition itself. Other text is the path of a file.
+    /// Text that starts like XML is the definition itself. Other text is the path of a file.
     fn definition(&mut self, node: &mut Node) {
         let is_text = |text: &str| {
             let text = text.trim_start_matches('\u{feff}');
@@ -129,7 +130,7 @@ impl Files<'_> {
         self.text(node, is_text, message, "name one in JSON or YAML");
     }
 
-    /// Replaces the path of a file by its text, unless the node contains the text itself.
+    /// Replaces a path with the file's text, unless the node contains the text itself.
     fn text(&mut self, node: &mut Node, is_text: impl Fn(&str) -> bool, message: &str, help: &str) {
         if node.text().is_none_or(&is_text) {
             return;

@@ -22,11 +22,11 @@ pub struct GatewayFolder {
     /// The gateway's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub gateway: String,
-    /// The version of this file's format and of the input of its templates.
+    /// The version of this file's format and of its templates' input.
     pub contract: u32,
     /// The gateway folder of which this one is a variant: a folder next to this one, or an embedded
-    /// one. Everything that this folder does not state, and the files that it does not contain, are
-    /// taken from there.
+    /// one. Whatever this folder does not state, and any file that it does not contain, is taken
+    /// from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     /// The name for people.
@@ -42,7 +42,7 @@ pub struct GatewayFolder {
     /// How to install the program.
     #[serde(default)]
     pub install: Install,
-    /// Versions with which the templates were run and their policies proven, in addition to the one
+    /// Versions with which the templates were run and their policies proven, apart from the one
     /// that `install` pins. If there is none, the folder was written from the gateway's
     /// documentation, and lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -98,25 +98,25 @@ pub struct GatewayFolder {
     pub notes: Vec<String>,
 }
 
-/// The program, and the command that prints its version.
+/// The program, and how to print its version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Binary {
-    /// Names that are looked up on PATH, or absolute paths. The first that exists is used.
-    /// `gatebench` names the running program itself.
+    /// Names that are looked up on PATH, or absolute paths. The first one that exists is used.
+    /// `gatebench` means the running program itself.
     #[schemars(length(min = 1))]
     pub names: Vec<String>,
     /// Arguments with which the program prints its version.
     pub version_args: Vec<String>,
     /// A regular expression for the output of this command; group 1 is the version.
     pub version_pattern: String,
-    /// The first version for which the templates are suitable, as in `2.4`.
+    /// The first version with which the templates work, as in `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_min: Option<String>,
-    /// The first later version for which they are unsuitable, as in `4`.
+    /// The first later version with which they do not work, as in `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
-    /// Other files that must exist, given by absolute path or as in `{{ prefix }}/lib/module.so`.
+    /// Other files that must exist, as absolute paths or as in `{{ prefix }}/lib/module.so`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// Environment variables of the program whenever it runs, even to print its version. Their
@@ -126,12 +126,12 @@ pub struct Binary {
 }
 
 /// A container image. The container shares the machine's network and sees the trial's working
-/// folder under the same path, so templates and commands are the same as outside.
+/// folder at the same path, so templates and commands are the same as outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Container {
-    /// The image's name and tag, as in `docker.io/library/kong:3.9`. It must be present: nothing is
-    /// pulled.
+    /// The image's name and tag, as in `docker.io/library/kong:3.9`. It must already be present;
+    /// nothing is pulled.
     pub image: String,
     /// The program in the image, which is `binary` in templates. The image's entrypoint is not run.
     pub program: String,
@@ -154,7 +154,7 @@ pub struct Install {
     /// Java libraries that make up the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maven: Option<MavenProject>,
-    /// The vendor's packages, for the systems that the vendor supports.
+    /// The vendor's packages, for the systems that it supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<VendorPackages>,
     /// Any other way to install it, as text or as a command.
@@ -162,15 +162,15 @@ pub struct Install {
     pub other: Option<String>,
 }
 
-/// Packages of the gateway's vendor, installed by the steps that it publishes.
+/// Packages from the gateway's vendor, installed with the steps that it publishes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorPackages {
-    /// The version that the steps install. Any other version is a failure.
+    /// The version that the steps must install. The installation fails with any other version.
     pub version: String,
     /// The address of the page that publishes the steps.
     pub page: String,
-    /// The systems that the page names.
+    /// The operating systems that the page names.
     #[schemars(length(min = 1))]
     pub systems: Vec<VendorSystem>,
 }
@@ -184,7 +184,7 @@ pub struct VendorSystem {
     /// Prefixes of its `VERSION_ID` that end at a dot, such as 9 for 9.4.
     #[schemars(length(min = 1))]
     pub versions: Vec<String>,
-    /// Commands for a shell of root: templates of `version`, and of `codename`, which is
+    /// Commands for a root shell: templates of `version`, and of `codename`, which is
     /// `VERSION_CODENAME` of `/etc/os-release`.
     #[schemars(length(min = 1))]
     pub commands: Vec<String>,
@@ -196,16 +196,16 @@ pub struct VendorSystem {
 pub struct PypiPackage {
     /// Name of the package.
     pub package: String,
-    /// The only version that is installed.
+    /// The version, which is the only one that is installed.
     pub version: String,
-    /// SHA-256 of its wheels, one for each supported platform. No other bytes are installed.
+    /// SHA-256 of its wheels, one for each supported platform. Other wheels are not installed.
     #[schemars(schema_with = "schema_fragments::sha256s")]
     pub sha256: Vec<String>,
     /// The program, by its path inside the package.
     pub program: String,
 }
 
-/// A program that Maven builds from a few files of the folder.
+/// A program that Maven builds from files of the folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MavenProject {
@@ -214,20 +214,19 @@ pub struct MavenProject {
     pub files: Vec<String>,
     /// The runnable archive that it builds, by its path inside the project.
     pub jar: String,
-    /// Folders of the build, by their paths inside the project, whose files `libraries_sha256`
-    /// pins. If empty, no library is pinned by hash.
+    /// Folders of the build whose files `libraries_sha256` pins, by their paths inside the project.
+    /// If empty, no library is pinned by hash.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub libraries: Vec<String>,
     /// SHA-256 of the lines that sha256sum prints for the files below `libraries`: `HASH  PATH`,
-    /// with paths inside the project, sorted by their bytes. A build with another hash is
-    /// not installed.
+    /// with paths inside the project, sorted bytewise. A build with another hash is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_sha256")]
     pub libraries_sha256: Option<String>,
     /// The version that the program prints.
     pub version: String,
-    /// The first version of Java that builds and runs it, searched in `JAVA_HOME`, on PATH and in
-    /// `/usr/lib/jvm` [default: `java` on PATH].
+    /// The earliest version of Java that builds and runs it, searched for in `JAVA_HOME`, on PATH
+    /// and in `/usr/lib/jvm` [default: `java` on PATH].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 99))]
     pub java: Option<u16>,
@@ -237,7 +236,7 @@ pub struct MavenProject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TemplateFile {
-    /// File in the folder (minijinja), or `../NAME/FILE` of the folder next to it.
+    /// File in the folder (minijinja), or `../NAME/FILE` of a folder next to it.
     pub template: String,
     /// File in the working folder [default: the name of the template]. With `each`, it is a
     /// template too.
@@ -257,20 +256,20 @@ impl TemplateFile {
     }
 }
 
-/// Readiness: the listener belongs to the started processes and responds to `GET /` with any status
-/// except 502, 503 and 504; if a path is given, it responds to a request for that path with 200. It
-/// must stay ready for `settle`.
+/// Readiness: the listener is owned by the started processes and responds to `GET /` with any
+/// status except 502, 503 and 504; if a path is given, it responds to a request for that path with
+/// 200. It must stay ready for the duration of `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
-    /// The longest time until the gateway is ready.
+    /// The maximum time until the gateway is ready.
     pub timeout: HumanDuration,
     /// The path to request, for a gateway that listens before it has its routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
-    /// How long the gateway must respond without a failure before it counts as ready [default: 0s].
-    /// For a gateway whose policies take effect after its port is open.
+    /// How long the gateway must respond without failure before it counts as ready [default: 0s].
+    /// It is for a gateway whose policies take effect after its port is open.
     #[serde(skip_serializing_if = "HumanDuration::is_zero")]
     pub settle: HumanDuration,
 }
@@ -299,11 +298,11 @@ impl Default for Ready {
 }
 
 /// The warm-up before each load lasts until the CPU time per request has settled. It takes at least
-/// the time that the load states, and at most this time.
+/// the time that the load states and at most this long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
-    /// The longest warm-up [default: 2s]. A runtime that compiles while it runs needs more.
+    /// The maximum warm-up [default: 2s]. A runtime with a JIT compiler needs more.
     pub max: HumanDuration,
 }
 
@@ -338,7 +337,7 @@ pub struct OwnMetrics {
     /// Labels that a sample must have to be counted, if other samples count the same requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// The metrics of its internal pools, which a soak watches.
+    /// The metrics of its internal pools, which a soak test monitors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
 }
@@ -350,9 +349,9 @@ pub struct Pool {
     /// Its name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
-    /// The metric with the used part of the pool.
+    /// The metric for the used part of the pool.
     pub metric: String,
-    /// Labels that a sample must have to be counted. The samples are added up.
+    /// Labels that a sample must have to be counted. The samples are summed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     pub unit: PoolUnit,
@@ -375,11 +374,11 @@ impl Pool {
 pub enum PoolUnit {
     /// A size, shown in KiB and MiB.
     Bytes,
-    /// A number of items: threads, connections, entries.
+    /// A count of items, such as threads, connections or entries.
     Count,
 }
 
-/// A change of a running gateway.
+/// A change to a running gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -394,8 +393,8 @@ pub enum Action {
     Send(Lines),
 }
 
-/// Lines, each of which is sent on a separate connection. If the response to a line contains more
-/// than spaces, the line has failed, and the response states the reason.
+/// Lines, each of which is sent on a separate connection. If the response to a line is not blank,
+/// the line has failed, and the response states the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {

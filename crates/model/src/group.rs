@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::load::{Closed, Open};
 use crate::{Request, Shape, repeat};
 
-/// The name of the group of the requests at the top level of a scenario.
+/// The name of the group for the requests at the top level of a scenario.
 pub const DEFAULT_GROUP: &str = "all";
 
 /// Requests with their own load, or with a share of the phase's load.
@@ -50,7 +50,7 @@ impl Group {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// In turn, each as evenly spread as its weight permits.
+    /// In turn, with each spread as evenly as its weight permits.
     #[default]
     InTurn,
     /// At random, independently of earlier requests.
@@ -65,7 +65,7 @@ impl Order {
     }
 }
 
-/// The load is too small for the groups that share it.
+/// The load is too small to be shared among the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{groups} groups cannot share {connections} connections; use at least {groups}, or \
@@ -78,12 +78,11 @@ pub struct TooFewConnections {
     pub connections: u32,
 }
 
-/// Returns the load of each group in a phase of this shape, in the order of the groups. Rates are
+/// Returns each group's load in a phase of this shape, in the order of the groups. Rates are
 /// divided exactly; connections and other whole numbers are divided by the largest remainder, so
 /// that they add up to those of the phase, with at least one connection for each group.
 ///
-/// # Errors
-/// There are fewer connections than groups that share them.
+/// # Errors There are fewer connections than groups to share them.
 pub fn divide(shape: &Shape, groups: &[Group]) -> Result<Vec<Shape>, TooFewConnections> {
     let sharing = || groups.iter().filter(|group| group.load.is_none());
     let weights: Vec<f64> = sharing().map(|group| group.share.unwrap_or(1.0)).collect();
@@ -166,8 +165,8 @@ fn at_least_one(connections: u32, weights: &[f64]) -> Result<Vec<u32>, TooFewCon
     Ok(parts.into_iter().map(|part| narrow(part + 1)).collect())
 }
 
-/// Divides a whole number in proportion to weights by the largest remainder (Hamilton's method). Of
-/// equal remainders, the first take precedence.
+/// Divides a whole number in proportion to weights by the largest remainder (Hamilton's method).
+/// Among equal remainders, the first take precedence.
 fn apportion(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let quota = |weight: &f64| total as f64 * weight / sum;

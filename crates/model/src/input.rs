@@ -21,20 +21,20 @@ pub struct GatewayInput {
     /// The absolute path of the trial's working folder, which contains everything that the gateway
     /// writes.
     pub work: String,
-    /// A path of the working folder that is valid in a process started in it, and always has 14
-    /// bytes. Use it for Unix sockets, whose paths have at most 107 bytes, because `work` may be
+    /// A path of the working folder that is valid in a process started there, and is always 14
+    /// bytes long. Use it for Unix sockets: their paths are limited to 107 bytes, and `work` may be
     /// longer. In a process that has changed its directory, it names another folder.
     pub cwd: String,
     /// Number of worker processes or threads.
     pub workers: u32,
-    /// Cores on which it runs.
+    /// The cores on which it runs.
     pub cores: Vec<usize>,
     /// The addresses to which clients connect.
     pub listeners: Vec<Listener>,
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
-    /// the start; without a change, equal to `routes`.
+    /// the start; equal to `routes` without a change.
     pub all_routes: Vec<InputRoute>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
@@ -42,8 +42,8 @@ pub struct GatewayInput {
     pub upstreams: Vec<Upstream>,
     /// True if each request is logged.
     pub access_log: bool,
-    /// True if a request is sent to another target when one fails, and the failed target is left
-    /// out for a while.
+    /// True if a request is sent to another target when one fails, and the failed target is
+    /// excluded for a while.
     pub failover: bool,
     /// True if routes change while the gateway runs, by the action `configure`, or weights by the
     /// action `weights`.
@@ -123,7 +123,7 @@ pub struct Upstream {
 /// The requirements on an upstream's certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamTls {
-    /// The absolute path of the file with the certificate of its authority, in PEM.
+    /// The absolute path of the file with its CA's certificate, in PEM.
     pub authority: String,
     /// The name that the certificate must have, which is also sent as SNI.
     pub server_name: String,

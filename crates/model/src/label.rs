@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 /// Label of the direct variant.
 pub(crate) const DIRECT: &str = "direct";
 
-/// Reports whether a label is that of the direct variant, in this or an earlier version.
+/// Reports whether a label is the direct variant's, in this or an earlier version.
 pub fn is_direct(label: &str) -> bool {
     matches!(label, DIRECT | "floor")
 }

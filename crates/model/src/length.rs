@@ -1,4 +1,4 @@
-//! The lengths of a run, and how they change loads and scenarios.
+//! The lengths of a run, and how each changes loads and scenarios.
 
 use gatebench_config::HumanDuration;
 use schemars::JsonSchema;
@@ -10,32 +10,31 @@ use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 /// The only phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
 
-/// The time limit of the shortest length, which otherwise ends when all requests are completed.
+/// The time limit of the shortest length, which normally ends when all requests are completed.
 const SMOKE_MAX: HumanDuration = HumanDuration::from_millis(10_000);
 
 /// In the shortest length: the time before a change or a failure, the duration of the failure, and
 /// the time after it.
 const SMOKE_PART: HumanDuration = HumanDuration::from_millis(500);
 
-/// The time after a change in the shortest length. Some gateways wait two seconds for further
-/// changes.
+/// The time after a change in the shortest length. Some gateways wait 2 s for further changes.
 const SMOKE_CHANGE: HumanDuration = HumanDuration::from_millis(3_000);
 
 /// The requested length of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
-    /// As the suite defines it.
+    /// The length that the suite defines.
     #[default]
     Full,
-    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or of the
+    /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or the
     /// longest think time if that is longer. A suite that repeats a document always takes minutes.
     Quick,
-    /// Seconds, to test function and not speed: one block, in which one user of each group sends
-    /// each request once.
+    /// Seconds, to test function, not speed: one block, in which one user of each group sends each
+    /// request once.
     Smoke,
-    /// The durations, ramps and users of the document that the suite repeats, without headers of
-    /// gatebench.
+    /// The durations, ramps and users of the document that the suite repeats, without gatebench's
+    /// own headers.
     AsPublished,
 }
 
@@ -51,7 +50,7 @@ impl Length {
     }
 }
 
-/// The length of a plan, and the changes that result from it.
+/// The length of a plan, and the resulting changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLength {
     pub length: Length,
@@ -61,7 +60,7 @@ pub struct PlannedLength {
 
 impl LoadProfile {
     /// Returns a profile with a single phase, in which one user sends each request once. If there
-    /// are phases with a change or a failure, these are shortened and kept instead.
+    /// are phases with a change or a failure, they are shortened and kept instead.
     pub fn smoke(&self, scenario: &Scenario) -> Self {
         let disturbed = self.phases.iter().filter(|phase| phase.is_disturbed());
         let mut phases: Vec<Phase> = disturbed.map(Phase::in_seconds).collect();
@@ -82,7 +81,7 @@ impl Phase {
         self.change.is_some() || self.failure.is_some()
     }
 
-    /// Returns the phase with the shortest time that its change or failure permits.
+    /// Returns the phase with the shortest duration that its change or failure permits.
     fn in_seconds(&self) -> Self {
         let mut phase = self.clone();
         phase.warm_up = HumanDuration::default();
@@ -101,7 +100,7 @@ impl Phase {
     }
 }
 
-/// A phase that ends when one connection has the responses to this many requests.
+/// A phase that ends when one connection has received this many responses.
 fn each_once(phase: &Phase, requests: usize) -> Phase {
     Phase {
         name: SMOKE_PHASE.into(),

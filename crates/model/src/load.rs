@@ -15,12 +15,12 @@ pub struct LoadProfile {
     pub profile: String,
     /// One line for people.
     pub title: String,
-    /// True if the first load begins at the first correct response of a newly started gateway.
+    /// True if the first load begins at the first correct response from a newly started gateway.
     /// Before it, the gateway receives only the requests that wait for this response; parity is
     /// proven after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
-    /// The loads, one after the other, in one gateway process.
+    /// The loads, one after another, in one gateway process.
     #[schemars(length(min = 1))]
     pub phases: Vec<Phase>,
 }
@@ -36,11 +36,11 @@ pub struct Phase {
     /// When requests are sent.
     #[serde(flatten)]
     pub shape: Shape,
-    /// Numbers with which the phase is repeated. The plan has a phase for each.
+    /// The numbers with which the phase is repeated. The plan has a phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// The minimum length of the same load before the measurement, which lasts until the CPU time
-    /// per request has settled. Its figures are discarded. Ramps and stages begin with the
+    /// The minimum duration of the same load before the measurement; this warm-up lasts until the
+    /// CPU time per request has settled. Its figures are discarded. Ramps and stages begin with the
     /// measurement.
     #[serde(default)]
     pub warm_up: HumanDuration,
@@ -52,7 +52,7 @@ pub struct Phase {
     /// The time after which a request without a response has failed.
     #[serde(default = "timeout")]
     pub timeout: HumanDuration,
-    /// A change of the gateway during the phase. A gateway that lacks the action is *not
+    /// A change to the gateway during the phase. A gateway that lacks the action is *not
     /// supported*; the direct variant is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
@@ -60,12 +60,12 @@ pub struct Phase {
     /// variant does not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TargetFailure>,
-    /// True if all gateways of a block have this load at the same time, on the same cores, so that
-    /// their CPU times per request cover the same seconds. Other figures of the phase are not
+    /// True if all gateways of a block receive this load at the same time, on the same cores, so
+    /// that their CPU times per request cover the same seconds. The phase's other figures are not
     /// reported. In other phases, each gateway is loaded while the others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
-    /// True if a thread of the lowest priority keeps the gateway's cores from idling.
+    /// True if a lowest-priority thread keeps the gateway's cores from idling.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_awake: bool,
 }
@@ -103,8 +103,8 @@ pub struct TargetFailure {
 pub enum Ill {
     /// The target responds with a delay.
     Slow,
-    /// The target's process is killed, so connections are refused. The process is started again at
-    /// the end.
+    /// The target's process is killed, so connections are refused. The process is restarted at the
+    /// end.
     Refusing,
     /// The target accepts requests and resets their connections.
     Resetting,
@@ -124,10 +124,10 @@ impl Ill {
 /// The action that gives a gateway the routes under `later`.
 pub const CONFIGURE: &str = "configure";
 
-/// The action that gives the targets other weights.
+/// The action that changes the weights of the targets.
 pub const WEIGHTS: &str = "weights";
 
-/// A change of the gateway during the measurement.
+/// A change to the gateway during the measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayChange {
@@ -137,13 +137,14 @@ pub struct GatewayChange {
     pub action: String,
     /// When the change occurs, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// The interval at which it is repeated, up to a second before the end [default: never].
+    /// The interval at which it is repeated, until 1 s before the end [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }
 
 impl GatewayChange {
-    /// The times of the change in a measurement of this length. The last second has no repetitions.
+    /// The times of the change in a measurement of this length. There are no repetitions in the
+    /// last second.
     pub fn times(&self, measure: HumanDuration) -> impl Iterator<Item = HumanDuration> {
         let last = measure.0.saturating_sub(LAST_SECOND);
         let every = self.every.filter(|every| !every.is_zero());
@@ -155,7 +156,7 @@ impl GatewayChange {
     }
 }
 
-/// A change in this last part of a measurement would leave nothing to compare.
+/// A change in this last part of a measurement would leave no time for a comparison.
 const LAST_SECOND: Duration = Duration::from_secs(1);
 
 fn drain() -> HumanDuration {
@@ -183,7 +184,7 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// A phase without warm-up, change and failure; other settings have the defaults of a file.
+    /// A phase without warm-up, change or failure; other settings have the defaults of a file.
     pub fn new(name: impl Into<String>, shape: Shape, measure: HumanDuration) -> Self {
         Self {
             name: name.into(),
@@ -196,7 +197,7 @@ impl Phase {
     }
 
     /// The same phase, shortened to at most these times. Stages are shortened in proportion, so
-    /// that the load still reaches all its numbers. Phases with a change or a failure keep their
+    /// that the load still reaches every level. Phases with a change or a failure keep their
     /// length, because they need the time before and after it. The warm-up covers the longest think
     /// time, unless the phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
@@ -222,7 +223,7 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// A number of connections, each of which sends the next request when it has its response.
+    /// A number of connections, each of which sends its next request once it has the response.
     Closed(Closed),
     /// Requests are sent on a fixed schedule, whether or not responses arrive.
     Open(Open),
@@ -236,7 +237,7 @@ impl Default for Shape {
 }
 
 impl Shape {
-    /// Returns the longest think time, or the mean if the distribution has no maximum; zero without
+    /// Returns the maximum think time, or the mean if the distribution has no maximum; zero without
     /// think times.
     fn longest_thought(&self) -> HumanDuration {
         let think = match self {
@@ -271,7 +272,7 @@ pub struct Closed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// The number of requests after which a connection is closed and opened again.
+    /// The number of requests after which a connection is closed and reopened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
@@ -282,7 +283,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// A constant number of connections that send without a pause.
+    /// A constant number of connections that send without pauses.
     pub fn new(connections: u32) -> Self {
         Self {
             connections,
@@ -302,7 +303,7 @@ pub struct ConnectionStage {
     pub over: HumanDuration,
 }
 
-/// Time between a response and the next request.
+/// The time between a response and the next request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Think {
@@ -317,7 +318,7 @@ pub enum Think {
 pub enum DrawnThink {
     /// Uniformly distributed between two times.
     Uniform(UniformThink),
-    /// Exponential, as between the arrivals of a Poisson process.
+    /// Exponentially distributed, as between the arrivals of a Poisson process.
     Exponential(ExponentialThink),
 }
 
@@ -349,7 +350,7 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub ramp_to_per_second: Option<f64>,
-    /// Rates from the start of the measurement, one after the other. After the last stage, the rate
+    /// Rates from the start of the measurement, one after another. After the last stage, the rate
     /// remains constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<RateStage>,
@@ -368,7 +369,7 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_max: Option<u64>,
-    /// The number of requests after which a connection is closed and opened again.
+    /// The number of requests after which a connection is closed and reopened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests_per_connection: Option<u64>,
@@ -440,14 +441,14 @@ impl Spread {
     }
 }
 
-/// The condition of a quiet machine before a load.
+/// The condition for a quiet machine before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settle {
     /// The machine's load average over the last minute, per core, below which it is quiet.
     #[schemars(range(min = 0.01, max = 100.0))]
     pub load_per_core: f64,
-    /// The longest wait; 0s for no wait. If the machine is still not quiet, the load begins anyway,
+    /// The maximum wait; 0s for no wait. If the machine is still not quiet, the load begins anyway,
     /// and the report states this.
     pub at_most: HumanDuration,
 }

@@ -1,7 +1,7 @@
 //! `matrix:` in a scenario file, which describes several scenarios that differ in listed values.
 //!
-//! Each axis has a name and values. Each combination of values gives a scenario, in which
-//! `{{ axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
+//! Each axis has a name and values. Each combination of values defines a scenario, in which `{{
+//! axis }}` is replaced in all strings. A string that is only `{{ axis }}` becomes the value
 //! itself, so that numbers stay numbers. A value can be a mapping with a `name`; `{{ axis.key }}`
 //! is then replaced by its member `key`, and `{{ axis }}` by its name.
 
@@ -15,8 +15,7 @@ use crate::repeat::{INDEX, replaced};
 
 /// The maximum number of scenarios of one file.
 const MEMBERS_MAX: usize = 32;
-/// The maximum number of values in all its scenarios, so that a small file cannot exhaust the
-/// memory.
+/// The maximum number of values in all its scenarios, so that a small file cannot exhaust memory.
 const NODES_MAX: usize = 1_000_000;
 /// The maximum size of all its scenarios in bytes, before values are inserted.
 const BYTES_MAX: usize = 1 << 20;
@@ -37,13 +36,13 @@ pub struct Family {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AxisValue {
-    /// A number, by which members can be ordered.
+    /// A number by which members can be sorted.
     Number(u32),
     Name(String),
 }
 
-/// Adds `matrix` to the keys of a scenario file in the schema. The type lacks this key, because
-/// reading a file expands the matrix.
+/// Adds `matrix` to the keys of a scenario file in the schema. The Rust type lacks this key,
+/// because reading a file expands the matrix.
 pub(crate) fn describe(schema: &mut Schema) {
     let matrix = json_schema!({
         "type": "object",
@@ -58,7 +57,7 @@ pub(crate) fn describe(schema: &mut Schema) {
 }
 
 /// Returns the scenarios of a file: the file itself if it has no matrix, and none if the matrix has
-/// mistakes.
+/// errors.
 pub(crate) fn expand(mut root: Node, problems: &mut Vec<Problem>) -> Vec<Node> {
     // The schema reports a matrix that is not a mapping.
     let matrix = root.get("matrix");
@@ -113,7 +112,7 @@ fn written(root: &Node, matrix: &Node) -> Result<Vec<Node>, Problem> {
 }
 
 /// Returns the name of the family that a file with a matrix describes, and the names of its
-/// scenarios. None for other files, and if the matrix has mistakes.
+/// scenarios. Returns none for other files, and if the matrix has errors.
 pub fn family_names(text: &str) -> Option<(String, Vec<String>)> {
     // Most files have no matrix, and parsing takes time.
     if !text.contains("matrix") {
@@ -232,7 +231,7 @@ fn named(member: &Member<'_>, root: &mut Node) -> Entry {
     entry("family", Data::Map(vec![name, values]))
 }
 
-/// Replaces an axis by its value in a string.
+/// Replaces an axis in a string with its value.
 fn fill(node: &mut Node, value: &Value<'_>) {
     let Some(text) = node.text().filter(|text| text.contains("{{")) else {
         return;
@@ -249,8 +248,7 @@ fn fill(node: &mut Node, value: &Value<'_>) {
     });
 }
 
-/// Returns the value that replaces a string which consists only of `{{ axis }}` or
-/// `{{ axis.key }}`.
+/// Returns the value that replaces a string consisting only of `{{ axis }}` or `{{ axis.key }}`.
 fn whole(text: &str, value: &Value<'_>) -> Option<Data> {
     let place = text.strip_prefix("{{")?.strip_suffix("}}")?;
     let place = place.trim_matches(' ');

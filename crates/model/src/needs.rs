@@ -30,7 +30,7 @@ pub const PARTS: [&str; 16] = [
 
 /// Windows that all gateways with fixed windows support: a second, a minute, an hour, a day.
 const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
-/// From this number of requests per minute on, a fraction of a request makes no measurable
+/// At or above this number of requests per minute, a fraction of a request makes no measurable
 /// difference.
 const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -39,7 +39,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 pub(crate) const OTHER_FEATURES: [&str; 8] = [
     FAILOVER, RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG, SAXON,
 ];
-/// The features among these that a separate section describes.
+/// Those of these features that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
 /// Processing of compressed responses.
@@ -49,7 +49,7 @@ pub(crate) const ACCESS_LOG: &str = "access_log";
 const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";
-/// The action with which a gateway reads its files again.
+/// The action that makes a gateway read its files again.
 pub const RELOAD: &str = "reload";
 
 impl Scenario {
@@ -81,7 +81,7 @@ impl Scenario {
 }
 
 impl GatewayFolder {
-    /// The features that the folder states as `native` or `script`.
+    /// The features that the folder declares as `native` or `script`.
     pub fn claimed(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let stated = self.features.iter();
         stated
@@ -96,10 +96,10 @@ impl GatewayFolder {
     }
 
     /// Reports whether the gateway meets a need of [`Scenario::needs`](crate::Scenario::needs), or
-    /// accepts the action with that name.
+    /// supports the action with this name.
     pub fn has(&self, need: &str) -> bool {
         match (need, need.split_once('.')) {
-            // If the whole policy is missing, its parts are not reported as well.
+            // If the whole policy is missing, its parts are not reported separately.
             (_, Some((policy, part))) => {
                 let lacks = |it: &Feature| it.without().iter().any(|lacked| lacked == part);
                 !self.claim(policy).is_some_and(lacks)
@@ -149,7 +149,7 @@ impl GatewayFolder {
 }
 
 impl Policy {
-    /// The used parts of the policy that some gateways lack.
+    /// The parts of the policy that are used here and that some gateways lack.
     fn parts(&self) -> impl Iterator<Item = &'static str> {
         PARTS.into_iter().filter(|name| {
             let parts = name.split_once('.');
@@ -194,7 +194,7 @@ fn has_usual_window(limit: &RateLimitPolicy) -> bool {
 
 /// Reports whether the rate is a whole number of requests per minute.
 fn is_whole_per_minute(limit: &RateLimitPolicy) -> bool {
-    // A window of zero is reported as a mistake elsewhere.
+    // A window of zero is reported as an error elsewhere.
     let window = u128::from(limit.window.as_nanos()).max(1);
     let in_a_minute = u128::from(limit.limit) * 60 * u128::from(NANOS_PER_SECOND);
     in_a_minute.is_multiple_of(window) || in_a_minute / window >= MANY_PER_MINUTE
@@ -318,7 +318,7 @@ requests: [{path: /json/valid}]
         assert_eq!(lacking(&logs), missing[1..]);
     }
 
-    /// The same folder in the form of both contracts.
+    /// The same folder in the formats of both contracts.
     #[test]
     fn a_folder_of_contract_1_is_read_as_one_of_contract_2() {
         let first = folder(

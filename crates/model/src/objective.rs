@@ -10,8 +10,8 @@ use crate::bound::{
     Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts, samples_needed,
 };
 
-/// The highest percentile of an objective. No run is long enough for ten samples beyond a higher
-/// one.
+/// The highest percentile of an objective. For a higher one, no run is long enough to have ten
+/// samples beyond it.
 const PERCENTILE_MAX: f64 = 99.999;
 
 /// A service level objective: upper bounds on response times and on the share of failed requests.
@@ -20,12 +20,12 @@ const PERCENTILE_MAX: f64 = 99.999;
 pub struct Objective {
     /// The bounds on percentiles of the response time, in ascending order; at least one.
     pub percentiles: Vec<(f64, Bound)>,
-    /// The bound on the share of requests that are not sent, or get no correct response.
+    /// The bound on the share of requests that are not sent or get no correct response.
     pub errors: Bound,
 }
 
 impl Objective {
-    /// Returns the number of requests that are needed to report the highest percentile.
+    /// Returns the number of requests needed to report the highest percentile.
     pub fn samples_needed(&self) -> f64 {
         samples_needed(self.percentiles.last().map_or(0.0, |(highest, _)| *highest))
     }

@@ -1,4 +1,4 @@
-//! Replaces the templates in the requests of parity cases by the literal text that they stand for.
+//! Replaces the templates in the requests of parity cases with the literal text that they produce.
 
 use gatebench_config::{Data, Node};
 
@@ -23,7 +23,7 @@ pub(crate) fn as_sent(root: &mut Node) {
     }
 }
 
-/// Templates with values were already reported.
+/// Templates with values have already been reported.
 fn constant(node: &mut Node) {
     if let Data::Text(text) = &mut node.data
         && let Ok(template) = Template::parse(text)

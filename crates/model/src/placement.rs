@@ -18,12 +18,12 @@ pub struct Placement {
     pub engine: Vec<usize>,
     /// Cores of the upstream, one worker each.
     pub upstream: Vec<usize>,
-    /// The placement and its consequences, in sentences for the reader.
+    /// Sentences that describe the placement and its consequences to the reader.
     pub note: String,
     /// True if the gateway's cores are on another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gateway_is_elsewhere: bool,
-    /// The CPUs of each multi-threaded core that contains one of the above.
+    /// The CPUs of each multi-threaded core that contains one of the CPUs above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Vec<usize>>,
 }
@@ -31,7 +31,7 @@ pub struct Placement {
 /// A number of gateway cores that a machine cannot provide.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacementError {
-    /// This machine cannot provide it.
+    /// This machine cannot provide that many cores.
     #[error(
         "the gateway cannot have {asked} of {available} cores: use 1 to {most}, because load generator and upstream need one each"
     )]
@@ -40,28 +40,28 @@ pub enum PlacementError {
         asked: usize,
         /// The number of available cores.
         available: usize,
-        /// The largest possible number of cores for a gateway.
+        /// The maximum number of cores for a gateway.
         most: usize,
     },
-    /// Another host cannot provide it.
+    /// Another host cannot provide that many cores.
     #[error("the gateway cannot have {asked} of {available} cores of {host}")]
     Elsewhere {
         /// The requested number of cores.
         asked: usize,
         /// The number of available cores.
         available: usize,
-        /// The user's name for the host.
+        /// The host, as the user named it.
         host: String,
     },
 }
 
-/// The remedy for a gateway that shares a core.
+/// The remedy if a gateway shares a core.
 pub const SHARED_CORE_REMEDY: &str =
     "use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores)";
 
 impl Placement {
-    /// One core for the gateway, and the others for load generator and upstream, among the CPUs
-    /// that this process may use.
+    /// One core for the gateway, and the others for the load generator and the upstream, among the
+    /// CPUs that this process may use.
     pub fn automatic(topology: &Topology) -> Self {
         match topology.cpus() {
             [] => Self {
@@ -83,8 +83,8 @@ impl Placement {
         }
     }
 
-    /// Reports whether the load generator has physical cores of its own, which neither gateway nor
-    /// upstream uses on any thread. A thread that never sleeps takes time from its sibling.
+    /// Reports whether the load generator has physical cores to itself, with no thread used by the
+    /// gateway or the upstream. A thread that never sleeps slows down its sibling.
     pub fn engine_is_alone(&self) -> bool {
         let others = self.gateway_here().iter().chain(&self.upstream);
         let is_apart = |other: &usize| {
@@ -94,7 +94,7 @@ impl Placement {
         !self.engine.is_empty() && others.into_iter().all(is_apart)
     }
 
-    /// Reports whether the load generator or the upstream runs on another thread of one of the
+    /// Reports whether the load generator or the upstream runs on a sibling thread of one of the
     /// gateway's cores.
     pub fn gateway_has_siblings(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
@@ -126,10 +126,9 @@ impl Placement {
         cores.any(|threads| threads.contains(&one) && threads.contains(&other))
     }
 
-    /// `count` cores for the gateway, and the others for load generator and upstream.
+    /// `count` cores for the gateway, and the others for the load generator and the upstream.
     ///
-    /// # Errors
-    /// `count` is 0 or leaves no core for load generator and upstream.
+    /// # Errors `count` is 0 or leaves no core for the load generator and the upstream.
     pub fn with_gateway_cores(topology: &Topology, count: usize) -> Result<Self, PlacementError> {
         let available = topology.len();
         match (available.checked_sub(count), count) {
@@ -143,11 +142,10 @@ impl Placement {
         }
     }
 
-    /// The last `count` of the cores `there`, on another host, for the gateway, and the cores of
-    /// this machine for load generator and upstream.
+    /// The last `count` of the cores `there`, on another host, for the gateway; this machine's
+    /// cores for the load generator and the upstream.
     ///
-    /// # Errors
-    /// `count` is 0, or the host has fewer.
+    /// # Errors `count` is 0, or the host has fewer cores.
     pub fn with_gateway_elsewhere(
         here: &Topology,
         host: &str,
@@ -181,7 +179,7 @@ impl Placement {
         })
     }
 
-    /// Divides the CPUs of a machine with at least two.
+    /// Divides the CPUs of a machine that has at least two.
     fn split(topology: &Topology, count: usize) -> Self {
         let mut placed = layout::of(topology, count);
         placed.siblings = siblings_of(topology, &placed.used());

@@ -1,4 +1,4 @@
-//! The plan: every trial in order, decided before anything starts.
+//! The plan: every trial in order, determined before anything starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::{
     Length, LoadProfile, Phase, Placement, PlannedLength, Scenario, Settle, Setup, Study, Suite,
 };
 
-/// The estimated time of a trial in addition to its phases, to predict the end of a run: start and
-/// readiness of upstream and gateway, two parity proofs, drains and stop. The run corrects the
-/// estimate as trials end.
+/// The estimated time that a trial takes in addition to its phases, used to predict the end of a
+/// run: startup of the upstream and the gateway until they are ready, two parity proofs, drains and
+/// stop. The run corrects the estimate as trials end.
 pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
 /// Everything that a run does. The manifest contains it, and `--dry-run` prints it.
@@ -40,7 +40,7 @@ pub struct Plan {
     pub scenarios: Vec<Scenario>,
     /// The resolved load of scenarios without a separate load.
     pub load: LoadProfile,
-    /// The resolved separate loads of scenarios, by the scenario's name.
+    /// The resolved separate loads of scenarios, by scenario name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scenario_loads: BTreeMap<String, LoadProfile>,
     /// The requested length and the resulting changes, if there are any.
@@ -63,11 +63,11 @@ pub struct Plan {
 /// Label and folder of the null gateway.
 pub const NULL: &str = "null";
 
-/// The component between load generator and upstream.
+/// The component between the load generator and the upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Variant {
-    /// Nothing: the load is sent straight to the upstream.
+    /// Nothing: the load is sent directly to the upstream.
     #[serde(alias = "floor")]
     Direct,
     Gateway {
@@ -85,7 +85,7 @@ pub enum Variant {
         name: String,
         /// Base URL, `http://HOST:PORT`.
         url: String,
-        /// The root of the gateway's process tree, if CPU and memory can be read.
+        /// The root of the gateway's process tree, if its CPU time and memory can be read.
         pid: Option<u32>,
     },
 }
@@ -127,7 +127,7 @@ impl Variant {
         }
     }
 
-    /// The user's settings in addition to the folder, if gatebench starts the gateway.
+    /// The user's settings in addition to the folder's, if gatebench starts the gateway.
     pub fn setup(&self) -> Option<&Setup> {
         match self {
             Self::Gateway { setup, .. } => Some(setup),
@@ -156,7 +156,8 @@ pub struct Trial {
     /// Label of the variant.
     #[serde(deserialize_with = "label::required")]
     pub variant: String,
-    /// The number of the failed trial that this one repeats; of several attempts, the first.
+    /// The number of the failed trial that this one repeats; if there were several attempts, the
+    /// first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<u32>,
 }
@@ -164,8 +165,8 @@ pub struct Trial {
 impl Plan {
     /// Plans every scenario with every variant once per block, shuffled within the block.
     ///
-    /// The direct variant comes first if the suite requests it. It is left out of scenarios in
-    /// which the gateway itself responds to a request. Sweeps of the load are expanded. Each block
+    /// The direct variant comes first if the suite requests it. It is omitted from scenarios in
+    /// which the gateway itself responds to a request. Sweeps in the load are expanded. Each block
     /// is a Fisher-Yates shuffle from one xoshiro256++ generator seeded with `seed`, so that a plan
     /// with more blocks begins with the same trials.
     pub fn expand(
@@ -207,14 +208,14 @@ impl Plan {
         earlier.unwrap_or(self.retries)
     }
 
-    /// Returns the condition of a quiet machine before each load; none if a load does not wait.
+    /// Returns the condition of a quiet machine before each load; none if loads do not wait.
     /// Earlier versions stored it in the specification.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.study.versions().and_then(|it| it.settle);
         earlier.or(self.settle)
     }
 
-    /// Another attempt at a failed trial, with a new number.
+    /// Returns another attempt at a failed trial, with a new number.
     pub fn again(&self, failed: &Trial) -> Trial {
         let last = self.trials.iter().map(|trial| trial.number).max();
         Trial {
@@ -250,7 +251,7 @@ impl Plan {
         u32::try_from(blocks.len()).unwrap_or(u32::MAX)
     }
 
-    /// Removes the blocks after this one. The plan then equals a plan made with fewer blocks.
+    /// Removes the blocks after this one. The plan then equals one that was made with fewer blocks.
     pub fn cut_after_block(&mut self, block: u32) {
         self.keep_blocks(|other| other <= block);
     }
@@ -285,8 +286,8 @@ impl Plan {
         all.flat_map(|load| &load.phases)
     }
 
-    /// Reports whether requests carry the nonce by which the upstream identifies them. They do not
-    /// if the plan repeats the load of a document unchanged.
+    /// Reports whether requests carry the nonce with which the upstream identifies them. They do
+    /// not if the plan repeats the load of a document unchanged.
     pub fn is_traced(&self) -> bool {
         let length = self.length.as_ref().map(|it| it.length);
         length != Some(Length::AsPublished)
@@ -308,7 +309,7 @@ impl Plan {
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let quiet = self.settle().map_or(Duration::ZERO, |it| it.at_most.0);
         let phases = self.phases_of(trial).map(|phase| match &*phase.name {
-            // The phase ends when its few requests have their responses.
+            // The phase ends when its few requests have received their responses.
             SMOKE_PHASE => quiet,
             _ => quiet.saturating_add(phase.warm_up.0.saturating_add(phase.measure.0)),
         });

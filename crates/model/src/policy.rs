@@ -35,13 +35,13 @@ pub enum Policy {
     RequestSizeLimit(RequestSizeLimitPolicy),
     /// Checks requests, and optionally responses, against an OpenAPI document.
     Openapi(OpenapiPolicy),
-    /// Changes the headers that the upstream sees.
+    /// Changes the request headers that the upstream receives.
     RequestHeaders(HeaderEdits),
-    /// Changes the headers that the client sees of the upstream's responses.
+    /// Changes the headers of the upstream's responses.
     ResponseHeaders(HeaderEdits),
-    /// Changes the JSON that the upstream sees; other bodies pass unchanged.
+    /// Changes the JSON that the upstream receives; other bodies pass through unchanged.
     RequestJson(JsonEdits),
-    /// Changes the JSON that the client sees; other bodies pass unchanged.
+    /// Changes the JSON that the client receives; other bodies pass through unchanged.
     ResponseJson(JsonEdits),
     /// Transforms XML responses with a stylesheet.
     ResponseXslt(XsltPolicy),
@@ -94,7 +94,7 @@ impl Policy {
         }
     }
 
-    /// Returns the feature that its settings need in addition to the policy.
+    /// Returns the feature that the policy's settings need in addition to the policy itself.
     pub fn extra(&self) -> Option<&'static str> {
         match self {
             Self::Soap(soap) if soap.uses_saxon() => Some(SAXON),
@@ -120,11 +120,11 @@ pub struct ApiKeyQueryPolicy {
     pub name: String,
 }
 
-/// Settings of `consumer_header`. A header of that name from the client is removed.
+/// Settings of `consumer_header`. A header with this name from the client is removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConsumerHeaderPolicy {
-    /// The header that gets the name of the consumer.
+    /// The header that carries the name of the consumer.
     #[schemars(schema_with = "schema_fragments::header_name")]
     pub header: String,
 }
@@ -147,8 +147,8 @@ fn realm() -> String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JwtPolicy {
-    /// The keys that may have signed the token: the key whose `id` the token names, otherwise all
-    /// keys of the token's algorithm.
+    /// The keys that may have signed the token: the key with the `id` that the token names, or else
+    /// all keys for the token's algorithm.
     pub keys: Vec<JwtKey>,
     /// More keys, as a JSON Web Key Set (RFC 7517): `oct` and `RSA` keys.
     pub jwks: Option<BTreeMap<String, Value>>,
@@ -156,7 +156,7 @@ pub struct JwtPolicy {
     pub issuer: Option<String>,
     /// The required value of `aud`, or of one of its items.
     pub audience: Option<String>,
-    /// The permitted difference between the clocks of signer and gateway.
+    /// The permitted difference between the clocks of the signer and the gateway.
     pub leeway: HumanDuration,
 }
 
@@ -170,7 +170,7 @@ pub enum JwtKey {
     Rs256(JwtPublicKey),
 }
 
-/// A secret that signer and gateway share.
+/// A secret shared by the signer and the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JwtSecret {
@@ -212,7 +212,7 @@ pub struct RateLimitPolicy {
     pub headers: bool,
 }
 
-/// Settings of `redis_rate_limit`. The first request opens a window, and Redis ends it (INCRBY,
+/// Settings of `redis_rate_limit`. The first request begins a window, and Redis ends it (INCRBY,
 /// PEXPIRE).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -243,7 +243,7 @@ pub struct RedisRateLimitPolicy {
     /// With `asynchronous`: the interval at which counts are exchanged with Redis.
     #[serde(default = "hundred_ms")]
     pub interval: HumanDuration,
-    /// The timeout for a response of Redis.
+    /// The timeout for a response from Redis.
     #[serde(default = "hundred_ms")]
     pub timeout: HumanDuration,
     /// The treatment of requests while Redis does not respond.
@@ -259,12 +259,12 @@ fn hundred_ms() -> HumanDuration {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RedisCounting {
-    /// Before the request is forwarded, so the limit holds exactly.
+    /// Before the request is forwarded, so the limit is exact.
     #[default]
     Synchronous,
-    /// Afterwards: each worker limits by the counts of the last exchange. The limit is exceeded by
-    /// at most the number of requests that the other workers of all gateways allow within an
-    /// interval.
+    /// Afterwards: each worker limits requests based on the counts from the last exchange. The
+    /// limit is exceeded by at most the number of requests that the other workers of all gateways
+    /// allow within an interval.
     Asynchronous,
 }
 
@@ -272,10 +272,10 @@ pub enum RedisCounting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WithoutRedis {
-    /// They are forwarded without being counted.
+    /// Requests are forwarded without being counted.
     #[default]
     Allow,
-    /// They are rejected with 503.
+    /// Requests are rejected with 503.
     Refuse,
 }
 
@@ -296,7 +296,7 @@ pub enum RateLimitKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSizeLimitPolicy {
-    /// The size of the largest permitted body, in bytes.
+    /// The maximum size of a body, in bytes.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub max_bytes: u64,
 }
@@ -307,8 +307,8 @@ pub struct RequestSizeLimitPolicy {
 pub struct OpenapiPolicy {
     /// An OpenAPI 3.0 or 3.1 document in JSON or YAML: its text, or the path of its file.
     pub document: String,
-    /// True if requests are checked: 404 for an unknown path, 405 for a method, 415 for a
-    /// Content-Type, 400 for everything else.
+    /// True if requests are checked: an unknown path gets 404, a wrong method 405, a wrong
+    /// Content-Type 415, and anything else 400.
     #[serde(default = "yes")]
     pub requests: bool,
     /// True if responses are checked as well; a response that violates the document becomes 502.
@@ -320,7 +320,7 @@ fn yes() -> bool {
     true
 }
 
-/// Settings of `request_headers` and `response_headers`. They act in this order: `remove`,
+/// Settings of `request_headers` and `response_headers`. They are applied in this order: `remove`,
 /// `rename`, `set`, `add`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -349,13 +349,13 @@ pub struct JsonEdits {
     /// Values that are added: a member is replaced, an item is inserted before the existing one
     /// (RFC 6902 section 4.1).
     pub add: BTreeMap<String, Value>,
-    /// Values that are added where there is none.
+    /// Values that are added where none exists.
     pub default: BTreeMap<String, Value>,
 }
 
 impl JsonEdits {
-    /// Reports whether an edit is inside an array, or adds an array or an object. All gateways can
-    /// edit scalar members of objects.
+    /// Reports whether an edit is inside an array or adds an array or object. All gateways can edit
+    /// scalar members of objects.
     pub fn has_items(&self) -> bool {
         let values = || self.add.iter().chain(&self.default);
         let places = self.remove.iter().chain(self.rename.keys());
@@ -369,10 +369,10 @@ impl JsonEdits {
     }
 }
 
-/// Settings of `response_xslt`. It acts on responses of the types `text/xml` and `application/xml`;
-/// others pass unchanged. A response that is not well-formed, or for which the stylesheet produces
-/// no output, becomes 500. The result has the `media-type` and the `encoding` of `xsl:output` for
-/// its Content-Type; without them HTML is `text/html`, and other types stay unchanged.
+/// Settings of `response_xslt`. It applies to responses of types `text/xml` and `application/xml`;
+/// others pass through unchanged. A response that is not well-formed, or for which the stylesheet
+/// produces no output, becomes 500. The result's Content-Type has the `media-type` and `encoding`
+/// of `xsl:output`; without them, HTML is `text/html`, and other types stay unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XsltPolicy {

@@ -1,10 +1,10 @@
-//! A worker that stops without losing a request.
+//! How a worker stops without losing a request.
 //!
-//! The worker accepts no more connections. Pending requests are finished, and responses whose heads
-//! are not sent yet announce the end of the connection. An idle connection is kept for a moment,
-//! because its next request may be in transit; that request is served too. HTTP/2 announces both
-//! with GOAWAY (RFC 9113 6.8): first that the end is near, and, once no request is pending, which
-//! requests were accepted.
+//! The worker accepts no more connections. Pending requests are completed, and responses whose
+//! heads are not yet sent announce that the connection will close. An idle connection is kept open
+//! briefly, because its next request may be in transit; that request is served too. HTTP/2
+//! announces both with GOAWAY (RFC 9113 6.8): first that the connection will close, and then, once
+//! no request is pending, which requests were accepted.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use super::client::Fate;
 use super::exchange::Core;
 use super::worker::{ClientConnection, Worker};
 
-/// The time that a request may take to arrive if the client sent it before it noticed the stop.
+/// The time allowed for the arrival of a request that the client sent before it noticed the stop.
 const ON_ITS_WAY_NS: u64 = 1_000_000_000;
 
 impl<I: Io> Core<I> {
@@ -33,7 +33,8 @@ impl<I: Io> Core<I> {
 }
 
 impl<I: Io> Worker<I> {
-    /// Called once per round while the gateway stops; reports whether no work or no time is left.
+    /// Called once per round while the gateway is stopping; reports whether no work or no time is
+    /// left.
     pub(crate) fn is_drained(
         &mut self,
         listeners: &[ListenerId],

@@ -13,7 +13,7 @@ use crate::soap::Fault;
 /// The reason why a collected message is refused.
 pub(crate) enum Refused {
     Refusal(Box<Refusal>),
-    /// A chain reported the fault.
+    /// A chain produced this fault.
     Fault(Fault),
 }
 
@@ -29,11 +29,11 @@ impl From<Box<Refusal>> for Refused {
     }
 }
 
-/// The progress of the policies on a message.
+/// How far the policies have processed a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Edited {
-    /// The policies are done, and the message may be passed on.
+    /// The policies are done, and the message may be forwarded.
     Done,
     /// A Saxon helper is processing the message.
     Parked,
@@ -57,7 +57,7 @@ impl Exchange {
         Ok(self.process_request(None, core)?)
     }
 
-    /// Applies the policies to a response once it is complete.
+    /// Applies the policies of a response to it once it is complete.
     pub(crate) fn edit_response<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let active = Rc::clone(&self.active);
         let Some(route) = self.route.map(|route| &active.compiled.routes[route]) else {
@@ -88,7 +88,7 @@ impl Exchange {
     }
 }
 
-/// Returns the response with the text of a fault.
+/// Returns a response whose body is a fault.
 pub(super) fn in_words_of<'a>(local: Local<'a>, fault: &'a Fault) -> Local<'a> {
     Local {
         content_type: fault.content_type,

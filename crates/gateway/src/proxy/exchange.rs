@@ -1,5 +1,5 @@
-//! A request in flight: from its head to an upstream's connection, or to one of the gateway's own
-//! responses.
+//! A request in flight: from the arrival of its head until it is sent to an upstream or gets the
+//! gateway's own response.
 
 use std::io;
 use std::rc::Rc;
@@ -24,11 +24,10 @@ use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::soap::Line;
 
-/// If more bytes of output than this are pending on one connection, its sources are not read
-/// further.
+/// If more output bytes than this are pending on a connection, its source is not read further.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 
-/// With fewer pending bytes than this, they are read again.
+/// With fewer pending bytes than this, the source is read again.
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
 /// The state that all connections of a worker share.
@@ -41,11 +40,11 @@ pub(crate) struct Core<I> {
     pub(crate) origins: ConnMap<Origin>,
     /// Connections to Redis.
     pub(crate) links: Vec<Link>,
-    /// Lines to Saxon helpers.
+    /// Connections to Saxon helpers.
     pub(crate) lines: Vec<Line>,
     /// Buffer for a Redis key.
     pub(crate) redis_key: Vec<u8>,
-    /// Buffer for the normal form of a path.
+    /// Buffer for a normalized path.
     pub(crate) path: String,
     /// The configured faults.
     pub(crate) faults: Injector,
@@ -54,21 +53,21 @@ pub(crate) struct Core<I> {
     /// The number of requests that have waited for Redis.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
-    /// The end of the time for requests in flight, if the gateway is stopping.
+    /// The deadline for requests in flight, if the gateway is stopping.
     pub(crate) drain_until_ns: Option<u64>,
     pub(crate) timers: Timers<ClientRef>,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
-    /// The clock after the last poll. Deadlines up to this time are due. A later time must not be
-    /// used, because events since the poll are not known yet.
+    /// The clock after the last poll. Deadlines at or before this time have passed. A later time
+    /// must not be used, because events since the poll are not known yet.
     pub(crate) polled_ns: u64,
-    /// The clock after the last poll, or after long work since then. New deadlines count from this
-    /// time.
+    /// The clock after the last poll, or after long work since then. New deadlines are counted from
+    /// this time.
     pub(crate) now_ns: u64,
 }
 
 impl<I: Io> Core<I> {
-    /// Updates the clock after work that may have taken long.
+    /// Updates the clock after work that may have taken a long time.
     pub(crate) fn note_time(&mut self) {
         self.now_ns = self.io.now_ns();
     }
@@ -87,7 +86,7 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Announces that nothing follows. A stream announces it with its last frame.
+    /// Announces the end of the data. A stream announces it with its last frame.
     pub(crate) fn shutdown(&mut self, client_ref: ClientRef) {
         if client_ref.slot.is_none() {
             self.io.shutdown(client_ref.conn);
@@ -120,7 +119,7 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
-    /// Takes back a connection on which nothing of its request was sent.
+    /// Takes back a connection on which no part of its request was sent.
     pub(crate) fn give_back(&mut self, id: Option<ConnId>) {
         let Some(origin) = id.and_then(|id| self.origins.get_mut(id)) else {
             return;
@@ -136,7 +135,7 @@ impl<I: Io> Core<I> {
         self.cancel(Some(id));
     }
 
-    /// Closes the connection of a request for which no client waits any more.
+    /// Closes the connection of a request for which no client is waiting any more.
     pub(crate) fn cancel(&mut self, id: Option<ConnId>) {
         if let Some(id) = id
             && self.origins.remove(id).is_some()
@@ -172,7 +171,7 @@ impl Exchange {
         self.is_crowded = false;
         let choice = self.choose(head, core);
         match choice {
-            // The request was sent on, or is collected first.
+            // The request was forwarded, or is collected first.
             None => {}
             // The client waits for a response before it sends the body, or the body is too long to
             // read and discard.
@@ -324,7 +323,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Assigns a connection to the chosen target to this client.
+    /// Gives this client a connection to the chosen target.
     fn take_origin<I: Io>(&mut self, core: &mut Core<I>) -> io::Result<ConnId> {
         let route = self.route.map(|route| &self.active.compiled.routes[route]);
         let waits = route.map_or(core.limits.waits, |route| route.waits);
@@ -354,7 +353,7 @@ impl Exchange {
         origin.hold.begin(delay_ns, now_ns, id, faults);
     }
 
-    /// Notes the text of a refusal.
+    /// Records a refusal.
     pub(crate) fn refused(&mut self, refusal: Box<Refusal>) -> Choice {
         self.notes.refusal = Some(refusal);
         Choice::Refused
@@ -394,7 +393,7 @@ impl Exchange {
             }
             Phase::Local(choice) => {
                 self.passed_over += piece.len() as u64;
-                // A body with a known length would have been refused at the beginning.
+                // A body with a known length would have been refused when its head arrived.
                 if self.passed_over > READ_FOR_NOTHING_BYTES && self.asking.is_none() {
                     self.toward.keep_alive = false;
                     self.response(core, choice);
@@ -404,7 +403,7 @@ impl Exchange {
         }
     }
 
-    /// Refuses the rest of a body, whether the gateway or the upstream has the beginning.
+    /// Refuses the rest of a body, whether the gateway or the upstream has the part before it.
     fn refuse_body<I: Io>(&mut self, status: u16, core: &mut Core<I>) {
         self.notes.body_max = None;
         let is_awaited = matches!(
@@ -421,7 +420,7 @@ impl Exchange {
     pub(crate) fn end_request<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
-            // Redis has not yet decided about the request.
+            // Redis has not decided on the request yet.
             Phase::Local(_) | Phase::Collecting if self.asking.is_some() => {}
             Phase::Local(choice) => self.response(core, choice),
             Phase::Draining => self.phase = Phase::Idle,
@@ -431,7 +430,7 @@ impl Exchange {
                     if self.request_relay == Relay::Chunked {
                         write_last_chunk(origin.outbox.queue());
                     }
-                    // The upstream's time starts at the last byte of the request, even if the
+                    // The upstream's time limit starts at the last byte of the request, even if the
                     // request arrived slowly.
                     if origin.is_connected && !origin.is_paused {
                         origin.expect_life(core.now_ns, &mut core.timers);
@@ -448,13 +447,13 @@ impl Exchange {
         self.send_edited(edited, core);
     }
 
-    /// Sends a request to its target, unless a policy refuses it or still processes it.
+    /// Sends a request to its target, unless a policy refuses it or is still processing it.
     pub(crate) fn send_edited<I: Io>(
         &mut self,
         edited: Result<Edited, Refused>,
         core: &mut Core<I>,
     ) {
-        // The upstream's time begins now.
+        // The upstream's time limit starts now.
         core.note_time();
         match edited {
             Ok(Edited::Done) => {}

@@ -1,5 +1,5 @@
-//! The access log: one line per request to standard output, written every half second or when the
-//! buffer is half full. If its reader stops reading, the worker blocks.
+//! The access log: one line per request to standard output, written every 0.5 s or when the buffer
+//! is half full. If nothing reads standard output, the worker blocks.
 
 use std::io::Write;
 
@@ -19,8 +19,8 @@ pub(crate) struct AccessLog {
 pub(crate) struct LogEntry(Vec<u8>);
 
 impl LogEntry {
-    /// Notes the request line. Bytes that would end the quotes or control a terminal are written as
-    /// `\xHH`.
+    /// Records the request line. Bytes that would end the quotes or control a terminal are written
+    /// as `\xHH`.
     pub(crate) fn begin(&mut self, method: &str, target: &str) {
         self.0.clear();
         self.0.extend_from_slice(method.as_bytes());
@@ -81,7 +81,7 @@ impl AccessLog {
     pub(crate) fn flush(&mut self, now_ns: u64) {
         self.flushed_ns = now_ns;
         if let Some(buffer) = &mut self.buffer {
-            // A blocked or closed log is no reason to stop serving.
+            // The gateway continues to serve even if the log is blocked or closed.
             let _ = std::io::stdout().lock().write_all(buffer);
             let _ = std::io::stdout().lock().flush();
             buffer.clear();

@@ -17,7 +17,7 @@ pub(crate) struct Origin {
     /// Its target, by the worker's numbering.
     pub(crate) target: usize,
     pub(crate) decoder: Decoder,
-    /// The bytes for the target, sent unchanged or through TLS.
+    /// Sends the bytes to the target, unchanged or over TLS.
     pub(crate) outbox: Outbox,
     tls: Option<Box<Tls>>,
     /// The client whose request it serves; none while it is idle.
@@ -31,11 +31,11 @@ pub(crate) struct Origin {
     /// Bytes of the response to the current request have arrived.
     pub(crate) has_responded: bool,
     pub(crate) is_paused: bool,
-    /// The request waits for a verdict of Redis.
+    /// The request is waiting for a verdict based on Redis.
     pub(crate) is_gated: bool,
     pub(crate) hold: Hold,
     pub(crate) deadline: Deadline,
-    /// The current request, if it may be sent again; otherwise empty.
+    /// A copy of the current request if it may be sent again; otherwise empty.
     pub(crate) replay: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ struct Tls {
     session: Session,
     /// Encrypted bytes to be sent.
     wire: Outbox,
-    /// Buffer for the plain text of one receive.
+    /// Buffer for the plaintext of one receive.
     plain: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Unsealed {
     pub(crate) plain: Vec<u8>,
     /// True if the handshake is now complete.
     pub(crate) is_ready: bool,
-    /// True if the target sends no more.
+    /// True if the target will send no more.
     pub(crate) is_end: bool,
 }
 
@@ -112,7 +112,7 @@ impl Origin {
         plain.clear();
         let heard = |said: &[u8]| plain.extend_from_slice(said);
         let taken = tls.session.receive(bytes, tls.wire.queue(), heard);
-        // Also after an error, because then an alert informs the target.
+        // Sent even after an error, because TLS then has an alert for the target.
         tls.wire.flush(io, self.id, false);
         taken?;
         let is_ready = !self.is_connected && !tls.session.is_handshaking();
@@ -125,7 +125,7 @@ impl Origin {
 
     /// Takes back the memory of [`Unsealed`].
     pub(crate) fn keep(&mut self, plain: Vec<u8>) {
-        /// Memory that grew beyond this for one receive is not kept.
+        /// A buffer that one receive made larger than this is not kept.
         const KEEP_BYTES: usize = 256 * 1024;
         if let Some(tls) = &mut self.tls
             && plain.capacity() <= KEEP_BYTES
@@ -135,7 +135,7 @@ impl Origin {
     }
 
     /// Reports whether the target itself ended the connection. Over TLS, anyone on the path could
-    /// cut the connection off.
+    /// cut off the connection.
     pub(crate) fn may_end(&self) -> bool {
         let tls = self.tls.as_ref();
         tls.is_none_or(|tls| tls.session.end_of_stream().is_ok())
@@ -151,8 +151,8 @@ impl Origin {
         };
         let plain = self.outbox.queue();
         if !plain.is_empty() {
-            // If the keys are used up, the target receives an alert and closes, and the request
-            // fails.
+            // If the keys have reached their limit, the target receives an alert and closes, and
+            // the request fails.
             let _ = tls.session.send(plain, tls.wire.queue());
             plain.clear();
         }
@@ -177,7 +177,7 @@ impl Origin {
         self.outbox.pending_bytes() + sealed
     }
 
-    /// Gives the target its full time to send or accept more bytes, starting now.
+    /// Restarts the target's time limit for sending or accepting more bytes.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         let due_ns = now_ns + self.waits.upstream_ns;
         self.deadline.set(due_ns, self.id.into(), timers);
@@ -192,8 +192,8 @@ impl Origin {
             && exchange.is_some_and(|exchange| !exchange.is_request_done)
     }
 
-    /// Receives nothing more until [`Self::resume`]. A connection that is being made is paused at
-    /// its first bytes.
+    /// Receives nothing more until [`Self::resume`]. A connection that is still being opened is
+    /// paused when its first bytes arrive.
     pub(crate) fn pause<I: Io>(&mut self, io: &mut I) {
         if self.is_connected && !self.is_paused {
             self.is_paused = true;

@@ -1,4 +1,4 @@
-//! Counting in Redis: requests that wait for it, or counts that are exchanged with it periodically.
+//! Counting in Redis: either requests wait for it, or counts are exchanged with it periodically.
 //!
 //! The worker's own loop serves one connection to Redis, which is opened when it is first needed.
 //! The first request of a window begins the window (INCRBY, then PEXPIRE with NX, which needs Redis
@@ -17,7 +17,7 @@ use super::worker::Worker;
 use crate::message::{Choice, Standing};
 use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
 
-/// The verdict of a limit on a request, or the setting that decides while Redis is unavailable.
+/// The verdict of a limit on a request, or the setting that applies while Redis is unavailable.
 type Verdict = Result<Standing, WithoutRedis>;
 
 impl Exchange {
@@ -59,7 +59,7 @@ impl Exchange {
         None
     }
 
-    /// Notes a verdict. Returns a response if it refuses the request.
+    /// Notes a verdict. Returns a response if the setting refuses the request.
     fn note(&mut self, verdict: Verdict) -> Option<Choice> {
         match verdict {
             Ok(standing) => {
@@ -71,7 +71,7 @@ impl Exchange {
         }
     }
 
-    /// Handles the reply of Redis about a waiting request.
+    /// Handles the reply from Redis for a waiting request.
     fn counted<I: Io>(&mut self, serial: u64, verdict: Verdict, core: &mut Core<I>) {
         if self.asking != Some(serial) {
             return;
@@ -94,7 +94,7 @@ impl Exchange {
         if let Some(origin) = self.origin.and_then(|id| core.origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
-            // The target's time starts with the request, not with the wait for Redis.
+            // The target's time limit starts with the request, not with the wait for Redis.
             if origin.is_connected && !origin.is_paused {
                 origin.expect_life(core.now_ns, &mut core.timers);
             }
@@ -118,7 +118,7 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone {
-            // The next counts that are sent show whether Redis is available again.
+            // Sending the next counts will show whether Redis is available again.
             if !counts.has_news() {
                 counts.count(limit, key, self.now_ns);
             }
@@ -208,7 +208,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles the loss of a link: its questions get no replies.
+    /// Handles the loss of a link: its pending commands get no replies.
     fn link_broke(&mut self, at: usize) {
         if let Some(words) = self.core.links[at].trouble.take() {
             (self.core.notices)(&words);
@@ -243,7 +243,7 @@ impl<I: Io> Worker<I> {
     }
 }
 
-/// The links of a worker, with the parts of the worker that they need.
+/// The links of a worker, with the parts of the worker that they use.
 fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
     let base = Base {
         io: &mut core.io,

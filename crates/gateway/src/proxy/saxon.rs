@@ -1,11 +1,11 @@
 //! Messages that Saxon helpers transform.
 //!
-//! A message waits in its exchange while the worker serves others. The orders of one round are sent
-//! together, and so are the responses that a helper finishes within four milliseconds. A worker
-//! with helpers does not preempt them, because they may use its core. Each helper thus processes
-//! many messages in a row without losing the contents of the core's caches.
+//! A message waits in its exchange while the worker serves other messages. The orders of one round
+//! are sent together; so are the responses that a helper completes within 4 ms. A worker with
+//! helpers does not preempt them, because they may use its core. Each helper thus processes many
+//! messages in a row while the core's caches stay warm.
 //!
-//! If a helper ends, the message that it was processing fails. Its other orders are given to
+//! If a helper ends, the message that it was processing fails. Its other orders are passed to
 //! another helper.
 
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::exchange::Core;
 use super::worker::Worker;
 use crate::soap::{Asked, Line, Made, Order, Parked, Paused, Saxon};
 
-/// The number of helpers that may end while they have a message, whichever message they were
-/// processing.
+/// The maximum number of helpers that may end while they hold a message, even if they were
+/// processing another one.
 const LOSSES_MAX: u32 = 3;
 
 impl Exchange {
@@ -44,7 +44,7 @@ impl Exchange {
         None
     }
 
-    /// Handles the result of a helper for a message.
+    /// Handles a helper's result for a message.
     fn transformed<I: Io>(&mut self, number: u64, made: Made, core: &mut Core<I>) {
         let Some(parked) = self.parked.take_if(|parked| parked.number == number) else {
             return;
@@ -84,8 +84,8 @@ impl<I: Io> Core<I> {
         Ok(())
     }
 
-    /// Gives helpers time to work, if there are any. If the worker preempted them for every
-    /// received byte, they would restart with cold caches each time.
+    /// Gives the helpers, if any, time to work. If the worker preempted them for every received
+    /// byte, they would restart with cold caches each time.
     fn mind_helpers(&self) {
         // If the kernel refuses this, everything still works, but more slowly.
         let _ = preempt_on_wakeup(self.lines.is_empty());
@@ -98,14 +98,14 @@ impl<I: Io> Core<I> {
         }
     }
 
-    /// Returns the line to which a connection belongs.
+    /// Returns the helper line that owns a connection.
     pub(crate) fn line_of(&self, conn: ConnId) -> Option<usize> {
         self.lines.iter().position(|line| line.conn == conn)
     }
 }
 
 impl<I: Io> Worker<I> {
-    /// Handles an event of a line.
+    /// Handles an event of a helper line.
     pub(crate) fn handle_line(&mut self, at: usize, event: Event) {
         let Core {
             io,
@@ -134,7 +134,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a deadline of a line.
+    /// Handles a deadline of a helper line.
     pub(crate) fn line_due(&mut self, at: usize) {
         let Core {
             timers,

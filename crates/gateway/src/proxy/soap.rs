@@ -40,7 +40,7 @@ impl Exchange {
         Ok(Edited::Done)
     }
 
-    /// Processes a response, as [`Self::process_request`] does for requests.
+    /// Processes a response in the way that [`Self::process_request`] processes a request.
     pub(super) fn process_response<I: Io>(
         &mut self,
         waited: Option<(Paused, Made)>,
@@ -61,7 +61,7 @@ impl Exchange {
     }
 
     /// Processes a chain until it ends; returns none if it waits. If there is no helper, the chain
-    /// continues with that error instead of waiting.
+    /// continues with an error instead of waiting.
     fn walk<I: Io>(
         &mut self,
         mut waited: Option<(Paused, Made)>,

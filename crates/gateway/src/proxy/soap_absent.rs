@@ -1,5 +1,5 @@
 //! Replaces SOAP/XML chains within an exchange in a build without the feature `soap`: no message
-//! has one.
+//! has a chain.
 
 use std::convert::Infallible;
 

@@ -94,7 +94,7 @@ impl<I: Io> Worker<I> {
         let client_id = origin.client;
         let Some(exchange) = client_id.and_then(|client| exchange_mut(&mut self.clients, client))
         else {
-            // A response without a request (RFC 9112 9.2): the connection cannot be used any more.
+            // A response without a request (RFC 9112 9.2): the connection cannot be used again.
             self.discard(id);
             return;
         };
@@ -162,7 +162,7 @@ impl<I: Io> Worker<I> {
         self.with_client(client_id, Client::advance);
     }
 
-    /// Handles the end of a target's bytes.
+    /// Handles the end of a target's input.
     pub(crate) fn origin_ended(&mut self, id: ConnId) {
         let Some(origin) = self.core.origins.get_mut(id) else {
             return;
@@ -175,7 +175,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Handles a connection to a target that is lost or took too long: tries again if that is
+    /// Handles a connection to a target that was lost or took too long: retries if that is
     /// harmless, otherwise sends an error to the client.
     pub(crate) fn origin_broke(&mut self, id: ConnId, why: Choice) {
         let Some(origin) = self.discard(id) else {
@@ -288,7 +288,7 @@ impl Exchange {
         }
     }
 
-    /// Queues a collected response or its fault, unless a helper still has it.
+    /// Queues a collected response or its fault, unless a helper is still processing it.
     fn write_edited(&mut self, edited: Result<Edited, Fault>) -> Edited {
         match edited {
             Ok(Edited::Parked) => return Edited::Parked,
@@ -304,9 +304,9 @@ impl Exchange {
         Edited::Done
     }
 
-    /// Forwards bytes from a target; keeps at most `max_bytes` of a response that is collected.
-    /// Returns true at the end of the response, and the gateway's own response if it cannot be
-    /// forwarded.
+    /// Forwards bytes from a target; keeps at most `max_bytes` of a collected response. Returns
+    /// true at the end of the response. Fails with the gateway's own response if the target's
+    /// cannot be forwarded.
     fn pass_response(
         &mut self,
         decoder: &mut Decoder,
@@ -343,7 +343,7 @@ impl Exchange {
         }
     }
 
-    /// Handles the result of a helper for a response.
+    /// Handles a helper's result for a response.
     pub(crate) fn finish_response<I: Io>(
         &mut self,
         edited: Result<Edited, Fault>,
@@ -355,10 +355,10 @@ impl Exchange {
     }
 }
 
-/// The largest number of targets that are tried for one request.
+/// The maximum number of targets that are tried for one request.
 const ATTEMPTS_MAX: usize = 8;
 
-/// Retries after a failed connection to a target, where they are harmless.
+/// Retries that are harmless after a connection to a target fails.
 impl Exchange {
     /// Sends a request again over a new connection; reports whether the attempt could be started.
     pub(crate) fn try_again<I: Io>(
@@ -371,7 +371,8 @@ impl Exchange {
             return self.try_another(failed, core);
         }
         if failed.is_gated && self.failures < ATTEMPTS_MAX {
-            // A kept connection closed while the request waited for Redis: nothing of it was sent.
+            // A kept connection closed while the request waited for Redis; no part of the request
+            // was sent.
             self.failures += 1;
             let begun = failed.outbox.queued();
             return self.begin_again(failed, failed.target, begun, core);

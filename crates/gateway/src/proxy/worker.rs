@@ -17,7 +17,7 @@ use crate::compiled::{CompiledConfig, Current};
 use crate::faults::{Faults, Injector};
 use crate::message::Choice;
 
-/// The totals of all workers from start to stop.
+/// Totals over all workers, from start to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Responses sent to clients, including the gateway's own.
@@ -26,21 +26,21 @@ pub struct Totals {
     pub retries: u64,
     /// Requests that failed because of the upstream: they got 502 or 504, or were cut off.
     pub upstream_failures: u64,
-    /// Connections that were cut off because the time for a graceful stop was over.
+    /// Connections that were cut off because the time limit for a graceful stop had passed.
     pub cut_off: u64,
 }
 
 /// Receives rare messages for the operator, from any worker.
 pub(crate) type Notices = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The state that the workers share.
+/// State shared by the workers.
 pub(crate) struct Gateway {
     pub(crate) notices: Notices,
     pub(crate) faults: Faults,
     compiled: Mutex<Arc<CompiledConfig>>,
     /// Incremented with each new configuration, so that a worker notices it without a lock.
     generation: AtomicU64,
-    /// No connection is accepted any more, and existing ones end with their current request.
+    /// No more connections are accepted, and existing ones close after their current request.
     is_draining: AtomicBool,
     pub(crate) workers: usize,
     /// The number of workers with nothing left to do.
@@ -66,7 +66,7 @@ impl Gateway {
         Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives every worker another configuration, which it uses after its current round.
+    /// Gives every worker another configuration, which the worker uses after its current round.
     pub(crate) fn replace(&self, compiled: CompiledConfig) {
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);
@@ -110,7 +110,7 @@ impl Service for Gateway {
                 is_drained = worker.is_drained(&seat.listeners, &mut events)?;
                 self.drained.fetch_add(is_drained.into(), Ordering::AcqRel);
             }
-            // A worker that ends first would end the others too.
+            // The first worker to end would otherwise end the others too.
             if self.drained.load(Ordering::Acquire) == self.workers {
                 break;
             }
@@ -186,7 +186,7 @@ impl<I: Io> Worker<I> {
         }
     }
 
-    /// Uses another configuration from now on; requests in flight keep theirs.
+    /// Switches to another configuration; requests in flight keep theirs.
     fn replace(&mut self, compiled: Arc<CompiledConfig>) {
         self.core.limits = compiled.limits;
         self.has_reported_full = false;
@@ -303,7 +303,7 @@ impl<I: Io> Worker<I> {
         });
     }
 
-    /// A stream ends alone; otherwise the whole connection ends.
+    /// For a stream, only the stream ends; otherwise, the whole connection does.
     pub(crate) fn obey(&mut self, client_ref: ClientRef, fate: Fate) {
         if fate == Fate::Keep {
             return;

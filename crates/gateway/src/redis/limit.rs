@@ -1,4 +1,5 @@
-//! Rate limits that are counted in Redis: a fixed window for each key, opened by its first request.
+//! Rate limits that are counted in Redis: a fixed window for each key, which begins with its first
+//! request.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -9,11 +10,11 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::Standing;
 
-/// The largest length of a header's value; requests with longer values are counted with those that
-/// have none.
+/// The maximum length of a header's value; a request with a longer value is counted as if it had
+/// none.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// The largest number of keys that one worker counts separately. Further keys share one count.
+/// The maximum number of keys that one worker counts separately. All other keys share one count.
 const KEYS_MAX: usize = 65_536;
 
 /// The Redis in which a limit is counted.
@@ -36,7 +37,7 @@ pub(crate) struct RedisLimit {
 }
 
 impl RedisLimit {
-    /// `place` names the limit in Redis: the same in every gateway that shares it.
+    /// `place` names the limit in Redis; it is the same in every gateway that shares the limit.
     pub(crate) fn new(
         policy: &RedisRateLimitPolicy,
         number: usize,
@@ -61,7 +62,7 @@ impl RedisLimit {
         })
     }
 
-    /// Writes the key under which a request of a consumer is counted.
+    /// Writes the key under which a consumer's request is counted.
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);
@@ -82,7 +83,7 @@ impl RedisLimit {
         }
     }
 
-    /// Returns the verdict for a count; `left_ms` is the remaining time of the window.
+    /// Returns the verdict for a count; `left_ms` is the time remaining in the window.
     pub(crate) fn standing(&self, count: u64, left_ms: u64) -> Standing {
         let reset_s = left_ms.div_ceil(1000);
         Standing {
@@ -103,17 +104,17 @@ pub(crate) struct Counts {
     /// Keys with counts that have not been sent to Redis yet.
     dirty: Vec<Box<[u8]>>,
     pub(crate) sent_at_ns: u64,
-    /// True if Redis must get the counts at once, because the total of a key is unknown.
+    /// True if the counts must be sent to Redis at once, because the total of a key is unknown.
     pub(crate) is_urgent: bool,
 }
 
 #[derive(Debug, Default)]
 struct Bucket {
-    /// Requests not reported to Redis yet.
+    /// Requests not yet reported to Redis.
     fresh: u64,
-    /// Requests reported without a reply yet.
+    /// Requests reported to Redis, which has not replied yet.
     sent: u64,
-    /// The last total from Redis, over all gateways and workers.
+    /// The last total received from Redis, over all gateways and workers.
     total: u64,
     /// The time at which Redis forgets the key.
     ends_at_ns: u64,
@@ -218,7 +219,7 @@ mod tests {
         let third = third.map(|it| (it.remaining, it.reset_s, it.is_allowed));
         assert_eq!(third, Some((0, 1, true)));
         assert!(!allowed(&mut counts, 1));
-        // The window ends; counts that have not been sent belong to the next one.
+        // The window ends; unsent counts are added to the next one.
         assert!(allowed(&mut counts, 500_000_002));
         counts.tell(|_, amount| assert_eq!(amount, 4));
         counts.lost(b"k", 4);

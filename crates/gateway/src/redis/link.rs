@@ -11,19 +11,19 @@ use super::resp::{self, Reply};
 use crate::client_ref::ClientRef;
 use crate::message::Digits;
 
-/// The time after a failure during which no connection to Redis is attempted.
+/// How long after a failure no connection to Redis is attempted.
 const RETRY_NS: u64 = 500_000_000;
 
-/// The largest size of the questions that wait to be sent, in bytes. Beyond it, Redis counts as
-/// unreachable.
+/// The maximum size, in bytes, of the commands that wait to be sent. If they exceed it, Redis
+/// counts as unavailable.
 const QUEUED_BYTES_MAX: usize = 4 << 20;
 
-/// The sender of a question, who waits for the reply.
+/// The sender of a command, which waits for the reply.
 #[derive(Clone, Debug)]
 pub(crate) enum Asker {
-    /// The client of a request, and the serial number of the question.
+    /// The client of a request, and the serial number of the command.
     Request(ClientRef, u64),
-    /// A worker's own counts of a key.
+    /// The worker's own counts for a key.
     Counts(Box<[u8]>, u64),
     /// The link itself, for the reply to AUTH.
     Greeting,
@@ -37,7 +37,7 @@ pub(crate) struct Question {
     due_ns: u64,
 }
 
-/// The reply of Redis about a key, or its absence.
+/// The reply from Redis for a key, or the absence of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Count { count: u64, left_ms: u64 },
@@ -54,11 +54,11 @@ pub(crate) struct Link {
     /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
-    /// Replies to the current question.
+    /// Redis replied to the current command.
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,
-    /// It did not reply to the last question. The problem was reported at that time.
+    /// Redis did not reply to the last command. The problem has already been reported.
     pub(crate) is_gone: bool,
     /// A message for the operator.
     pub(crate) trouble: Option<String>,
@@ -147,7 +147,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sets the deadline by which the oldest question must have its reply.
+    /// Sets the deadline for the reply to the oldest command.
     fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
         let oldest = self.asked.iter().map(|question| question.due_ns);
         match (self.conn, oldest.clone().take(2).min()) {
@@ -182,7 +182,7 @@ impl Link {
     }
 
     /// Processes received bytes and passes each reply to `heard`. Returns false if the peer is not
-    /// a Redis or reports an error.
+    /// Redis or reports an error.
     pub(crate) fn received<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
@@ -244,7 +244,7 @@ impl Link {
         true
     }
 
-    /// Reports a problem once, and again only if the link has worked in between.
+    /// Reports a problem, but not again until the link has worked in between.
     pub(crate) fn complain(&mut self, words: &str) {
         if !self.is_gone {
             let address = self.server.address;
@@ -252,7 +252,7 @@ impl Link {
         }
     }
 
-    /// Closes the connection: returns the questions, which will get no reply.
+    /// Closes the connection: returns the pending commands, which will get no reply.
     pub(crate) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
         if let Some(conn) = self.conn.take() {
             core.io.close(conn);
@@ -262,13 +262,13 @@ impl Link {
         self.input.clear();
         self.replies.clear();
         self.retry_at_ns = core.now_ns + RETRY_NS;
-        // A Redis that closes an idle connection is not lost.
+        // If Redis closes an idle connection, the link is not lost.
         self.is_gone |= !self.asked.is_empty();
         std::mem::take(&mut self.asked)
     }
 }
 
-/// The parts of its worker that a link uses.
+/// The parts of the worker that a link uses.
 pub(crate) struct Base<'c, I> {
     pub(crate) io: &'c mut I,
     pub(crate) timers: &'c mut Timers<ClientRef>,

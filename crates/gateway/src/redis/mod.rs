@@ -1,5 +1,5 @@
-//! Limits that are counted in Redis: the counts of a worker, its connections, and the protocol. The
-//! module knows neither the requests nor the worker whose loop serves the connections.
+//! Limits that are counted in Redis: a worker's counts and connections, and the protocol. The
+//! module depends neither on the requests nor on the worker whose loop serves the connections.
 
 mod limit;
 mod link;

@@ -1,8 +1,8 @@
-//! The serialization protocol of Redis (RESP2), as far as counting needs it.
+//! The serialization protocol of Redis (RESP2), to the extent that counting needs it.
 
 use crate::message::Digits;
 
-/// The largest size in bytes of a line or a string in a reply.
+/// The maximum size, in bytes, of a line or a string in a reply.
 const LINE_BYTES_MAX: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Reply {
     Error(String),
 }
 
-/// The received bytes are not a reply.
+/// The received bytes are not a RESP2 reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotResp;
 
@@ -33,7 +33,8 @@ fn write_count(out: &mut Vec<u8>, kind: u8, count: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Removes the next reply from the front of the received bytes; `None` while it is incomplete.
+/// Removes the next reply from the front of the received bytes; returns `None` while it is
+/// incomplete.
 pub(crate) fn next(input: &mut &[u8]) -> Result<Option<Reply>, NotResp> {
     let end = input.iter().position(|&byte| byte == b'\n');
     if end.unwrap_or(input.len()) > LINE_BYTES_MAX {

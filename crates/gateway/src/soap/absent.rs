@@ -10,7 +10,7 @@ use gatebench_net::http1::Head;
 use crate::config::ConfigError;
 use crate::message::{Collected, Refusal};
 
-/// The mistake of a configuration with a SOAP/XML policy.
+/// The error for a configuration with a SOAP/XML policy.
 fn refused<T>() -> Result<T, Vec<ConfigError>> {
     let message = "this gatebench was built without the feature `soap`, which SOAP and XML need";
     let remedy = "build it with its default features";

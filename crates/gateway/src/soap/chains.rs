@@ -18,21 +18,21 @@ use crate::message::Collected;
 /// Both chains of a route.
 #[derive(Debug)]
 pub(crate) struct Soap {
-    /// Its index among the route's policies.
+    /// The index of the policy among the route's policies.
     at: usize,
     request: Option<Arc<SoapPolicy>>,
     response: Option<Arc<SoapPolicy>>,
-    /// The destinations of requests, by the number of the target.
+    /// The destinations of requests, by target number.
     targets: Vec<Redirect>,
-    /// True if faults for refusals by other policies and by the gateway contain details.
+    /// True if the faults sent for refusals by other policies and by the gateway contain details.
     is_verbose: bool,
 }
 
-/// The destination that the content of a request selects.
+/// A destination selected by the content of a request.
 #[derive(Debug)]
 pub(crate) struct Redirect {
     pub(crate) path: String,
-    /// The number of an upstream other than the route's.
+    /// The number of an upstream, if it is not the route's.
     pub(crate) upstream: Option<usize>,
 }
 
@@ -46,20 +46,20 @@ pub(crate) struct Passage {
     soap_action: Option<String>,
 }
 
-/// The facts with which a policy is compiled, in addition to its settings.
+/// The inputs for compiling a policy, in addition to its settings.
 pub(crate) struct Surroundings<'a> {
     /// The names of the upstreams.
     pub(crate) upstreams: &'a [String],
-    /// The largest size in bytes of requests after decompression.
+    /// The maximum size of a request after decompression, in bytes.
     pub(crate) request_bytes: usize,
-    /// The largest size in bytes of responses after decompression.
+    /// The maximum size of a response after decompression, in bytes.
     pub(crate) response_bytes: usize,
-    /// True to look only for mistakes and compile nothing.
+    /// True to check for mistakes only and compile nothing.
     pub(crate) is_check: bool,
 }
 
 impl Soap {
-    /// Compiles the chains of the policy at that place of its route; only checks them if `is_check`
+    /// Compiles the chains of the policy at this index in its route; only checks them if `is_check`
     /// is set.
     pub(crate) fn new(
         at: usize,
@@ -108,7 +108,8 @@ impl Soap {
         self.request.iter().chain(&self.response)
     }
 
-    /// Returns the mistakes in the definitions, each with its place below the list of policies.
+    /// Returns the mistakes in the definitions, each with its path relative to the list of
+    /// policies.
     pub(crate) fn problems(&self) -> impl Iterator<Item = ConfigError> {
         let request = self.request.iter().map(|policy| ("request", policy));
         let both = request.chain(self.response.iter().map(|policy| ("response", policy)));
@@ -122,7 +123,7 @@ impl Soap {
     }
 
     /// Processes a request along its chain, from the beginning or from the step that waited.
-    /// Without a chain, the request passes unchanged.
+    /// Without a chain, the request passes through unchanged.
     pub(crate) fn process_request(
         &self,
         request: &Collected,
@@ -141,7 +142,7 @@ impl Soap {
         policy.advance_request(&request, waited)
     }
 
-    /// Applies the result of a chain to a request; returns its new target, if the chain changes it.
+    /// Applies the result of a chain to a request; returns the new target if the chain changes it.
     pub(crate) fn pass_request(
         &self,
         request: &mut Collected,
@@ -154,7 +155,8 @@ impl Soap {
         target
     }
 
-    /// Processes a response with that status, as [`Self::process_request`] does for requests.
+    /// Processes a response with this status in the way that [`Self::process_request`] processes a
+    /// request.
     pub(crate) fn process_response(
         &self,
         collected: &Collected,
@@ -175,8 +177,8 @@ impl Soap {
         policy.advance_response(&response, waited)
     }
 
-    /// Returns the fault for a client if something else failed with that status; none
-    /// if the client does not use SOAP.
+    /// Returns the fault for a client if something other than the chain failed with this status;
+    /// none if the client does not use SOAP.
     pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
         Fault::of_status(status, passage.client, self.is_verbose)
     }
@@ -198,15 +200,16 @@ impl Passage {
         })
     }
 
-    /// Takes the fields that describe the body of a message, of the response after [`Self::begin`].
+    /// Takes the fields that describe the body of a message, those of the response once
+    /// [`Self::begin`] has been called.
     pub(crate) fn turn(&mut self, head: &Head<'_>) {
         self.content_type = text(head, "Content-Type");
         self.content_encoding = text(head, "Content-Encoding");
     }
 }
 
-/// Returns the value of a field. Several lines form one list (RFC 9110 5.3); otherwise a chain
-/// would use the first and the upstream perhaps another one.
+/// Returns the value of a field. Several lines form one list (RFC 9110 5.3); otherwise, a chain
+/// would use the first line, and the upstream might use another.
 fn text(head: &Head<'_>, name: &str) -> Option<String> {
     let lines = head.fields();
     let mut lines = lines.filter(|field| field.name.eq_ignore_ascii_case(name));

@@ -7,10 +7,11 @@ use gatebench_xml::saxon::{Bounds, Saxon};
 
 use crate::config::ConfigError;
 
-/// More helpers are of no use: a worker keeps one busy, and no machine has more workers than cores.
+/// More helpers are of no use: each worker keeps one busy, and there are no more workers than
+/// cores.
 const HELPERS_MAX: usize = 16;
 
-/// Returns the helpers, which end with the last policy that uses them.
+/// Returns the helpers, which exit when the last policy that uses them is dropped.
 pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
     static SHARED: Mutex<Weak<Saxon>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -22,7 +23,7 @@ pub(crate) fn helpers() -> Result<Arc<Saxon>, ConfigError> {
         ConfigError::new(message, "install it: make saxon")
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // One more than there are workers, so that a helper that restarts is not missed.
+    // One more than the number of workers, so that a restarting helper leaves enough of them.
     let count = (cores + 1).min(HELPERS_MAX);
     let started = Saxon::start(folder, Bounds::default(), count)
         .map_err(|why| ConfigError::new(format!("saxon: {why}"), "install it again: make saxon"))?;

@@ -1,4 +1,4 @@
-//! One worker's line to one helper, opened when it is first needed.
+//! One worker's connection to one helper, opened when it is first needed.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,9 +15,10 @@ use crate::client_ref::ClientRef;
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) client_ref: ClientRef,
-    /// Kept until its response arrives: a helper that ends loses the orders of other clients too.
+    /// Kept until its result arrives, because a helper that ends also loses the orders of other
+    /// clients.
     pub(crate) order: Order,
-    /// The number of helpers that have ended while they had it.
+    /// The number of helpers that ended while they held it.
     pub(crate) losses: u32,
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct Line {
     outbox: Outbox,
     /// Bytes received but not read yet.
     input: Vec<u8>,
-    /// The orders without a response.
+    /// The orders that have no response yet.
     pub(crate) asked: VecDeque<Asked>,
     deadline: Deadline,
     patience_ns: u64,
@@ -67,7 +68,7 @@ impl Line {
         })
     }
 
-    /// Queues an order; [`Self::flush`] sends it.
+    /// Queues an order until [`Self::flush`] sends it.
     pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<ClientRef>) {
         self.outbox.queue().extend_from_slice(&asked.order.bytes);
         self.asked.push_back(asked);
@@ -93,7 +94,7 @@ impl Line {
     }
 
     /// Processes bytes from the helper and passes each order with its result to `heard`. Returns
-    /// false if no order was pending.
+    /// false if no order was pending for a result.
     pub(crate) fn received(&mut self, bytes: &[u8], mut heard: impl FnMut(Asked, Made)) -> bool {
         self.input.extend_from_slice(bytes);
         let mut said = self.input.as_slice();
@@ -109,7 +110,7 @@ impl Line {
         is_fine
     }
 
-    /// Gives the helper its full time for the next response, starting now, if one is pending.
+    /// Restarts the helper's time limit for the next response, if one is pending.
     pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ClientRef>) {
         match self.asked.is_empty() {
             true => self.deadline.clear(),

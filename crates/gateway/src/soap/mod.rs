@@ -1,6 +1,6 @@
 //! The SOAP/XML policies: chains that process messages, stylesheets that transform XML responses,
-//! and the lines to the helpers that run XSLT 2.0 and 3.0. The module knows complete messages, but
-//! neither their connections nor other policies.
+//! and the lines to the helpers that run XSLT 2.0 and 3.0. The module handles complete messages and
+//! depends neither on their connections nor on other policies.
 //!
 //! It is the only module that needs the crate `xml`. A build without the feature `soap` has
 //! `absent.rs` in its place.
@@ -23,8 +23,7 @@ pub fn library_versions() -> Vec<(&'static str, String)> {
     gatebench_xml::library_versions().into()
 }
 
-/// Starts the thread that recompiles the definitions of chains when they expire; does nothing if
-/// there are no definitions.
+/// Starts the thread that recompiles the definitions of chains when they expire, if there are any.
 pub(crate) fn refresher<'s>(
     chains: impl Iterator<Item = &'s Soap>,
 ) -> io::Result<Option<Refresher>> {

@@ -12,7 +12,7 @@ use crate::message::{Collected, Refusal};
 pub(crate) struct Stylesheets(Vec<Transform>);
 
 impl Stylesheets {
-    /// Adds the stylesheet of a policy, for responses of at most this number of bytes.
+    /// Adds the stylesheet of a policy, for responses of at most this many bytes.
     pub(crate) fn add(
         &mut self,
         policy: &XsltPolicy,
@@ -49,7 +49,7 @@ impl Stylesheets {
     }
 }
 
-/// A Content-Type with its media type, its charset, or both replaced.
+/// A Content-Type whose media type, charset, or both are replaced.
 fn content_type(before: &str, media_type: Option<&str>, charset: Option<&str>) -> String {
     let (essence, parameters) = before.split_once(';').unwrap_or((before, ""));
     let said = parameters.split(';').find_map(|parameter| {

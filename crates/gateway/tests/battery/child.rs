@@ -1,4 +1,5 @@
-//! Runs the gateway as a separate process: this program, started again to run one test that serves.
+//! Runs the gateway as a separate process: this program, started again to run the one test that
+//! serves requests.
 //!
 //! Parent and child share a connection. The child ends when the parent closes it, so no child
 //! survives its parent.
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 /// The environment variable with the parent's address.
 pub const PARENT: &str = "GATEBENCH_BATTERY_PARENT";
 
-/// The time that a process may take to start, and to stop.
+/// The time limit for a process to start, and to stop.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Gateway {
@@ -75,10 +76,9 @@ impl Gateway {
         false
     }
 
-    /// Processor time used so far.
+    /// The processor time used so far.
     pub fn cpu(&self) -> Duration {
-        // The kernel counts in hundredths of a second on every Linux platform that the project
-        // supports.
+        // The kernel counts in units of 0.01 s on every Linux platform that the project supports.
         const TICK: Duration = Duration::from_millis(10);
         let stat = self.proc("stat");
         let after_name = stat.rsplit(')').next().unwrap();
@@ -105,13 +105,13 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Fails if the child has already ended, which does no harm.
+        // This fails harmlessly if the child has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Accepts the child's connection; panics if the child ends before.
+/// Accepts the child's connection; panics if the child ends first.
 fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
     listener.set_nonblocking(true).unwrap();
     let begun = Instant::now();
@@ -149,7 +149,7 @@ pub fn serve(parent: &str) {
         })
     });
     line.clear();
-    // Nothing more is ordered: this returns when the parent is finished or gone.
+    // The parent sends nothing more, so this returns when the parent closes the connection or ends.
     let _ = orders.read_line(&mut line);
     stop.store(true, Ordering::Relaxed);
     serving.join().unwrap().unwrap();

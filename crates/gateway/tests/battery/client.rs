@@ -1,4 +1,4 @@
-//! Clients: one sends vectors, and another one (the neighbour) sends ordinary requests.
+//! Clients: one sends vectors, and another (the neighbour) sends ordinary requests.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::vector::position;
 
-/// A connection that is silent for this time hangs. The time is longer than any timeout of the
+/// A connection that is silent for this long counts as hung. This is longer than any timeout of the
 /// gateways under test.
 const HANGS_AFTER: Duration = Duration::from_secs(8);
 
-/// The way in which bytes are sent.
+/// How bytes are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Whole,
@@ -24,7 +24,7 @@ pub enum Manner {
 pub struct Heard {
     /// The final responses in order.
     pub responses: Vec<Response>,
-    /// True if it ended the connection or a stream instead of responding.
+    /// True if the gateway ended the connection or a stream instead of responding.
     pub is_cut: bool,
     pub hangs: bool,
 }
@@ -44,7 +44,7 @@ pub fn connect(address: SocketAddr) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// Sends a vector. The gateway may close the connection before it has received all of it.
+/// Sends a vector. The gateway may close the connection before it has received the whole vector.
 pub fn send(stream: &mut TcpStream, bytes: &[u8], manner: Manner, seed: usize) {
     let mut rest = bytes;
     for cut in cuts(bytes.len(), manner, seed) {
@@ -65,8 +65,8 @@ fn cuts(length: usize, manner: Manner, seed: usize) -> Vec<usize> {
         Manner::Whole => Vec::new(),
         Manner::Bytes => vec![1; length.saturating_sub(1)],
         Manner::Cut => {
-            // The generator of Numerical Recipes: any would do, but the numbers must be the same in
-            // every run.
+            // The generator from Numerical Recipes. Any would do, as long as every run gets the
+            // same numbers.
             let mut state = seed as u32;
             let mut left = length;
             let mut pieces = Vec::new();
@@ -141,7 +141,7 @@ fn responses(said: &[u8]) -> Vec<Response> {
     responses
 }
 
-/// Another client, which sends only valid requests and keeps its connection.
+/// Another client, which sends only valid requests and keeps its connection open.
 pub struct Neighbour {
     address: SocketAddr,
     stream: Option<TcpStream>,

@@ -1,5 +1,5 @@
-//! Contracts (OpenAPI) and edits of JSON: they must check and edit what the upstream reads. If
-//! there are duplicates, the upstream could read the other one.
+//! Contracts (OpenAPI) and edits of JSON: they must check and edit the value that the upstream
+//! reads. If there are duplicates, it could read the other one.
 
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn document() -> Value {
     })
 }
 
-/// The verdict on an entry of a table.
+/// The verdict on a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Passed,
@@ -83,7 +83,7 @@ enum Fate {
     Either,
 }
 
-/// A request, the origin's reading of it if it passes, and the following bytes.
+/// A request, how the origin reads it if it passes, and the following bytes.
 fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     let requests = vec![seen, Seen::after()];
     let expect = match fate {
@@ -96,7 +96,7 @@ fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     Vector::new(name, format!("{request}{AFTER}"), expect)
 }
 
-/// A POST of that body with these lines.
+/// A POST with this body and these lines.
 fn post(target: &str, seen_target: &str, lines: &str, body: &[u8], fate: Fate) -> Vector {
     let length = body.len();
     let head = format!(
@@ -114,7 +114,7 @@ fn pay(lines: &str, body: &[u8], fate: Fate) -> Vector {
 
 const JSON: &str = "Content-Type: application/json\r\n";
 
-/// Bodies in JSON (RFC 8259) whose `amount` may be at most 10.
+/// JSON bodies (RFC 8259) whose `amount` may be at most 10.
 const BODIES: &[(&[u8], Fate)] = &[
     (br#"{"amount":5}"#, Passed),
     (b" {\n\"amount\" :\t5 }\r\n", Passed),
@@ -290,7 +290,7 @@ fn parameters() -> Vec<Vector> {
         let head = format!("GET /api{target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{lines}\r\n");
         let mut seen = Seen::new(target, "");
         if target.contains('%') {
-            // The gateway may forward encoded text in decoded form.
+            // The gateway may decode text before it forwards it.
             seen.target = None;
         }
         vector(&head, seen, fate)

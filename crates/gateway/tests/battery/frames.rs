@@ -1,4 +1,4 @@
-//! HTTP/2 frames and header blocks, written by hand: their mistakes are deliberate.
+//! HTTP/2 frames and header blocks, handwritten so that they can contain deliberate errors.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -36,7 +36,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [head.as_slice(), payload].concat()
 }
 
-/// A field as a literal without indexing and with its name as text (RFC 7541 6.2.2).
+/// A field as a literal without indexing, with a literal name (RFC 7541 6.2.2).
 pub fn field(name: &[u8], value: &[u8]) -> Vec<u8> {
     let mut field = vec![0];
     for text in [name, value] {
@@ -46,7 +46,7 @@ pub fn field(name: &[u8], value: &[u8]) -> Vec<u8> {
     field
 }
 
-/// An integer with a seven-bit prefix (RFC 7541 5.1), whose eighth bit states that no Huffman code
+/// An integer with a seven-bit prefix (RFC 7541 5.1); the eighth bit states that no Huffman code
 /// follows.
 pub fn write_length(out: &mut Vec<u8>, length: usize) {
     if length < 0x7f {
@@ -79,13 +79,13 @@ pub fn request_fields<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a s
     ]
 }
 
-/// A request that ends with its head.
+/// A request that consists of a head only.
 pub fn get(stream: u32, path: &str) -> Vec<u8> {
     let block = block(&request_fields("GET", path));
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block)
 }
 
-/// A request whose body is still to come.
+/// A request whose body follows.
 pub fn post(stream: u32, path: &str) -> Vec<u8> {
     let block = block(&request_fields("POST", path));
     frame(HEADERS, END_HEADERS, stream, &block)
@@ -95,9 +95,9 @@ pub fn post(stream: u32, path: &str) -> Vec<u8> {
 #[derive(Debug, Default)]
 pub struct Said {
     bytes: Vec<u8>,
-    /// Statuses of final responses by their streams.
+    /// Statuses of final responses by stream.
     pub statuses: HashMap<u32, u16>,
-    /// Streams that have ended, and the number of those that were reset.
+    /// Streams that have ended, and how many of them were reset.
     pub over: Vec<u32>,
     pub resets: usize,
     /// The code of GOAWAY.
@@ -107,7 +107,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Processes received bytes, and keeps an incomplete frame.
+    /// Processes received bytes, and keeps an incomplete frame for later.
     pub fn take(&mut self, received: &[u8]) {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.extend_from_slice(received);
@@ -183,7 +183,7 @@ fn first_frame(bytes: &[u8]) -> Option<(Frame<'_>, &[u8])> {
     Some((frame, after))
 }
 
-/// The status that a header block begins with: an entry of the static table, or a literal.
+/// The status at the start of a header block: an entry of the static table, or a literal.
 fn status(block: &[u8]) -> u16 {
     const STATIC: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
     match *block {
@@ -199,7 +199,8 @@ fn status(block: &[u8]) -> u16 {
     }
 }
 
-/// Three digits (RFC 7541 appendix B): 0 to 2 have codes of five bits, the others of six.
+/// Three digits (RFC 7541 appendix B): 0 to 2 have five-bit codes, and the others have six-bit
+/// codes.
 fn huffman_digits(coded: &[u8]) -> u16 {
     let bits = coded
         .iter()

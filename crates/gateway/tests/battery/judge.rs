@@ -1,5 +1,5 @@
-//! Compares the responses that the client received and the requests that the origin read with the
-//! expectation of a vector.
+//! Compares a vector's expectation with the responses that the client received and the requests
+//! that the origin read.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::reader;
 use crate::vector::{Expect, Seen, Vector, marked};
 
 /// Statuses with which the gateway itself refuses a client's input. 502 and 504 are not among them:
-/// they show that the origin received something it could not read.
+/// they show that the origin received something that it could not read.
 const REFUSALS: [u16; 12] = [400, 401, 403, 404, 405, 408, 413, 414, 415, 431, 501, 505];
 
 /// The result of a vector.
@@ -96,13 +96,12 @@ impl Tally {
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     whole: Vec<Seen>,
-    /// Beginnings of requests, and other bytes.
+    /// Incomplete requests, and other bytes.
     cut: Vec<String>,
     unreadable: Vec<String>,
 }
 
-/// Sorts the records by the number of their vector; those that belong to none are returned
-/// separately.
+/// Groups the records by vector number; those without one are returned separately.
 pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>) {
     let mut found = vec![Found::default(); vectors];
     let mut strays = Vec::new();
@@ -131,7 +130,7 @@ pub fn sorted(records: Vec<Record>, vectors: usize) -> (Vec<Found>, Vec<String>)
     (found, strays)
 }
 
-/// Judges the vector with that number.
+/// Judges the vector with this number.
 pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Verdict {
     if heard.hangs {
         return Verdict::Hangs;
@@ -189,7 +188,8 @@ pub fn judge(vector: &Vector, number: usize, heard: &Heard, found: &Found) -> Ve
     }
 }
 
-/// Reports whether each element of the first list occurs in the second, with none counted twice.
+/// Reports whether each element of the first list occurs in the second, with no element counted
+/// twice.
 fn is_among(some: &[Seen], all: &[Seen]) -> bool {
     let mut left: Vec<&Seen> = all.iter().collect();
     some.iter().all(|one| {

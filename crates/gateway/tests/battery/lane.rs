@@ -1,4 +1,4 @@
-//! Runs a battery: on each event loop, with vectors sent whole and in pieces.
+//! Runs a battery on each event loop, with vectors sent whole and in pieces.
 
 use std::net::TcpStream;
 
@@ -15,7 +15,7 @@ use crate::vector::{Vector, marked};
 /// Vectors, the gateway that receives them, and the function that reads its responses.
 pub struct Battery {
     pub name: &'static str,
-    /// The configuration without the values that are known only after the start.
+    /// The configuration without the values that are known only after startup.
     pub config: Value,
     pub vectors: Vec<Vector>,
     pub hear: fn(&mut TcpStream) -> Heard,
@@ -40,7 +40,7 @@ impl Battery {
     }
 }
 
-/// One of this number of vectors is sent byte by byte, unless it is longer than this.
+/// One in this many vectors is sent byte by byte, unless it is longer than this.
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 
@@ -67,7 +67,7 @@ pub fn run(battery: &Battery) -> Tally {
     all
 }
 
-/// Sends all vectors in this manner, one after the other, to one gateway.
+/// Sends all vectors to one gateway in this manner, one after another.
 fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     let origin = Origin::start(echo);
     let mut gateway = Gateway::start(backend, &battery.config, origin.address);

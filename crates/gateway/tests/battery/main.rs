@@ -1,12 +1,12 @@
 //! The batteries: tables of input that clients may send to a gateway, each entry with the verdict
 //! that the standards require, and one judge. The gateway runs in a separate process, so that a
-//! crash is noticed and its memory and processor time are measured alone. Its output is read by an
-//! HTTP/1.1 reader that shares no code with the gateway.
+//! crash is noticed, and only the gateway's memory and processor time are measured. Its output is
+//! read by an HTTP/1.1 reader that shares no code with the gateway.
 //!
-//! A separate binary, because the waiting time of another client is bounded: no other test of this
-//! crate may run meanwhile.
+//! This is a separate binary, because a limit applies to how long another client waits: no other
+//! test of this crate may run at the same time.
 //!
-//! Vectors are written from the RFCs. The following public lists show which shapes are worth
+//! The vectors are derived from the RFCs. The following public lists show which shapes are worth
 //! testing:
 //! - the mutations of smuggler, <https://github.com/defparam/smuggler>
 //! - HTTP Desync Attacks,
@@ -47,14 +47,14 @@ use std::time::Duration;
 
 use judge::Tally;
 
-/// The time that another client may wait for its response meanwhile, even if a machine has few
+/// How long another client may wait for its response during a battery, even if the machine has few
 /// cores and other tests run on them.
 const NEIGHBOUR_WAITS_MAX: Duration = Duration::from_secs(1);
 
-/// Held by the running battery, so that no other battery delays its neighbour.
+/// The running battery holds this lock, so that no other battery delays its neighbour.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other battery runs, even if the last one failed.
+/// Waits until no other battery is running, even if the last one failed.
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! An origin that reads requests with its own reader, keeps them, and responds.
+//! An origin that reads requests with its own reader, records them, and responds.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -36,7 +36,7 @@ struct Shared {
 const FENCE: &[u8] = b"GET /fence HTTP/1.1\r\nHost: h\r\n\r\n";
 
 impl Origin {
-    /// Starts the origin, which ends with the process.
+    /// Starts the origin, which runs until the process ends.
     pub fn start(response: Response) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -59,7 +59,7 @@ impl Origin {
 
     /// Everything that was received. Call it after the gateway and its connections have ended.
     pub fn records(&self) -> Vec<Record> {
-        // Connections are accepted in order: those of the gateway came before this one.
+        // Connections are accepted in order: those of the gateway arrived before this one.
         let mut fence = TcpStream::connect(self.address).unwrap();
         fence.write_all(FENCE).unwrap();
         fence.read_exact(&mut [0]).unwrap();

@@ -41,7 +41,7 @@ enum Framing {
     Chunked,
 }
 
-/// Removes a request from the front and returns its length; `None` if its end has not arrived.
+/// Removes a request from the front and returns its length, or `None` if its end has not arrived.
 pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     let Some(end) = position(bytes, b"\r\n\r\n") else {
         return Ok(None);
@@ -59,7 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     }))
 }
 
-/// The number in the field that marks a vector, even in a request that cannot be read.
+/// The number in the field that identifies a vector, even in a request that cannot be read.
 pub fn number_in(bytes: &[u8]) -> Option<usize> {
     let start = position(&bytes.to_ascii_lowercase(), b"\r\nv: ")? + 5;
     number(bytes.get(start..start + MARK.len())?)
@@ -88,7 +88,7 @@ fn head(bytes: &[u8]) -> Result<Request, String> {
     Ok(request)
 }
 
-/// Only targets in the origin form are accepted, in visible ASCII (RFC 9112 3.2.1).
+/// Only targets in origin form and visible ASCII are accepted (RFC 9112 3.2.1).
 fn first_line(line: &[u8]) -> Result<Request, String> {
     let wrong = || format!("the first line {:?}", text(line));
     let parts: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
@@ -121,7 +121,7 @@ fn field(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     Ok((name, value.trim_ascii().to_vec()))
 }
 
-/// Returns the framing of the body, and whether a reader could take it for another framing.
+/// Returns the framing of the body, and whether a reader could mistake it for another framing.
 fn framing(request: &Request) -> Result<Framing, String> {
     const OF_CONNECTIONS: [&str; 5] =
         ["te", "upgrade", "keep-alive", "proxy-connection", "trailer"];
@@ -157,7 +157,7 @@ fn framing(request: &Request) -> Result<Framing, String> {
     }
 }
 
-/// Chunks without extensions and trailers, which no proxy needs to send.
+/// Chunks without extensions or trailers, which no proxy needs to send.
 fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
     let mut rest = bytes;
     let mut body = Vec::new();

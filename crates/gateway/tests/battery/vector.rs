@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The placeholder for the number of the vector in the bytes sent and expected. It is as long as
-/// any number.
+/// The placeholder for the vector's number in the bytes sent and expected. It is as long as any
+/// number.
 pub const MARK: &str = "VVVVV";
 
 /// The request after most vectors: it shows where the gateway considers them to end.
@@ -18,28 +18,28 @@ pub struct Vector {
     pub name: String,
     pub bytes: Vec<u8>,
     pub expect: Expect,
-    /// True if it ends before its request does, so that the gateway waits until its timeout. Such
-    /// vectors are sent concurrently.
+    /// True if the vector ends before its request does, so that the gateway waits until its
+    /// timeout. Such vectors are sent concurrently.
     pub waits: bool,
 }
 
 /// The verdict on a vector. The list contains the requests that the origin may read because of it.
 #[derive(Clone, Debug)]
 pub enum Expect {
-    /// The origin reads these, and each gets a response.
+    /// The origin reads these requests, and each gets a response.
     Passed(Vec<Seen>),
-    /// The client gets an error, or its connection ends, and the origin reads only these.
+    /// The client gets an error, or its connection ends, and the origin reads only these requests.
     Refused(Vec<Seen>),
     /// The standards allow both. The first request in the list is the one that may be refused.
     Either(Vec<Seen>),
-    /// The mistake follows the request, which may get its response before the mistake arrives.
+    /// The error follows the request, which may get its response before the error arrives.
     Late(Vec<Seen>),
 }
 
-/// A request as the origin reads it.
+/// A request as read by the origin.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// `None` if the gateway may choose the form.
+    /// `None` if the gateway may choose the target's form.
     pub target: Option<String>,
     pub body: Vec<u8>,
 }
@@ -54,7 +54,7 @@ impl Vector {
         }
     }
 
-    /// The same for a request that ends too early.
+    /// Marks the vector as one whose request ends too early.
     pub fn waiting(self) -> Self {
         Self {
             waits: true,
@@ -90,12 +90,12 @@ impl fmt::Debug for Seen {
 }
 
 impl Expect {
-    /// The vector with that body and the following bytes.
+    /// The vector with this body and the following bytes.
     pub fn passed(body: impl Into<Vec<u8>>) -> Self {
         Self::Passed(vec![Seen::vector(body), Seen::after()])
     }
 
-    /// As [`Self::passed`], or refused.
+    /// Like [`Self::passed`], but it may also be refused.
     pub fn either(body: impl Into<Vec<u8>>) -> Self {
         Self::Either(vec![Seen::vector(body), Seen::after()])
     }
@@ -120,7 +120,7 @@ impl Expect {
     }
 }
 
-/// Replaces each mark with a number.
+/// Replaces each placeholder with a number.
 pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     let digits = format!("{number:0width$}", width = MARK.len());
     let mut marked = bytes.to_vec();
@@ -132,7 +132,7 @@ pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
     marked
 }
 
-/// The position of one text in another.
+/// The position of one byte string in another.
 pub fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|it| it == wanted)
 }

@@ -1,4 +1,4 @@
-//! The bytes that clients may cause a worker to keep, and the deadlines that run while it works.
+//! The bytes that clients can make a worker keep, and the deadlines that run while it works.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, Read, Write};
@@ -30,7 +30,7 @@ fn configuration(origin: SocketAddr, policies: &Value, more: &Value) -> Value {
     config
 }
 
-/// A contract that takes long to check a list of texts, and a list with that number of texts.
+/// A contract that takes a long time to check a list of strings, and a list of this many strings.
 fn long_work(count: usize) -> (Value, String) {
     let lengths: Vec<Value> = (100..160).map(|most| json!({"maxLength": most})).collect();
     let schema = json!({"type": "array", "items": {"allOf": lengths}});
@@ -77,7 +77,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
             let waits = json!({"upstream_ms": wait_ms, "connect_ms": wait_ms});
             json!({"collected_bytes_max": 64 << 20, "timeouts": waits})
         };
-        // An amount of work that takes more than half a second on this machine.
+        // An amount of work that takes more than 0.5 s on this machine.
         let (mut count, mut took) = (2000, Duration::ZERO);
         while took < Duration::from_millis(600) {
             count *= 2;
@@ -93,7 +93,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
         let wait_ms = took.as_millis() as u64 / 3;
         let gateway = serve(backend, &configuration(origin, &policies, &more(wait_ms)));
         let mut client = gateway.client();
-        // Over a new connection to the upstream, and over a kept one.
+        // Over a new connection to the upstream, and over a reused one.
         for _ in 0..3 {
             assert_eq!(
                 client.ask(&request(&body)).status,
@@ -101,7 +101,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
                 "within {wait_ms} ms of {took:?}"
             );
         }
-        // A neighbour whose response arrives meanwhile.
+        // A neighbour whose response arrives in the meantime.
         let request = request(&body);
         let (most, last) = request.as_bytes().split_at(request.len() - 1);
         client.send(most);
@@ -115,7 +115,7 @@ fn deadlines_pause_while_the_worker_is_busy() {
     }
 }
 
-/// A gateway and its notices for the operator.
+/// A gateway and its messages for the operator.
 fn with_notices(
     backend: Backend,
     config: &Value,
@@ -146,11 +146,11 @@ fn with_notices(
     heard.clone()
 }
 
-/// Returns the client if the gateway serves a new connection, which is then kept.
+/// Returns the client if the gateway serves a new connection, which then stays open.
 fn served(address: SocketAddr) -> Option<Client> {
     let mut client = Client::connect(address);
     let asked = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
-    // The connection may be closed already.
+    // The connection may already be closed.
     let sent = client.stream.get_mut().write_all(asked);
     // `read` would end with EINTR when the kernel ends the io_uring of an earlier gateway.
     let heard = sent.and_then(|()| client.stream.read_exact(&mut [0]));
@@ -172,8 +172,8 @@ fn served(address: SocketAddr) -> Option<Client> {
 fn a_worker_limits_its_connections() {
     for backend in backends() {
         let (origin, _) = noting();
-        // A separate address, because another test may still connect to a port that this gateway
-        // now has.
+        // A separate address, because another test may still be connecting to a port that this
+        // gateway now uses.
         let more = json!({"listen": ["127.0.0.9:0"], "connections_max": 3});
         let config = configuration(origin, &json!([]), &more);
         let heard = with_notices(backend, &config, |address| {
@@ -188,7 +188,7 @@ fn a_worker_limits_its_connections() {
                     "those that are there are served as ever"
                 );
             }
-            // A client that leaves makes room for another.
+            // A client that disconnects makes room for another.
             drop(clients.pop());
             let begun = Instant::now();
             while served(address).is_none() {
@@ -203,7 +203,7 @@ fn a_worker_limits_its_connections() {
     }
 }
 
-/// A handwritten HTTP/2 connection whose client observes and tracks the windows.
+/// A handwritten HTTP/2 connection whose client tracks and obeys the windows.
 struct Windows {
     socket: TcpStream,
     input: Vec<u8>,
@@ -253,7 +253,7 @@ impl Windows {
 
     /// Begins a request whose body follows.
     fn begin(&mut self, stream: u32, path: &str) {
-        // POST and http of the static table; `:authority`, `:path` and `content-type` by name.
+        // POST and http from the static table; `:authority`, `:path` and `content-type` by name.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         block.extend_from_slice(&[0x0F, 0x10, 16]);
@@ -330,8 +330,8 @@ impl Windows {
         }
     }
 
-    /// Sends each body as far as the windows allow, until nothing more can be sent or all requests
-    /// have responses. The last byte is sent only if `ends`.
+    /// Sends each body as far as the windows allow, until nothing more can be sent or every request
+    /// has a response. The last byte is sent only if `ends` is true.
     fn send_all(&mut self, left: &mut BTreeMap<u32, usize>, length: usize, ends: bool) {
         let begun = Instant::now();
         let patience = if ends { 100 } else { 8 };
@@ -391,7 +391,7 @@ fn the_bodies_of_one_connection_share_their_memory() {
             "{sent} bytes of {}",
             LENGTH * STREAMS as usize
         );
-        // Another client is served as usual, and in the end all of these are served too.
+        // Another client is served as usual, and eventually all of these are served too.
         assert_eq!(gateway.client().get("/a").status, 200);
         windows.send_all(&mut left, LENGTH, true);
         assert_eq!(windows.answered.len(), STREAMS as usize);

@@ -1,4 +1,4 @@
-//! The configuration's file: all mistakes at once, each with its place.
+//! The configuration file: all errors are reported at once, each with its place.
 
 use gatebench_gateway::{Document, Gateway, GatewayConfig};
 
@@ -23,7 +23,7 @@ timeouts:
   connect_ms: 500
 "#;
 
-/// Each mistake as `line:column: message; remedy`.
+/// Each error as `line:column: message; remedy`.
 fn mistakes(text: &str) -> Vec<String> {
     let wrong = Document::read("g.yaml", text).unwrap_err();
     let lines = wrong.all().iter().map(ToString::to_string);
@@ -61,7 +61,7 @@ fn mistakes_of_form_and_meaning_are_reported_together() {
         ("api_kee", "15:9"),
         ("window", "17:41"),
         ("connct_ms", "19:3"),
-        // A mistake of form does not hide the others.
+        // An error of form does not hide the others.
         ("there is no upstream \"orgin\"", "13:15"),
         ("a timeout of 0", "19:14"),
     ] {

@@ -1,5 +1,5 @@
-//! Requests that contain something twice, or have a name or a target that others confuse with
-//! another one: the upstream gets what a policy checked, or nothing.
+//! Requests that contain something twice, or have a name or a target that others could mistake for
+//! another: the upstream gets what a policy checked, or nothing.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -40,8 +40,8 @@ fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Tota
     gateway(backend, &[origin], json!([route]))
 }
 
-/// Runs `act` on each event loop, with a gateway that has these policies and the record of its
-/// origin.
+/// Runs `act` on each event loop, with a gateway that has these policies, and with the record of
+/// its origin.
 fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
     for backend in backends() {
         let (origin, seen) = recording();
@@ -117,7 +117,7 @@ fn a_contract_refuses_a_doubled_value() {
         ("/a?json={%22b%22:1,%22b%22:2}", 400),
         ("/a?json=%7B%22b%22:1%7D", 200),
         ("/a?json=%7B%22b%22:1,%22b%22:2%7D", 400),
-        // Some upstreams drop the text after `;`, which selects another operation.
+        // Some upstreams drop the part after `;`, which then selects another operation.
         ("/a/7;b=c", 200),
         ("/a/mine;b=c", 400),
         ("/a/x;/b", 404),
@@ -166,7 +166,7 @@ fn a_contract_refuses_a_doubled_value() {
     });
 }
 
-/// JSON bodies in which names coincide in every way, and some bodies that are not JSON.
+/// JSON bodies whose names coincide in every way, and some bodies that are not JSON.
 fn bodies() -> Vec<String> {
     let names = [
         "a",
@@ -208,7 +208,7 @@ fn bodies() -> Vec<String> {
     bodies
 }
 
-/// Asks Python's `json` whether each text is JSON without a repeated member.
+/// Checks with Python's `json` whether each string is JSON without a repeated member.
 fn python_says(texts: &[String]) -> Vec<bool> {
     let script = r#"
 import json, sys
@@ -404,7 +404,7 @@ fn lookalikes_of_trusted_fields_are_removed() {
     });
 }
 
-/// Targets that RFC 3986 forbids, or that others read as another target.
+/// Targets that RFC 3986 forbids, or that other readers take for another target.
 const NO_TARGETS: [&str; 26] = [
     "/a#b",
     "/a?b#c",

@@ -1,4 +1,4 @@
-//! A gateway that stops: it finishes pending requests over every protocol.
+//! A stopping gateway completes pending requests over every protocol.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -29,7 +29,7 @@ fn config(origin: SocketAddr, more: &Value) -> GatewayConfig {
     GatewayConfig::parse(&config.to_string()).unwrap()
 }
 
-/// Waits until no connection is accepted any more.
+/// Waits until connections are no longer accepted.
 fn until_closed(address: SocketAddr) {
     let begun = Instant::now();
     while TcpStream::connect(address).is_ok() {

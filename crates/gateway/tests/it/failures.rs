@@ -1,4 +1,5 @@
-//! The gateway's behaviour when a side misbehaves, over real sockets, on both event loops.
+//! The gateway's behaviour when a client or an upstream misbehaves, over real sockets, on both
+//! event loops.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -82,7 +83,7 @@ fn an_upstream_that_sends_garbage_is_502() {
     }
 }
 
-/// Responds to one request on each connection, then closes it when the test says so.
+/// Responds to one request on each connection, then closes it when the test requests it.
 fn closing_upstream(requests: Arc<AtomicUsize>) -> (SocketAddr, mpsc::Sender<()>) {
     let (close, closes) = mpsc::channel();
     let closes = std::sync::Mutex::new(closes);
@@ -133,7 +134,7 @@ fn an_idle_connection_closed_by_the_upstream_is_not_used_again() {
         let mut client = gateway.client();
         for _ in 0..5 {
             let response = client.ask("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-            // A POST that crosses with the close is not sent twice.
+            // A POST that crosses the upstream's close is not sent twice.
             assert!(matches!(response.status, 200 | 502), "{response:?}");
         }
         assert!(connections.load(Ordering::SeqCst) >= 3);
@@ -231,7 +232,7 @@ fn slow_clients_get_an_error_or_are_closed() {
     }
 }
 
-/// Writes until the peer accepts no more for a while; returns the number of bytes.
+/// Writes until the peer has accepted nothing for a while; returns the number of bytes written.
 fn write_until_stuck(peer: &mut Client) -> usize {
     let stream = peer.stream.get_mut();
     stream
@@ -246,9 +247,9 @@ fn write_until_stuck(peer: &mut Client) -> usize {
     written
 }
 
-/// The bytes that may be buffered between a writer and a reader that does not read: kernel buffers
-/// of two connections (at most 4 MiB to send and 6 MiB to receive each) and the gateway's own
-/// limit.
+/// The bytes that may be buffered between a writer and a reader that does not read: the kernel
+/// buffers of two connections (each at most 4 MiB to send and 6 MiB to receive) and the gateway's
+/// own limit.
 const BETWEEN_BYTES: usize = 24 << 20;
 
 #[test]
@@ -264,7 +265,8 @@ fn a_client_that_does_not_read_stops_the_upstream() {
                 .unwrap()
                 .send(write_until_stuck(&mut peer))
                 .unwrap();
-            // Stays open: the gateway resets the connection of a client whose response is cut off.
+            // This connection stays open: the gateway resets the connection of a client whose
+            // response is cut off.
             peer.head();
         });
         let gateway = gateway(backend, &[address], all());

@@ -1,4 +1,4 @@
-//! The messages that the gateway passes on, over real sockets, on both event loops.
+//! The messages that the gateway forwards, over real sockets, on both event loops.
 
 use std::process::Command;
 
@@ -189,7 +189,7 @@ fn heads_are_rewritten_on_both_sides() {
         );
         let seen = String::from_utf8(response.body).unwrap();
         assert_eq!(seen, "GET /a?b HTTP/1.1\nHost: example\nX-Kept: 1\n\n");
-        // An HTTP/1.0 client cannot read chunks: its body ends with the connection.
+        // An HTTP/1.0 client cannot read chunks: the connection's end marks the end of its body.
         client.send(b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
         let rest = String::from_utf8(client.rest().unwrap()).unwrap();
         let (head, body) = rest.split_once("\r\n\r\n").unwrap();

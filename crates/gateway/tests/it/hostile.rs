@@ -177,7 +177,7 @@ fn ambiguous_first_lines_are_refused() {
                 .any(|status| said.starts_with(&format!("HTTP/1.1 {status} ")));
             assert!(is_refused, "{line:?}: {said}");
             let is_of_target = line.starts_with("GET http:");
-            // The end of these requests is known, so the next one is served.
+            // The gateway knows where these requests end, so it serves the next one.
             assert_eq!(
                 said.contains("HTTP/1.1 200 OK"),
                 is_of_target,
@@ -185,7 +185,7 @@ fn ambiguous_first_lines_are_refused() {
             );
             assert!(said.contains("\r\n\r\ngateway: the "), "{said}");
         }
-        // Lines with one possible reading and no destination.
+        // Lines that can be read in only one way but have no destination.
         for line in [
             "OPTIONS * HTTP/1.1",
             "GET a HTTP/1.1",
@@ -331,7 +331,7 @@ fn oversized_bodies_are_refused_while_they_arrive() {
                 client.send(chunk.as_bytes());
             }
             assert_eq!(client.response(false).status, 413, "{path}");
-            // Bytes that still arrive are discarded for a second; then the connection is closed.
+            // Bytes that still arrive are discarded for 1 s; then the connection is closed.
             let begun = Instant::now();
             while client.stream.get_mut().write_all(chunk.as_bytes()).is_ok() {
                 assert!(begun.elapsed() < Duration::from_secs(10), "{path} reads on");
@@ -450,7 +450,7 @@ fn floods_of_frames_end_their_connection_alone() {
     };
     let pings = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8].repeat(50_000);
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0].repeat(50_000);
-    // A header block without end (CVE-2024-27316).
+    // An endless header block (CVE-2024-27316).
     let first = [0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82];
     let more = [&[0, 0x10, 0, 9, 0, 0, 0, 0, 1][..], &[0x40; 4096]].concat();
     let continued = [&first[..], &more.repeat(500)].concat();
@@ -469,7 +469,7 @@ fn floods_of_frames_end_their_connection_alone() {
 
 #[test]
 fn cancelled_requests_open_few_connections_to_the_upstream() {
-    // HEADERS of GET / for each, and RST_STREAM.
+    // HEADERS of GET / and RST_STREAM for each.
     let frames = |number: u32| {
         let stream = (number * 2 + 1).to_be_bytes();
         let block = [0x82, 0x86, 0x84, 0x41, 0x01, b'h'];
@@ -493,7 +493,7 @@ fn cancelled_requests_open_few_connections_to_the_upstream() {
         });
         let gateway = before(backend, origin);
         said_to(&gateway, &[&preface[..], &flood].concat());
-        // Its connection is accepted after those of the flood.
+        // This client's connection is accepted after those of the flood.
         assert_eq!(gateway.client().get("/").status, 200);
         let opened = opened.load(Ordering::SeqCst);
         assert!((1..=140).contains(&opened), "{opened}");

@@ -1,4 +1,4 @@
-//! HTTP/2 clients: curl, and a client of this project for cases that curl cannot produce.
+//! HTTP/2 clients: curl, and this project's client for cases that curl cannot produce.
 
 use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -181,7 +181,7 @@ fn a_stalled_stream_blocks_no_other() {
     }
 }
 
-/// Reads frames up to one of that type on that stream.
+/// Reads frames until one of this type arrives on this stream.
 fn frame_of(socket: &mut TcpStream, kind: u8, stream: u32) {
     loop {
         let mut head = [0; 9];
@@ -210,7 +210,7 @@ fn a_stalled_request_times_out() {
         socket
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
             .unwrap();
-        // The slots of streams serve one request after another: first in a new slot, then in a used
+        // Each stream slot serves one request after another: first in a new slot, then in a used
         // one.
         for (stream, flags) in [(1, 0), (3, END_STREAM), (5, 0)] {
             let begun = Instant::now();
@@ -411,7 +411,8 @@ fn no_request_hides_in_a_stream() {
         for field in fields {
             refused(GOOD, Some(field));
         }
-        // If a body does not have its announced length, at most the head may have been forwarded.
+        // If the length of a body is not the announced one, at most the head may have been
+        // forwarded.
         let seen = std::mem::take(&mut *seen.lock().unwrap());
         let may_be = ["POST /a HTTP/1.1\r\n", "Host: example\r\n", "\r\n"];
         let is_known = |line: &String| {

@@ -12,7 +12,8 @@ use gatebench_gateway::{Gateway, GatewayConfig, Totals};
 use gatebench_net::Backend;
 use serde_json::{Map, Value, json};
 
-/// An origin whose response follows the request's fields X-Status, X-Type, X-Header and X-Response.
+/// An origin whose response is determined by the request's fields X-Status, X-Type, X-Header and
+/// X-Response.
 fn obedient() -> SocketAddr {
     scripted(|_, mut peer| {
         loop {
@@ -106,7 +107,7 @@ fn package() -> PathBuf {
     folder
 }
 
-/// Asks openapi-core for its verdicts on the cases of each document.
+/// Gets openapi-core's verdicts on the cases of each document.
 fn oracle(documents: &[(Value, Vec<Value>)]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/openapi_oracle.py");
     let mut child = Command::new("python3")
@@ -266,7 +267,7 @@ fn read_only_and_write_only_members_are_required_of_one_side() {
         502,
         "an id is in the response"
     );
-    // In 3.1 both are annotations without effect, as in JSON Schema.
+    // In 3.1, both are annotations without effect, as in JSON Schema.
     let gateway = before(backend, &document("3.1.0"), true);
     assert_eq!(status(&gateway, sent, all), 400);
     assert_eq!(status(&gateway, all, answered), 502);

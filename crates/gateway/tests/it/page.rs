@@ -1,4 +1,4 @@
-//! The page of the reference gateway: every example works as described.
+//! The reference gateway's documentation page: every example works as described.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -21,7 +21,7 @@ struct Example {
     commands: Vec<(String, String)>,
 }
 
-/// Each YAML block with the block of commands that follows it.
+/// Pairs of a YAML block and the command block that follows it.
 fn examples(page: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut kind = None;
@@ -54,7 +54,7 @@ fn examples(page: &str) -> Vec<Example> {
     examples
 }
 
-/// The file of an example, completed with the parts that the page states only once.
+/// An example's file, completed with the parts that the page states only once.
 fn whole(example: &Example, origin: u16) -> String {
     let mut text = example.configuration.clone();
     if !text.contains("listen:") {
@@ -89,7 +89,7 @@ fn every_example_works_as_the_page_states() {
     let origin = upstream(Kind::Httpbin, backend);
     for example in examples {
         let text = whole(&example, origin.address.port());
-        // As `gatebench gateway --check` does.
+        // Checks it as `gatebench gateway --check` does.
         let document = Document::check("page.yaml", &text)
             .unwrap_or_else(|wrong| panic!("line {}: {:?}", example.line, wrong.all()));
         while_serving(backend, &document.config, |_, address| {
@@ -152,7 +152,7 @@ fn setting_names_match_the_page() {
     }
     let mut known = BTreeSet::new();
     names(&GatewayConfig::json_schema(), &mut known);
-    // Words that belong to tokens and to OpenAPI, not to this file.
+    // Words from tokens and OpenAPI, which are not keys of this file.
     let others = ["exp", "nbf", "iss", "aud", "sub", "int32", "int64", "byte"];
     let page = std::fs::read_to_string(PAGE).unwrap();
     let mut is_block = false;

@@ -1,6 +1,6 @@
 //! No spelling of a path bypasses the protection of a route. Upstreams decide where a spelling
-//! leads: one of this project that reads a path in every way at once, and real ones. Only spellings
-//! that reach a protected path without the gateway count.
+//! leads: one in this project that reads a path in every way at once, and real ones. Only spellings
+//! that reach a protected path without the gateway are counted.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,11 +17,11 @@ use gatebench_gateway::Totals;
 use gatebench_net::http2::Settings;
 use serde_json::{Value, json};
 
-/// The bodies of responses below `/admin`, and of all others.
+/// The bodies of responses below `/admin`, and of all other responses.
 const PROTECTED: &str = "protected";
 const OPEN: &str = "open";
 
-/// Routes around `/admin`. Each of them requires a key for it.
+/// Routes around `/admin`. Each of them requires a key for `/admin`.
 fn configurations() -> [(&'static str, Value); 3] {
     let route = |name: &str, path: &str, paths: &str| json!({"name": name, "path": path, "paths": paths, "upstream": "origin"});
     let mut admin = route("admin", "/admin", "strict");
@@ -84,7 +84,7 @@ impl Asker {
         }
     }
 
-    /// Returns the response; none if the server closes without one, even on a new connection.
+    /// Returns the response, or none if the server closes without one, even on a new connection.
     fn ask(&mut self, target: &str, fields: &str) -> Option<Response> {
         loop {
             let is_new = self.stream.is_none();
@@ -117,7 +117,7 @@ impl Asker {
     }
 }
 
-/// Reads a response; also returns whether the connection may carry another one.
+/// Reads a response; also returns whether the connection may carry another.
 fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -146,8 +146,8 @@ fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> 
     Ok((response, length.is_some() && !is_closed))
 }
 
-/// An upstream that reads a target as `/admin` if any server could, and counts such requests
-/// without the gateway's field that names the caller.
+/// An upstream that reads a target as `/admin` if any server could. It counts such requests that
+/// lack the gateway's field with the caller's name.
 fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
     let reached = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reached);
@@ -185,7 +185,7 @@ fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
         .collect()
 }
 
-/// The number of spellings by the status of the response.
+/// The number of spellings, by response status.
 #[derive(Debug, Default)]
 struct Counts {
     refused: usize,
@@ -213,7 +213,7 @@ fn judge(gateway: &Server<Totals>, spellings: &[String], where_: &str) -> Counts
     counts
 }
 
-/// Correct paths are passed on, with a key and without.
+/// Correct paths are forwarded, with and without a key.
 fn valid_requests_are_forwarded(gateway: &Server<Totals>, where_: &str) {
     let mut client = Asker::new(gateway.address);
     let mut ask = |target: &str, fields: &str| client.ask(target, fields).unwrap();
@@ -284,7 +284,7 @@ fn no_spelling_bypasses_a_route_over_http2() {
     }
 }
 
-/// A program that serves until it is dropped.
+/// A server program, ended when dropped.
 struct Program {
     child: Child,
     address: SocketAddr,
@@ -300,7 +300,8 @@ impl Drop for Program {
 
 impl Program {
     /// Starts a program with a configuration; prints a note and returns `None` if it is not
-    /// installed. `configuration` gets a port and a folder, `arguments` the path of the file.
+    /// installed. `configuration` receives a port and a folder; `arguments` receives the path of
+    /// the file.
     fn start(
         names: &[&str],
         configuration: impl Fn(u16, &Path) -> String,
@@ -339,7 +340,7 @@ impl Program {
             if program.is_serving() {
                 return Some(program);
             }
-            // Another process may have taken the port meanwhile.
+            // Another process may have taken the port since.
         }
         panic!("{} does not start", names[0]);
     }
@@ -499,7 +500,7 @@ fn no_spelling_bypasses_a_route_before_envoy() {
     }
 }
 
-/// Runs a program to its end; `None` if it is not installed.
+/// Runs a program to completion; returns `None` if it is not installed.
 fn ran(program: &str, arguments: &[&str]) -> Option<()> {
     match Command::new(program).args(arguments).output() {
         Ok(output) => {

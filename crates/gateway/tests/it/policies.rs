@@ -1,4 +1,4 @@
-//! Policies over real sockets, compared with other signers and editors.
+//! Policies over real sockets, compared with other tools that sign or edit.
 
 use crate::common::programs::run;
 use crate::common::{Client, Response, Server, backends, scripted, serve, upstream};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 
-/// A gateway in front of an httpbin, with these policies on `/anything` and on `/json`.
+/// A gateway in front of httpbin, with these policies on `/anything` and on `/json`.
 fn behind(backend: Backend, policies: &Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::Httpbin, backend);
     let gateway = before(backend, origin.address, policies);
@@ -113,7 +113,7 @@ fn tokens_that_python_signed_are_good() {
         let (_origin, gateway) = behind(backend, &policies);
         let mut client = gateway.client();
         let with = |token: &str| format!("Authorization: Bearer {token}\r\n");
-        // Sent twice: verified first, then found in the cache.
+        // Sent twice: the token is first verified, then found in the cache.
         for _ in 0..2 {
             assert_eq!(get(&mut client, &with(&good)).status, 200);
             for wrong in [&expired, &forged, "x.y.z"] {
@@ -399,7 +399,7 @@ fn large_requests_are_refused_at_once() {
         client.send(b"6\r\n012345\r\n");
         assert_eq!(client.response(false).status, 413);
     }
-    // The same holds for the gateway's own responses.
+    // The same applies to the gateway's own responses.
     let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
     let (_origin, gateway) = behind(Backend::Epoll, &json!([policies[0], mock]));
     let mut client = gateway.client();

@@ -12,7 +12,7 @@ use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// A redis-server for this test, which stores nothing on disk; ended when dropped.
+/// A redis-server for this test, which stores nothing on disk and is ended when dropped.
 struct Redis {
     child: Child,
     address: SocketAddr,
@@ -20,7 +20,7 @@ struct Redis {
 
 impl Redis {
     fn start(password: Option<&str>) -> Self {
-        // A port may be taken between finding and using it; then Redis ends at once.
+        // Another process may take a free port before Redis uses it; Redis then ends at once.
         let started = (0..5).find_map(|_| Self::start_at(nowhere(), password));
         started.expect("five times no free port")
     }
@@ -167,7 +167,7 @@ fn requests_wait_for_their_count_in_every_outcome() {
         assert_eq!(statuses, [200, 200, 200, 429, 429]);
         let mocked: Vec<_> = (0..4).map(|_| client.get("/mock").status).collect();
         assert_eq!(mocked, [200, 200, 200, 429]);
-        // The window ends, and another one begins.
+        // The window ends, and another begins.
         let begun = Instant::now();
         while client.get("/mock").status == 429 {
             assert!(begun.elapsed() < Duration::from_secs(10));
@@ -215,7 +215,7 @@ fn counts_are_exchanged_without_waiting() {
                 .count();
             assert_eq!(allowed, 20);
         }
-        // Each gateway learns the counts of the other, and Redis learns both.
+        // Each gateway receives the other's counts, and Redis receives both.
         let begun = Instant::now();
         while !redis
             .command("GET gatebench:mock:0:all")
@@ -250,7 +250,7 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
             let settings = json!({"counting": counting, "without_redis": word, "interval": "10ms"});
             let gateway = before(backend, origin.address, nowhere(), &settings);
             let is_so = || get(&gateway, "/uuid", "alice-key").status == status;
-            // A gateway that does not wait counts alone until Redis is reachable.
+            // A gateway that does not wait counts locally until Redis is reachable.
             let begun = Instant::now();
             while !(0..10).all(|_| is_so()) {
                 assert!(
@@ -259,7 +259,7 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
                 );
             }
         }
-        // A Redis that hangs costs the timeout once.
+        // If Redis hangs, only one request waits for the timeout.
         let silent = crate::common::scripted(|_, mut peer| drop(peer.rest()));
         let settings = json!({"timeout": "100ms", "without_redis": "refuse"});
         let gateway = before(backend, origin.address, silent, &settings);
@@ -270,13 +270,13 @@ fn without_redis_the_configured_fallback_applies_until_it_returns() {
                 .body
                 .starts_with(b"gateway: requests are counted in Redis")
         );
-        // A server that is not a Redis.
+        // A server that is not Redis.
         let gateway = before(backend, origin.address, origin.address, &settings);
         assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
     }
 }
 
-/// The limits of a worker share its connection to a Redis, so a limit that has counted nothing also
+/// A worker's limits share its connection to Redis, so a limit that has counted nothing also
 /// notices that Redis is available again.
 #[test]
 fn limits_that_share_a_lost_redis_find_it_again() {
@@ -302,7 +302,7 @@ fn limits_that_share_a_lost_redis_find_it_again() {
         let status = |path: &str| get(&gateway, path, "").status;
         assert_eq!((status("/uuid"), status("/delay/0")), (200, 503));
         let Some(_redis) = Redis::start_at(address, None) else {
-            // Another process has taken the port meanwhile.
+            // Another process has taken the port since.
             continue;
         };
         let begun = Instant::now();
@@ -316,8 +316,8 @@ fn limits_that_share_a_lost_redis_find_it_again() {
     }
 }
 
-/// If a target closes a kept connection while a request waits for its count, nothing of the request
-/// was sent.
+/// If a target closes a kept connection while a request waits for its count, no part of the request
+/// has been sent.
 #[test]
 fn a_body_waits_with_its_request() {
     let redis = Redis::start(None);
@@ -356,8 +356,8 @@ fn a_body_waits_with_its_request() {
     }
 }
 
-/// The excess over the limit is bounded by the requests that other workers pass before their counts
-/// arrive.
+/// The excess over the limit is at most the number of requests that other workers allow before
+/// their counts arrive.
 #[test]
 fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
     let redis = Redis::start(None);
@@ -382,10 +382,10 @@ fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
             let clients: Vec<_> = clients.collect();
             clients.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        // No gateway alone exceeds the limit, and together they use all of it.
+        // No gateway exceeds the limit alone, and together they use all of it.
         assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
         assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
-        // After all counts are sent, Redis knows all of them, and no worker allows another request.
+        // Once all counts are sent, Redis has all of them, and no worker allows another request.
         let begun = Instant::now();
         let sum = format!("\r\n{}\r\n", allowed.iter().sum::<usize>());
         while !redis.command("GET gatebench:mock:0:all").contains(&sum) {

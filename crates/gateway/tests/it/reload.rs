@@ -44,7 +44,8 @@ fn who(client: &mut Client) -> String {
     String::from_utf8(response.body).unwrap()
 }
 
-/// Asks until this response arrives: a worker adopts a configuration in its next round.
+/// Sends requests until this response arrives, because a worker adopts a configuration in its next
+/// round.
 fn until(client: &mut Client, expected: &str) {
     while who(client) != expected {}
 }
@@ -185,7 +186,7 @@ fn unchanged_limits_keep_their_counts_and_changed_ones_restart() {
                 assert_eq!(left("alice-key", &["alice"]), "4");
                 gateway.replace(&with(5, per, &["bob", "alice"])).unwrap();
                 let expected = if per == "route" { "3" } else { "4" };
-                // Requests sent before the worker noticed the change count too.
+                // Requests sent before the worker noticed the change are counted too.
                 let bobs: u32 = left("bob-key", &["bob", "alice"]).parse().unwrap();
                 assert!(bobs <= expected.parse().unwrap(), "{per}: {bobs}");
                 let alices: u32 = left("alice-key", &["bob", "alice"]).parse().unwrap();

@@ -15,7 +15,7 @@ fn fragmented_replies_are_read() {
         "Integer(7)",
     ];
     for cut in 0..=all.len() {
-        // The last reply is read only if nothing is left of those before it.
+        // The last reply can be read only if the replies before it were removed completely.
         let (found, is_resp) = replies(&[&all[..cut], &all[cut..], b":7\r\n"]);
         assert_eq!(found, expected, "{cut}");
         assert!(is_resp);

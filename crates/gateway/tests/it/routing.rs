@@ -169,11 +169,11 @@ fn a_verbatim_route_accepts_any_path_within_it() {
         "/a/..\\admin",
         "/admin#x",
         "/x%c0%afadmin",
-        // Out of the route and back again.
+        // The path leaves the route and returns to it.
         "/v/../admin/x%2F..%2F..%2Fv",
         "/v/../admin/x%5C..%5C..%5Cv",
-        // Within the route for servers that decode without resolving, or that resolve before they
-        // decode a slash.
+        // The path stays within the route for servers that decode without resolving, or that
+        // resolve before they decode a slash.
         "/a%64min/..%2fa.b",
         "/admin%2F..%2Fa",
         "/v/../admin%2F..%2Fa",

@@ -7,7 +7,7 @@ use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
-/// Converts a text to an envelope; `END` takes more time than is allowed.
+/// Converts a string to an envelope; `END` takes longer than allowed.
 const STYLESHEET: &str = r#"<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
 <xsl:template match="/">
   <soap:Envelope><soap:Body><text><xsl:value-of select="if (string(.) = 'END') then sum(for $i in 1 to 2000000000 return $i mod 7) else string(.)"/></text></soap:Body></soap:Envelope>
@@ -103,7 +103,7 @@ fn a_message_that_ends_its_helper_affects_no_other() {
     let mut client = gateway.client();
     client.send(post("/echo", "after").as_bytes());
     assert_text(&mut client, "after");
-    // A JSON client is not blamed for it either.
+    // A JSON client does not get a client error for it either.
     client.send(post_as("application/json", "/echo", "END").as_bytes());
     let response = client.response(false);
     let body = String::from_utf8(response.body).unwrap();

@@ -1,5 +1,5 @@
-//! The schema for editors and the reader of files give the same verdict on the same configurations:
-//! on valid ones, and on changed ones. Rules that no schema can express are listed here by name.
+//! The schema for editors and the reader of files give the same verdict on the same configurations,
+//! both valid and changed. Rules that a schema cannot express are listed here by name.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-/// The mistakes that only reading can find, with parts of their messages.
+/// The errors that only the reader can find, with parts of their messages.
 const EXEMPT: [(&str, &[&str]); 9] = [
     (
         "what is there twice",
@@ -151,7 +151,7 @@ fn good() -> Vec<Value> {
         .collect()
 }
 
-/// The values that replace a value: another type, a bound and a value beyond it, invalid words.
+/// Replacements for a value: another type, a bound and a value beyond it, and invalid words.
 fn odd() -> Vec<Value> {
     let texts = [
         "",
@@ -210,7 +210,7 @@ fn odd() -> Vec<Value> {
     texts.chain(numbers).chain(rest).collect()
 }
 
-/// One change of a file.
+/// One change to a file.
 #[derive(Clone, Debug)]
 enum Change {
     Replace(String, Value),
@@ -238,7 +238,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// All changes of a file that are tried.
+/// All changes to a file that are tried.
 fn changes(file: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     places(file, "", &mut found);
@@ -372,7 +372,7 @@ fn schema_and_reader_agree_on_any_single_change() {
     );
 }
 
-/// Correct files: one part of each list of policies, and some keys of the frame.
+/// Correct files: one part of each list of policies, and some keys of the surrounding file.
 fn any_good() -> impl Strategy<Value = Value> {
     let all = policies();
     let count = all.len();
@@ -388,7 +388,7 @@ fn any_good() -> impl Strategy<Value = Value> {
     ];
     let chosen = proptest::collection::btree_set(0..count, 0..4);
     let named = proptest::sample::subsequence(settings.to_vec(), 0..=settings.len());
-    // No empty segment, no dot segment, and only necessary encodings.
+    // Paths with no empty segment, no dot segment, and only necessary encodings.
     let path = "/([!$&-+,:=@A-Z_a-z~-][!$&-.0-;=@A-Z_a-z~]{0,4}(%20|%[89A-F][0-9A-F])?/?){0,3}";
     (chosen, named, 1_u32..=1024, path, "[a-z]{1,5}").prop_map(
         move |(chosen, named, workers, path, name)| {

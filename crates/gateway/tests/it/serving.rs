@@ -1,4 +1,4 @@
-//! Features of the gateway apart from its routes: TLS for clients, and metrics.
+//! Features of the gateway other than its routes: TLS for clients, and metrics.
 
 use std::process::Command;
 

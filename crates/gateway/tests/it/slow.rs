@@ -1,5 +1,5 @@
-//! Bodies that arrive one byte at a time without end: each is ended, and other clients are served
-//! as usual.
+//! Endless bodies that arrive one byte at a time: each is cut off, and other clients are served as
+//! usual.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// A gateway that waits long for each piece of a body, but not for all of them.
+/// A gateway that allows a long time for each piece of a body, but not for the whole body.
 fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     let route = |name: &str, policies: Value| json!({"name": name, "path": format!("/{name}"), "upstream": "origin", "policies": policies});
     let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
@@ -29,7 +29,7 @@ fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
 }
 
 /// Sends a piece every 20 ms until the gateway has responded or closed the connection; returns the
-/// time until then.
+/// time that this took.
 fn dripped(stream: &mut TcpStream, piece: &[u8]) -> Duration {
     stream
         .set_read_timeout(Some(Duration::from_millis(20)))
@@ -77,7 +77,7 @@ fn an_endlessly_dripping_body_times_out() {
                 assert!(took > Duration::from_millis(500), "{path}: {took:?}");
             }
         }
-        // A body that is complete in time passes, even after a pause and on a connection that was
+        // A body that is completed in time passes, even after a pause and on a connection that was
         // idle for longer.
         let mut client = gateway.client();
         for _ in 0..2 {
@@ -104,7 +104,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
             stream
                 .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
                 .unwrap();
-            // POST, http, the path, and an authority.
+            // POST, http, the path, and `:authority`.
             let fields = [
                 &[0x83, 0x86, 0x04, path.len() as u8][..],
                 path.as_bytes(),
@@ -150,7 +150,7 @@ fn an_endlessly_dripping_stream_times_out_alone() {
     }
 }
 
-/// Reports whether bytes that begin with a frame contain a complete frame of that type.
+/// Reports whether bytes that begin with a frame contain a complete frame of this type.
 fn has_frame(mut bytes: &[u8], kind: u8) -> bool {
     while let [l0, l1, l2, found, ..] = *bytes {
         let length = 9 + u32::from_be_bytes([0, l0, l1, l2]) as usize;

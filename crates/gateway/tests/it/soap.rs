@@ -25,7 +25,8 @@ fn scenario(name: &str) -> Scenario {
     gatebench_config::read(&path).unwrap()
 }
 
-/// Returns the gateway's configuration for a scenario with this origin and its other origins.
+/// Returns the gateway's configuration for a scenario, with this origin and the scenario's other
+/// origins.
 fn config(scenario: &Scenario, origin: u16, more: &[(&String, u16)]) -> Value {
     let upstream = |name: &str, port: u16| json!({"name": name, "keepalive": 4, "targets": [{"address": "127.0.0.1", "port": port}]});
     let more = more.iter().map(|(name, port)| upstream(name, *port));
@@ -113,8 +114,8 @@ fn every_case_of_the_scenarios_holds() {
     }
 }
 
-/// Not among the scenario's cases: the published plug-ins from which it was derived insert JSON
-/// into XML unescaped.
+/// This is not one of the scenario's cases, because the published plug-ins from which it was
+/// derived insert JSON into XML unescaped.
 #[test]
 fn markup_in_json_is_text() {
     let scenario = scenario("soap-9");
@@ -274,7 +275,7 @@ fn every_refusal_of_a_soap_client_keeps_its_status_and_is_a_fault() {
             body.len()
         ))
     };
-    // The only value that the limit allows.
+    // The only value allowed by the limit.
     asked(429, "text/xml");
     for (status, phrase, whose) in [
         (401, "Unauthorized", ["Client", "Sender"]),

@@ -1,5 +1,6 @@
 //! Malicious messages and definitions, over real sockets and a route with all XML policies: each
-//! gets a clear fault or refusal, nothing outside is read, and the next client is served as usual.
+//! gets a clear fault or refusal, no external resource is read, and the next client is served as
+//! usual.
 
 use std::fs;
 use std::io::Write;
@@ -26,7 +27,7 @@ fn definition(name: &str) -> String {
     fs::read_to_string(format!("{folder}{name}")).unwrap()
 }
 
-/// Every step of a request's chain.
+/// Every step of a request chain.
 fn chain() -> Value {
     json!({
         "xslt_transform_before": definition("subtract-to-add.xslt"),
@@ -144,7 +145,7 @@ fn malicious_bodies_get_faults() {
             "{message}"
         );
     }
-    // The transport and the document name different encodings: that of the document applies.
+    // The transport and the document name different encodings: the document's applies.
     let latin = GOOD.replace('5', "\u{e9}").replacen(
         "<soap",
         "<?xml version='1.0' encoding='ISO-8859-1'?><soap",
@@ -165,7 +166,7 @@ fn malicious_bodies_get_faults() {
 #[test]
 fn other_clients_are_served_during_an_expensive_message() {
     let mut request = chain();
-    // The transformed body is no operation of the WSDL, which does not matter here.
+    // The transformed body is not an operation of the WSDL, which does not matter here.
     request["xsd_api_schema"] = Value::Null;
     let (_origin, gateway) = behind(&request);
     for count in [60, 250] {
@@ -215,14 +216,14 @@ fn gzip_bombs_are_not_unpacked() {
     assert!(message.contains("'br' is not supported"), "{message}");
 }
 
-/// An envelope of about this size, in elements that no limit of the library forbids.
+/// An envelope of about this size, in elements within the library's limits.
 fn large(bytes: usize) -> Vec<u8> {
     let item = format!("<i>{}</i>", "x".repeat(1_000));
     GOOD.replace("<intA>5</intA>", &item.repeat(bytes / item.len()))
         .into_bytes()
 }
 
-/// A route that only checks envelopes, with these settings of the file and this policy before it.
+/// A route that only checks envelopes, with these file settings, and with this policy before it.
 fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);
     let mut config = config(origin.address.port(), &json!({"verbose": true}));
@@ -239,7 +240,7 @@ fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>
 #[test]
 fn the_limit_of_bodies_holds_for_unpacked_bodies() {
     let fields = format!("{XML}Content-Encoding: gzip\r\n");
-    // Each with the largest size allowed, and with a larger one that is small on the wire.
+    // Each message with the maximum size allowed, and with a larger size that is small on the wire.
     let edits = json!({"request_headers": {}});
     let limit = json!({"request_size_limit": {"max_bytes": 100_000}});
     for (settings, policy, fits, bytes_max) in [
@@ -257,7 +258,7 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
             90_000,
             100_000,
         ),
-        // More than definitions may contain.
+        // More than the definitions may contain.
         (
             json!({"collected_bytes_max": 20 << 20}),
             &edits,
@@ -266,7 +267,8 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
         ),
     ] {
         let (_origin, gateway) = envelopes_only(settings.clone(), policy.clone());
-        // Made before the client connects: it takes seconds, and idle connections are closed.
+        // Created before the client connects, because it takes seconds and idle connections are
+        // closed.
         let whole = packed(&large(fits));
         let response = post(&mut gateway.client(), &fields, &whole);
         assert_eq!(response.status, 200, "{settings} {policy}");
@@ -418,7 +420,7 @@ fn definitions_read_no_entities_and_no_network() {
         let problems = Gateway::check(&config).err();
         let problems = problems.map_or(Vec::new(), |wrong| wrong.0);
         let reported: Vec<String> = problems.iter().map(|one| format!("{one:?}")).collect();
-        // A schema whose import cannot be loaded is used without it, as in libxml2.
+        // If a schema's import cannot be loaded, the schema is used without it, as in libxml2.
         let is_reported = reported.iter().any(|one| one.contains(option));
         assert!(is_reported || text.contains(&url), "{option}: {reported:?}");
         assert!(!reported.concat().contains("SECRET"), "{reported:?}");

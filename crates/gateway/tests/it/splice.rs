@@ -9,7 +9,7 @@ use std::thread;
 
 use gatebench_net::Backend;
 
-/// Sends back all bytes that it receives, and closes after the client has.
+/// Sends back all bytes that it receives, and closes after the client does.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -96,7 +96,7 @@ fn a_target_that_refuses_ends_the_connection() {
     }
 }
 
-/// A target that has ended long before the client reads: the pair must still be closed.
+/// The target ends long before the client reads; the pair must still be closed.
 #[test]
 fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
     const BYTES: usize = 8 << 20;

@@ -1,5 +1,4 @@
-//! Several targets, some of which cannot be connected to; timeouts and upstreams of individual
-//! routes.
+//! Several targets, some of which refuse connections; timeouts and upstreams of individual routes.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -31,7 +30,7 @@ fn a_refusing_target_is_skipped() {
         );
         let mut client = gateway.client();
         for _ in 0..20 {
-            // Not even a POST is lost: nothing of it was sent.
+            // Not even a POST is lost, because no part of it was sent.
             let echoed =
                 client.ask("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
             assert_eq!(

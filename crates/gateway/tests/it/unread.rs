@@ -1,4 +1,4 @@
-//! Responses that an HTTP/2 client does not read: the gateway holds a bounded part of them, other
+//! Responses that an HTTP/2 client does not read: the gateway holds a bounded amount of them, other
 //! clients are served, and a client that reads slowly gets all of them.
 
 use std::io::Write;
@@ -12,20 +12,21 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// The number of bytes that a connection may hold.
+/// The maximum number of bytes that a connection may hold.
 const BOUND: usize = 2 << 20;
 
 /// The size in bytes of a response that the gateway generates, or keeps until it is complete.
 const WHOLE: usize = 200_000;
 
-/// The size in bytes of a response that is passed on as it arrives: more than the gateway reads
+/// The size in bytes of a response that is forwarded as it arrives: more than the gateway reads
 /// ahead of a client.
 const LARGE: usize = 600_000;
 
-/// One round of receives in bytes, which is processed even if the first of them exceeds the limit.
+/// The bytes of one round of receives, all of which are processed even if the first exceeds the
+/// limit.
 const ROUND: usize = 2 << 20;
 
-/// An origin of long responses, and the paths of its requests.
+/// An origin that sends long responses, and the paths of its requests.
 fn origin() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
@@ -45,7 +46,7 @@ fn origin() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
             let response = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
             );
-            // The gateway may have closed.
+            // The gateway may have closed the connection.
             if peer
                 .stream
                 .get_mut()
@@ -120,7 +121,7 @@ fn requests_whose_bodies_end_while_much_is_unread_wait_too() {
         let (origin, _) = origin();
         let gateway = before(backend, origin, &json!({}));
         let mut reader = Reader::open(gateway.address);
-        // All of them begin, because there is room.
+        // All of them begin, because there is room for them.
         for number in 0..STREAMS {
             reader.post(2 * number + 1, "/mock", number % 2 == 0);
         }
@@ -176,7 +177,7 @@ fn a_client_that_never_reads_gets_go_away() {
         let mut reader = Reader::open(gateway.address);
         reader.get_all(1, 60, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));
-        // One byte from time to time is enough.
+        // An occasional byte is enough.
         for taken in 0..10 {
             assert_eq!((reader.go_away, reader.is_closed), (None, false));
             reader.widen(1, 1);
@@ -184,7 +185,7 @@ fn a_client_that_never_reads_gets_go_away() {
             std::thread::sleep(Duration::from_millis(200));
         }
         assert!(!reader.is_closed);
-        // No response has ended either, although it waited longer than its own timeout.
+        // No response was cut off either, although each waited longer than its own timeout.
         assert_eq!(reader.reset.len(), 0);
         reader.until(|reader| reader.is_closed);
         assert_eq!(reader.go_away, Some(ENHANCE_YOUR_CALM));

@@ -12,11 +12,11 @@ use serde_json::json;
 /// The number of streams that a client may have open.
 const STREAMS: u32 = 128;
 
-/// The size of each response in bytes: nearly the largest that can be kept completely.
+/// The size of each response in bytes: nearly the maximum that can be kept in full.
 const LENGTH: usize = 1_000_000;
 
-/// The growth that is allowed: the limit of a connection (16 MiB), and twice as much again for the
-/// overhead of allocation. All responses together have 128 MB.
+/// The permitted growth: the limit of a connection (16 MiB), plus twice that for allocation
+/// overhead. All responses together are 128 MB.
 const GROWN_KIB_MAX: usize = 48 << 10;
 
 #[test]

@@ -13,14 +13,14 @@ use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
 
-/// The size that one body may have, and that a connection may hold, in bytes.
+/// The maximum size of one body, and of what a connection may hold, in bytes.
 const BOUND: usize = 40_000;
 
 /// The size of a response in bytes: more than the gateway reads ahead of a client.
 const LARGE: usize = 600_000;
 
-/// An upstream that responds to `/large` as soon as it has the head, and to others when it has the
-/// complete request; and the number of its connections.
+/// An upstream that responds to `/large` as soon as it has the head, and to others once the request
+/// is complete; and the number of its connections.
 fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let connections = Arc::clone(&count);
@@ -101,13 +101,13 @@ fn a_request_continues_when_an_older_one_makes_room() {
                 false,
             );
         }
-        // Their ends wait: together the three exceed the bound.
+        // Their last bytes wait, because the three together exceed the bound.
         for stream in [newest, older] {
             reader.send(stream, b"  }", true);
         }
         reader.until_silent();
         assert_eq!(reader.bodies.len(), 1, "{:?}", reader.bodies);
-        // Without the oldest, too much is still held until the second oldest has ended as well.
+        // Even without the oldest, too much is held until the second oldest has ended as well.
         reader.send(oldest, b"  }", true);
         reader.until(|reader| reader.bodies.len() == 4);
         reader.read_slowly(4, 2);
@@ -122,7 +122,7 @@ fn an_upstream_has_no_deadline_while_the_client_reads_nothing() {
         let mut reader = Reader::open(gateway.address);
         reader.post(1, "/large", true);
         reader.until(|reader| reader.bodies.contains_key(&1));
-        // The gateway has read ahead as much as it ever does.
+        // The gateway has read ahead as far as it ever does.
         reader.until_silent();
         reader.end(1);
         reader.until_silent();
@@ -136,7 +136,7 @@ fn an_upstream_has_no_deadline_while_the_client_reads_nothing() {
 fn a_connection_that_was_paused_serves_the_next_request() {
     const WHOLE: usize = 200_000;
     for backend in backends() {
-        // Its backlog accepts connections, but no byte is ever read.
+        // The upstream's backlog accepts connections, but no byte is ever read.
         let redis = TcpListener::bind("127.0.0.1:0").unwrap();
         let limit = json!({"limit": 5, "window": "1h", "timeout": "3s", "without_redis": "refuse",
                            "redis": redis.local_addr().unwrap().to_string()});
@@ -156,7 +156,7 @@ fn a_connection_that_was_paused_serves_the_next_request() {
         let gateway = before(backend, origin, &more);
         let mut reader = Reader::open(gateway.address);
         reader.get(1, "/limited");
-        // Its connection is opened meanwhile, and is paused as soon as too much is unread.
+        // Its connection is opened in the meantime, and is paused as soon as too much is unread.
         std::thread::sleep(Duration::from_millis(300));
         reader.get_all(3, 10, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));

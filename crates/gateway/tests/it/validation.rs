@@ -1,4 +1,4 @@
-//! Configurations with a correct form and a wrong meaning: every mistake, each with its place.
+//! Configurations that are correct in form but wrong in meaning: every error, each with its place.
 
 use gatebench_gateway::{ConfigErrors, GatewayConfig};
 
@@ -15,7 +15,7 @@ const GOOD: &str = r#"{
     "timeouts": {"connect_ms": 1}
 }"#;
 
-/// The places of the mistakes in a text with a correct form.
+/// The places of the errors in a file that is correct in form.
 fn places(text: &str) -> Vec<String> {
     let config: GatewayConfig = serde_json::from_str(text).unwrap();
     let ConfigErrors(errors) = config.validate().unwrap_err();

@@ -1,23 +1,23 @@
-//! Chooses the CPUs of gateway, load generator and upstream on one machine.
+//! Chooses the CPUs of the gateway, load generator and upstream on one machine.
 
 use super::Placement;
 use crate::topology::{Core, Topology};
 
-/// The number of cores of load generator and of upstream for each core of the gateway. Both take
-/// less time for a request than a gateway, so two cores for each are never the limit, and more
-/// would idle.
+/// The number of cores that the load generator and the upstream each get per core of the gateway.
+/// Both take less time per request than a gateway, so two cores each are never the bottleneck, and
+/// more would be idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores with which load generator and upstream share none.
+/// The number of cores with which the load generator and the upstream need not share one.
 const ENDS: usize = 2;
 
-/// Divides at least two CPUs; the gateway gets `count` of them (at least one, but not all), and no
-/// component gets none.
+/// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
+/// every component gets at least one.
 ///
-/// If the machine has enough cores, the gateway shares no core. Each component then gets one thread
-/// of each of its cores, because two threads of a core take time from each other. All components
-/// are on one NUMA node and on the fastest kind of core, if these have room for all, and the
-/// gateway's cores are of one kind. The gateway gets the last cores, because most kernels put
+/// If the machine has enough cores, the gateway does not share a core. Each component then gets one
+/// thread of each of its cores, because two threads of a core slow each other down. All components
+/// are on one NUMA node and on the fastest kind of core, if these have enough cores for all, and
+/// the gateway's cores are of one kind. The gateway gets the last cores, because most kernels put
 /// interrupts and housekeeping on the first.
 pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     let all = topology.cores();
@@ -37,14 +37,14 @@ pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     }
 }
 
-/// CPUs for load generator and upstream on a machine without a gateway.
+/// CPUs for the load generator and the upstream on a machine without a gateway.
 pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>, Vec<usize>) {
     let all = topology.cores();
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// The cores of the fastest kind and the last node that together have enough cores. Otherwise, the
-/// cores of one kind on several nodes.
+/// The cores of the fastest kind on the last node that has enough of them. Otherwise, the cores of
+/// one kind on several nodes.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
@@ -77,7 +77,7 @@ fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
 
 /// All threads of the last cores, and the remaining cores; if none remains, the remaining threads.
 fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
-    // Load generator and upstream get the smallest core.
+    // The load generator and the upstream get the smallest core.
     let mut pool = pool.to_vec();
     pool.sort_by_key(|core| core.cpus.len());
     let cpus: Vec<usize> = pool.iter().flat_map(|core| &core.cpus).copied().collect();
@@ -94,9 +94,9 @@ fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
     (own.to_vec(), rest)
 }
 
-/// Load generator and upstream each get half of the cores, the fast ones first. If their number is
-/// odd, the load generator gets one more, because it must not be the limit. They share a single
-/// core, on separate threads if it has several.
+/// The load generator and the upstream each get half of the cores, the fast ones first. If their
+/// number is odd, the load generator gets one more, because it must not be the bottleneck. They
+/// share a single core, on separate threads if it has several.
 fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
     cores.sort_by_key(|core| core.kind);
     let cpus: Vec<usize> = match &cores[..] {

@@ -60,7 +60,7 @@ fn threads_of_gateway(placed: &Placement) -> Option<String> {
     })
 }
 
-/// Threads that must stay idle, because they would take time from the cores in use.
+/// Threads that must stay idle, because they would slow down the cores in use.
 fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
     let idle: Vec<usize> = unused_threads(placed)
         .filter(|cpu| topology.numbers().contains(cpu))

@@ -78,7 +78,7 @@ fn more_cores_than_the_machine_has_are_refused() {
 }
 
 /// The layout for CPUs that each have their own core of the same kind: the last `count` for the
-/// gateway, and half of the others each for load generator and upstream.
+/// gateway, and half of the others each for the load generator and the upstream.
 fn by_number(cpus: &[usize], count: usize) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let (rest, gateway) = cpus.split_at(cpus.len() - count);
     if rest.len() == 1 {
@@ -140,7 +140,8 @@ fn no_layout_uses_a_sibling_of_a_gateway_core_while_another_core_is_free() {
         assert!(every.iter().all(|cpu| topology.numbers().contains(cpu)));
         assert!(!placed.engine.is_empty() && !placed.upstream.is_empty());
         assert!(!placed.gateway.iter().any(|cpu| placed.engine.contains(cpu)));
-        // Another layout exists if a core remains after the gateway has the threads of the others.
+        // Another layout exists if one core remains when the gateway has all threads of the other
+        // cores.
         let mut sizes: Vec<usize> = topology
             .cores()
             .iter()

@@ -47,7 +47,7 @@ fn each_block_has_each_cell_once() {
     for block in 1..=4 {
         let trials = plan.trials.iter().filter(|it| it.block == block);
         let cells: Vec<_> = trials.map(|it| (&*it.scenario, &*it.variant)).collect();
-        // Two scenarios, two gateways, and the direct variant of the plain scenario.
+        // Two scenarios, two gateways, and the direct variant for the plain scenario.
         assert_eq!(cells.len(), 5);
         let cells: HashSet<_> = cells.into_iter().collect();
         assert_eq!(cells.len(), 5);
@@ -129,7 +129,7 @@ fn turns_are_drawn_again_for_each_phase_and_block() {
         assert_eq!((turns[0] + turns[1], turns[2] + turns[3]), (1, 1));
         *counts.entry((turns[0], turns[2])).or_insert(0_i32) += 1;
     }
-    // Five standard deviations of a count with mean 50.
+    // Five standard deviations of a count whose mean is 50.
     let expected = |count: &i32| (count - 50).abs() < 31;
     assert!(
         counts.len() == 4 && counts.values().all(expected),
@@ -208,7 +208,7 @@ fn every_order_is_equally_likely() {
         *counts.entry(items).or_insert(0_i32) += 1;
     }
     assert_eq!(counts.len(), 24);
-    // Five standard deviations of a count with mean 1000.
+    // Five standard deviations of a count whose mean is 1000.
     assert!(
         counts.values().all(|count| (count - 1000).abs() < 155),
         "{counts:?}"

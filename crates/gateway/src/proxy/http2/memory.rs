@@ -1,17 +1,17 @@
-//! Bounds the bytes that a connection holds for its client, and decides which requests wait beyond
-//! the bound.
+//! Bounds the bytes that a connection holds for its client, and decides which requests wait when it
+//! is exceeded.
 //!
-//! Two kinds of bytes count together. Bodies that policies need in full are kept until they are
-//! complete. Responses are unread as long as the client has not received them: queued at their
-//! streams, waiting for its windows, or queued for its socket. The sum has one bound.
+//! Two kinds of bytes are counted together. Bodies that policies need in full are kept until they
+//! are complete. Responses count as unread until the client has received them: queued at their
+//! streams, waiting for its windows, or queued for its socket. The bound applies to their sum.
 //!
-//! Beyond the bound, only the body of the oldest request is read further, so that this request can
-//! end. If the client leaves more bytes unread than one body may have, it is behind, and everything
-//! that would add to them stops: new requests are deferred; responses that are partly unread, or
-//! that policies will need in full, are not read from their upstreams; and a body is read further
-//! only if no older response is unread. Only the client can reduce the unread bytes, so a client
-//! that is behind must take each next byte within the time allowed for an idle one. A client that
-//! reads slowly gets everything; one that does not read gets GOAWAY.
+//! When the bound is exceeded, only the body of the oldest request is read further, so that this
+//! request can end. If the client leaves more bytes unread than one body may have, it is behind,
+//! and everything that would add to them stops: new requests are deferred; responses that are
+//! partly unread, or that policies will need in full, are not read from their upstreams; and a body
+//! is read further only if no older response is unread. Only the client can reduce the unread
+//! bytes, so a client that is behind must receive each further byte within the time allowed for an
+//! idle connection. A client that reads slowly gets everything; one that does not read gets GOAWAY.
 
 use gatebench_net::Io;
 use gatebench_net::http2::{ErrorCode, StreamId};
@@ -27,7 +27,7 @@ use crate::proxy::exchange::Core;
 pub(super) struct Held {
     /// Bytes of bodies that are kept until they are complete.
     pub(super) kept: usize,
-    /// Bytes of responses that the connection has not put into frames.
+    /// Bytes of responses that the connection has not yet converted to frames.
     pub(super) queued: usize,
 }
 
@@ -46,8 +46,8 @@ impl Held {
         self.queued = self.queued + now.queued - before.queued;
     }
 
-    /// Reports whether too much is held if `sent` bytes are unread in addition to those at the
-    /// streams.
+    /// Reports whether too much is held if `sent` bytes are unread in addition to those held for
+    /// the streams.
     fn is_full(self, sent: usize, limits: &Limits) -> bool {
         // One body must fit.
         let bound = limits.connection_collected_max.max(limits.collected_max);
@@ -61,7 +61,7 @@ impl Held {
     }
 }
 
-/// Returns the number of the oldest request among those that streams serve.
+/// Returns the number of the oldest request that a stream is serving.
 fn oldest<'s>(streams: impl Iterator<Item = &'s Stream>) -> Option<u32> {
     let ids = streams.filter_map(|stream| stream.id);
     ids.map(StreamId::number).min()
@@ -91,7 +91,8 @@ impl Multiplexed {
         }
         self.hold_back(core);
         self.take_up(core);
-        // A paused stream is checked again, even if a resumed one has used the room meanwhile.
+        // A paused stream is checked again, even if a resumed one has used the room in the
+        // meantime.
         let mut streams = self.streams.iter();
         let waits = streams.any(|it| it.id.is_some() && it.client.exchange.is_crowded);
         self.was_full = waits || self.is_full(&core.limits);
@@ -127,7 +128,7 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the number of the request whose body is always read.
+    /// Returns the number of the request whose body is read even if the bound is exceeded.
     fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
         let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
         let keeper = oldest(keepers)?;
@@ -157,11 +158,12 @@ impl Multiplexed {
         }
     }
 
-    /// Starts the deadline of a client when it falls behind, and restarts it whenever the client
-    /// receives bytes.
+    /// Sets a deadline for a client that falls behind, and restarts it whenever the client receives
+    /// bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
-        // Bytes that were sent to the socket. Other frames are no progress, so this may only grow.
+        // Only bytes that were sent to the socket count. Other frames are not progress, so this may
+        // only grow.
         let pending = self.outbox.pending_bytes() as u64;
         let taken = self.server.sent_bytes().saturating_sub(pending);
         if is_behind && self.behind_at.is_none_or(|before| taken > before) {

@@ -1,9 +1,9 @@
 //! A client's HTTP/2 connection.
 //!
 //! Each stream is a [`Client`] whose connection is memory: it receives its request as HTTP/1.1, and
-//! its response is read as HTTP/1.1 and converted to frames. All other code serves both protocols.
-//! The price is that each head is written and read once more in each direction; HTTP/1.1 clients do
-//! not pay it.
+//! its response is read as HTTP/1.1 and converted to frames. All other code is the same for both
+//! protocols. The cost is that each head is written and parsed one extra time in each direction;
+//! HTTP/1.1 clients do not pay it.
 //!
 //! A stalled stream (its upstream accepts no more, or a policy needs the whole body) is paused by
 //! its own window; the others continue. The memory that a connection holds for its client is
@@ -24,19 +24,19 @@ use crate::proxy::exchange::{Core, PENDING_BYTES_MAX};
 use memory::Held;
 use stream::Stream;
 
-/// The largest number of concurrent requests on one connection.
+/// The maximum number of concurrent requests on one connection.
 const STREAMS_MAX: u32 = 128;
 
 /// The number of requests that a client may cancel, or cause us to cancel, beyond the number of
-/// those that ended normally: all that it may have in flight. Each may have opened a connection to
-/// an upstream, whose accept queue others need too.
+/// those that ended normally: as many as it may have in flight. Each may have opened a connection
+/// to an upstream, whose accept queue others need too.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
-/// The number of bytes that a client may send on a stream before they are processed.
+/// The maximum number of bytes that a client may send on a stream before they are processed.
 const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 
-/// Bytes of a response that may wait for a client's window in addition to those that the stream
-/// keeps.
+/// The maximum number of response bytes that may wait for a client's window in addition to those
+/// that the stream holds.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
 /// The time that a connection stays open after its last frame, for the client to read it.
@@ -48,18 +48,18 @@ pub(crate) struct Multiplexed {
     id: ConnId,
     server: Server,
     outbox: Outbox,
-    /// The streams by slot; the memory of a slot is reused for later requests.
+    /// The streams by slot; slots are reused for later requests.
     streams: Vec<Stream>,
     /// Slots that may have output.
     stirred: Vec<u32>,
-    /// Slots that wait until queued bytes have been sent.
+    /// Slots that are waiting for queued bytes to be sent.
     crowded: Vec<u32>,
     /// The bytes held for all streams.
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The number of bytes of bodies that the client had received when its deadline started, if it
-    /// leaves too much unread.
+    /// The number of bytes of bodies that the client had received when its deadline started, if the
+    /// client leaves too much unread.
     behind_at: Option<u64>,
     /// Buffer for the heads of responses.
     block: Block,
@@ -116,7 +116,7 @@ impl Multiplexed {
         stream.id.is_some().then_some(&mut stream.client)
     }
 
-    /// Reports whether a response, or a part of it, waits to be sent.
+    /// Reports whether a response, or part of one, is waiting to be sent.
     fn has_queued(&mut self, slot: u32) -> bool {
         self.client_mut(slot)
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
@@ -151,7 +151,7 @@ impl Multiplexed {
             let event = match self.server.next(&mut input, self.outbox.queue()) {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
-                // GOAWAY states the reason; it is queued.
+                // The GOAWAY that states the reason is queued.
                 Err(_) => return self.end(core),
             };
             let id = match event {
@@ -159,7 +159,7 @@ impl Multiplexed {
                 | Event::Body { stream, .. }
                 | Event::End { stream }
                 | Event::Reset { stream, .. } => stream,
-                // Trailers are not passed on. A client that sends GOAWAY still waits for its
+                // Trailers are not forwarded. A client that has sent GOAWAY still waits for its
                 // responses.
                 Event::Informational { .. }
                 | Event::Trailers { .. }
@@ -212,8 +212,8 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// Handles the end of the client's bytes. It still receives the responses to its requests, as
-    /// far as its windows allow.
+    /// Handles the end of the client's input. The client still receives the responses to its
+    /// requests, as far as its windows allow.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.is_finished = true;
         if self.state == State::Lingering {
@@ -234,7 +234,7 @@ impl Multiplexed {
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
         if owes_bytes && self.state == State::Open && core.is_draining() {
-            // It has until the gateway ends.
+            // The client has until the gateway ends.
             self.stir(core);
             return Fate::Keep;
         }
@@ -249,7 +249,8 @@ impl Multiplexed {
         self.settle(core)
     }
 
-    /// Asks the client to begin no further request here, because the gateway is stopping.
+    /// Asks the client to begin no further requests on this connection, because the gateway is
+    /// stopping.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         if self.state == State::Open {
             self.server.announce_end(self.outbox.queue());
@@ -268,7 +269,7 @@ impl Multiplexed {
             return Fate::Keep;
         }
         if self.behind_at.is_some() && self.has_queued(slot) {
-            // A client that is behind has one time for everything that it leaves unread.
+            // A client that is behind has one deadline for everything that it leaves unread.
             return self.with_stream(slot, core, |client, core| {
                 client.exchange.forget_deadline(core);
                 client.advance(core)
@@ -306,7 +307,7 @@ impl Multiplexed {
                 continue;
             }
             self.outbox.flush(&mut core.io, self.id, false);
-            // No event reports a send that finishes at once.
+            // A send that finishes at once produces no event.
             if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
                 break;
             }
@@ -378,8 +379,7 @@ impl Multiplexed {
         }
     }
 
-    /// Queues the last bytes: nothing more is done for the client, which has a limited time to read
-    /// them.
+    /// Queues the last bytes; the client then has a limited time to read them.
     fn end<I: Io>(&mut self, core: &mut Core<I>) {
         self.state = State::Closing;
         let busy = self.streams.iter_mut().filter(|it| it.id.is_some());
@@ -388,7 +388,7 @@ impl Multiplexed {
     }
 }
 
-/// Returns the slot of a stream; creates it when it is first used.
+/// Returns the slot of a stream, which is created on first use.
 fn slot_of<'s, I: Io>(
     streams: &'s mut Vec<Stream>,
     conn: ConnId,

@@ -19,20 +19,20 @@ pub(super) struct Stream {
     /// None while there is no request.
     pub(super) id: Option<StreamId>,
     pub(super) client: Client,
-    /// Reads the response to the client.
+    /// Parses the response to the client.
     decoder: Decoder,
     /// The head while it is unknown whether a body follows; otherwise a spare buffer.
     head: Vec<u8>,
     body: Option<Body>,
-    /// The fate that the client last returned.
+    /// The last [`Fate`] that the client returned.
     pub(super) fate: Fate,
     /// The response's last byte was passed to the connection.
     pub(super) has_response_ended: bool,
     /// The client is paused.
     pub(super) is_held: bool,
-    /// The request waits in `head`, and nothing of it has been passed to the client.
+    /// The request waits in `head`, and no part of it has been passed to the client.
     pub(super) is_put_off: bool,
-    /// The bytes held here at the connection's last count.
+    /// The bytes held here when the connection last counted them.
     pub(super) held: Held,
 }
 
@@ -56,7 +56,7 @@ impl Stream {
         }
     }
 
-    /// Adds the bytes held here to those of all streams.
+    /// Adds the bytes held here to the total of all streams.
     pub(super) fn count(&mut self, of_all: &mut Held) {
         let held = match self.id {
             Some(_) => Held::of(&self.client.exchange),
@@ -82,8 +82,8 @@ impl Stream {
         }
     }
 
-    /// Makes the next part of a request wait if the end of the request would cause a response by
-    /// the gateway itself and the client leaves too much unread.
+    /// Makes the next part of a request wait if its end would make the gateway itself respond while
+    /// the client leaves too much unread.
     pub(super) fn brake<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         if self.body.is_none() {
@@ -179,7 +179,7 @@ impl Stream {
         }
     }
 
-    /// Converts the response to the client to frames; reports whether there was any.
+    /// Converts the response to the client to frames; reports whether there were any bytes.
     pub(super) fn speak(
         &mut self,
         id: StreamId,
@@ -226,8 +226,8 @@ impl Stream {
         true
     }
 
-    /// Handles the end of the response. If the client has read its request completely, it can be
-    /// reused.
+    /// Handles the end of the response. If the client has read its request completely, the client
+    /// can be reused.
     pub(super) fn end<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         let may_go_on = exchange.phase == Phase::Idle && self.fate == Fate::Keep;

@@ -1,11 +1,11 @@
-//! Converts HTTP/2 heads to HTTP/1.1, and back.
+//! Converts heads between HTTP/2 and HTTP/1.1.
 
 use gatebench_net::http2::Head;
 
-/// The way in which the end of a request's body is marked.
+/// How the end of a request's body is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// By its length, which may be 0.
+    /// By its length, in bytes; it may be 0.
     Counted,
     Chunked,
 }
@@ -15,7 +15,7 @@ pub(super) enum Body {
 pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> {
     let target = match head.path() {
         _ if head.method() == b"CONNECT" => head.authority(),
-        // In HTTP/1.1 anything else would name another host, or nothing (RFC 9113 8.3.1).
+        // In HTTP/1.1, any other target would name another host or none (RFC 9113 8.3.1).
         path if path.starts_with(b"/") || path == b"*" => path,
         _ => b"",
     };
@@ -44,8 +44,8 @@ pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> 
     head.field("expect").map(|_| Body::Chunked)
 }
 
-/// Writes a target. An invalid target is replaced by a string that the HTTP/1.1 reader refuses,
-/// because it could otherwise end the line and the request.
+/// Writes a target. An invalid target, which could end the line and the request, is replaced by a
+/// string that the HTTP/1.1 parser refuses.
 fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     let is_fine = |byte: &u8| byte.is_ascii_graphic();
     if !target.is_empty() && target.iter().all(is_fine) {
@@ -57,7 +57,7 @@ fn write_target(out: &mut Vec<u8>, target: &[u8]) {
                 .iter()
                 .map(|byte| if is_fine(byte) { *byte } else { b'"' }),
         );
-        // Two targets are invalid.
+        // A request line with two targets is invalid.
         out.extend_from_slice(b" \"");
     }
 }
@@ -82,7 +82,7 @@ fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Reports whether a field of a response is allowed in HTTP/2 (RFC 9113 8.2.2).
+/// Reports whether a response field is allowed in HTTP/2 (RFC 9113 8.2.2).
 pub(super) fn is_passed_on(name: &str) -> bool {
     const OF_CONNECTIONS: [&str; 5] = [
         "connection",

@@ -1,4 +1,4 @@
-//! Bodies: Content-Length against the DATA frames, trailers, and CONNECT.
+//! Bodies: Content-Length compared with the DATA frames, trailers, and CONNECT.
 
 use super::{data, field, good, head, mark, refused, refused_late, request, vector, with, without};
 use crate::frames::{END_HEADERS, END_STREAM, HEADERS, PADDED, STREAM, block, frame};
@@ -37,7 +37,7 @@ fn layouts() -> [Layout; 6] {
     ]
 }
 
-/// Values of Content-Length; `None` means that there is no such field.
+/// Values of Content-Length; `None` means that the field is absent.
 const LENGTHS: &[Option<&str>] = &[
     None,
     Some("0"),
@@ -60,7 +60,7 @@ const LENGTHS: &[Option<&str>] = &[
     Some("18446744073709551621"),
 ];
 
-/// Each length with each body (RFC 9113 8.1.1).
+/// Every length with every body (RFC 9113 8.1.1).
 pub fn lengths() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for layout in layouts() {
@@ -107,7 +107,7 @@ pub fn lengths() -> Vec<Vector> {
     vectors
 }
 
-/// Trailer fields (RFC 9113 8.1). They end a body of unknown length.
+/// Trailer fields (RFC 9113 8.1). Trailers end a body of unknown length.
 pub fn trailers() -> Vec<Vector> {
     let begun = [head(&[good(), vec![mark()]].concat(), 0), data(b"hello", 0)].concat();
     let mut vectors = Vec::new();

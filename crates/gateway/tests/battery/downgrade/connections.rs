@@ -1,5 +1,5 @@
 //! Frames and header blocks themselves: unusual encodings that must be read like the usual ones,
-//! and mistakes that end the connection (RFC 9113 4 to 6, RFC 7541).
+//! and errors that end the connection (RFC 9113 4 to 6, RFC 7541).
 
 use super::{after, data, good, head, mark, refused, refused_late, request, vector};
 use crate::frames::{
@@ -9,7 +9,7 @@ use crate::frames::{
 };
 use crate::vector::{Expect, HIDDEN, Vector};
 
-/// The header block of a good request.
+/// The header block of a valid request.
 fn good_block() -> Vec<u8> {
     block(&[good(), vec![mark()]].concat())
 }
@@ -18,12 +18,12 @@ fn good_request() -> Vec<u8> {
     request(&[good(), vec![mark()]].concat())
 }
 
-/// The body of the good request.
+/// The body of the valid request.
 fn body() -> Vec<u8> {
     data(b"hello", END_STREAM)
 }
 
-/// A header block in HEADERS and this number of CONTINUATION frames.
+/// A header block in a HEADERS frame and this many CONTINUATION frames.
 fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     let pieces: Vec<&[u8]> = block
         .chunks(block.len().div_ceil(continuations + 1))
@@ -37,7 +37,7 @@ fn split(block: &[u8], continuations: usize) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// Frames with another encoding and the same meaning.
+/// Frames with a different encoding but the same meaning.
 pub fn frames_in_order() -> Vec<Vector> {
     let block = good_block();
     let padded = [&[3_u8][..], &block, &[0; 3]].concat();
@@ -119,7 +119,7 @@ pub fn frames_in_order() -> Vec<Vector> {
     heads.into_iter().chain(before).collect()
 }
 
-/// Frames that end the connection in any position: here before the request.
+/// Frames that end the connection wherever they occur; here, they precede the request.
 fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
     let head =
         |flags: u8, stream, payload: &[u8]| frame(HEADERS, END_HEADERS | flags, stream, payload);
@@ -265,14 +265,14 @@ fn bits(digits: &str) -> Vec<u8> {
     bytes.map(byte).collect()
 }
 
-/// A literal whose name and value are Huffman codes (RFC 7541 5.2).
+/// A literal whose name and value are Huffman-coded (RFC 7541 5.2).
 fn coded(name: &str, value: &str) -> Vec<u8> {
     let (name, value) = (bits(name), bits(value));
     let length = |bytes: &[u8]| 0x80 | bytes.len() as u8;
     [&[0, length(&name)][..], &name, &[length(&value)], &value].concat()
 }
 
-/// Header blocks that cannot be decoded end the connection (RFC 9113 4.3); others have their
+/// Header blocks that cannot be decoded end the connection (RFC 9113 4.3); others have the same
 /// meaning in any encoding.
 pub fn blocks() -> Vec<Vector> {
     let block = good_block();

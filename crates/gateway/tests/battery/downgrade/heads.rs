@@ -101,7 +101,7 @@ pub fn values() -> Vec<Vector> {
     vectors
 }
 
-/// Pseudo-header fields that are duplicate, late, unknown, missing or empty (RFC 9113 8.3).
+/// Pseudo-header fields that are duplicated, late, unknown, missing or empty (RFC 9113 8.3).
 pub fn pseudo_fields() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (name, value) in good() {
@@ -119,7 +119,7 @@ pub fn pseudo_fields() -> Vec<Vector> {
             &again,
             refused(),
         ));
-        // The scheme is not checked here, because an HTTP/1.1 request has none.
+        // The scheme is not checked here, because HTTP/1.1 requests have none.
         let expect = if text == ":scheme" {
             either()
         } else {

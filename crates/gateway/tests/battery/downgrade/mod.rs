@@ -1,5 +1,5 @@
-//! HTTP/2 streams that are converted to HTTP/1.1 requests (RFC 9113 8): heads that would have
-//! another meaning there.
+//! HTTP/2 streams that are converted to HTTP/1.1 requests (RFC 9113 8): heads whose meaning would
+//! change.
 
 mod bodies;
 mod connections;
@@ -35,23 +35,23 @@ fn field(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Field {
     (name.into(), value.into())
 }
 
-/// The pseudo-header fields of a good request.
+/// The pseudo-header fields of a valid request.
 fn good() -> Vec<Field> {
     let fields = frames::request_fields("POST", "/v").into_iter();
     fields.map(|(name, value)| field(name, value)).collect()
 }
 
-/// The field that identifies the vector of a request.
+/// The field that identifies a request's vector.
 fn mark() -> Field {
     field("v", MARK)
 }
 
-/// A good request with one more field.
+/// A valid request with one additional field.
 fn with(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Vec<Field> {
     [good(), vec![field(name, value), mark()]].concat()
 }
 
-/// A good request with another value of that pseudo-header field.
+/// A valid request with a different value of this pseudo-header field.
 fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     let value = value.into();
     let mut fields = good();
@@ -64,7 +64,7 @@ fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
     fields
 }
 
-/// A good request without that pseudo-header field.
+/// A valid request without this pseudo-header field.
 fn without(name: &str) -> Vec<Field> {
     let mut fields = good();
     fields.retain(|(other, _)| other != name.as_bytes());
@@ -104,12 +104,12 @@ fn vector(name: impl Into<String>, frames: &[u8], expect: Expect) -> Vector {
     Vector::new(name, bytes, expect)
 }
 
-/// The stream is refused; the connection may stay open or end.
+/// The stream is refused; the connection may end or stay open.
 fn refused() -> Expect {
     Expect::declined()
 }
 
-/// The client gets an error for bytes after a request that was complete and passed on.
+/// The request was complete and was forwarded; the client gets an error for the bytes after it.
 fn refused_late(body: &str) -> Expect {
     Expect::Refused(vec![Seen::vector(body), Seen::after()])
 }

@@ -35,7 +35,7 @@ pub(super) const FLOODS: &[Flood] = &[
     flood("a target without end", long_target, Ends::Cut),
 ];
 
-/// Sends a byte on each connection from time to time, until all have ended.
+/// Sends a byte on each connection at intervals, until all have ended.
 fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     let begun = Instant::now();
     let mut open = Vec::new();
@@ -47,7 +47,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
             stream
                 .set_nonblocking(true)
                 .map_err(|error| error.to_string())?;
-            // Bytes from the gateway, or the end of the connection.
+            // The gateway sends bytes or closes the connection.
             let has_ended = stream.peek(&mut [0]).is_ok();
             if !has_ended && stream.write_all(&[byte]).is_ok() {
                 open.push(stream);
@@ -59,7 +59,7 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
     Ok(End::Cut)
 }
 
-/// Opens a number of connections and sends these bytes on each.
+/// Opens this many connections and sends these bytes on each.
 fn begun(address: SocketAddr, count: usize, bytes: &[u8]) -> Result<Vec<TcpStream>, String> {
     let connection = |_: usize| -> Result<TcpStream, String> {
         let mut stream = open(address)?;
@@ -81,7 +81,7 @@ fn slow_bodies(address: SocketAddr) -> Result<End, String> {
 
 fn slow_readers(address: SocketAddr) -> Result<End, String> {
     let streams = begun(address, 30, b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")?;
-    // Longer than the gateway waits for them.
+    // Longer than the gateway waits for the bytes.
     std::thread::sleep(Duration::from_millis(800));
     all_end(streams)
 }
@@ -106,7 +106,7 @@ fn unread(address: SocketAddr) -> Result<End, String> {
         .set_write_timeout(short)
         .map_err(|error| error.to_string())?;
     let requests = b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n".repeat(2000);
-    // Until the gateway stops reading, because the client does not read the responses.
+    // Sends until the gateway stops reading, because the client does not read the responses.
     for _ in 0..200 {
         if stream.write_all(&requests).is_err() {
             break;

@@ -11,11 +11,11 @@ use crate::frames::{
     request_fields, write_length,
 };
 
-/// The number of repetitions of an action that costs a frame or two.
+/// The number of repetitions of an action that takes one or two frames.
 const MANY: u32 = 10_000;
 
-/// The number of streams whose responses of 4 MiB have to wait: more than the gateway may hold if
-/// it kept them completely.
+/// The number of streams whose responses of 4 MiB have to wait: if the gateway kept all of each,
+/// they would exceed what it may hold.
 const WAITING: u32 = 50;
 
 const fn cut(name: &'static str, attack: fn(SocketAddr) -> Result<End, String>) -> Flood {
@@ -101,7 +101,7 @@ pub(super) const FLOODS: &[Flood] = &[
 fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     let mut stream = open(address)?;
     let last = frame(PING, 0, 0, b"the last");
-    // An idle connection is closed after a while, with a GOAWAY without an error.
+    // An idle connection is closed after a while, with GOAWAY and no error.
     let (said, has_ended) = poured(&mut stream, &[PREFACE, frames, &last].concat());
     let mut heard = Said::default();
     heard.take(&said);
@@ -113,7 +113,7 @@ fn sent(address: SocketAddr, frames: &[u8]) -> Result<End, String> {
     }
 }
 
-/// The same frames on one new stream after another, up to the highest number.
+/// The same frames on successive new streams, up to the highest stream number.
 fn on_streams(count: u32, frames: impl Fn(u32) -> Vec<u8>) -> Vec<u8> {
     let all = (0..count).map(|number| frames(2 * number + 1));
     all.collect::<Vec<_>>().concat()
@@ -125,8 +125,8 @@ fn rapid_reset(address: SocketAddr) -> Result<End, String> {
     sent(address, &frames)
 }
 
-/// Requests whose body is still to come, each with a frame for which the gateway must reset its
-/// stream.
+/// Requests whose bodies have not been sent yet, each with a frame for which the gateway must reset
+/// its stream.
 fn made_to_reset(address: SocketAddr, wrong: impl Fn(u32) -> Vec<u8>) -> Result<End, String> {
     let frames = on_streams(MANY, |stream| {
         [post(stream, "/mock"), wrong(stream)].concat()
@@ -243,7 +243,7 @@ fn go_away(address: SocketAddr) -> Result<End, String> {
     repeated(address, &frame(GOAWAY, 0, 0, &[0; 8]))
 }
 
-/// Opens a stream and sends this number of these frames on it.
+/// Opens a stream and sends these frames on it this many times.
 fn on_one_stream(address: SocketAddr, frame: &[u8], count: usize) -> Result<End, String> {
     sent(
         address,
@@ -277,7 +277,7 @@ fn in_frames(block: &[u8]) -> Vec<u8> {
     frames.collect::<Vec<_>>().concat()
 }
 
-/// One large entry of the table, and many one-byte references to it.
+/// One large entry in the dynamic table, and many one-byte references to it.
 fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
     let mut block = block(&request_fields("GET", "/"));
     block.extend_from_slice(&[0x40, 1, b'x']);
@@ -289,7 +289,7 @@ fn hpack_bomb(address: SocketAddr) -> Result<End, String> {
 
 fn many_fields(address: SocketAddr) -> Result<End, String> {
     let good = block(&request_fields("GET", "/"));
-    // An entry of the static table: accept-encoding.
+    // An entry in the static table: accept-encoding.
     sent(address, &in_frames(&[good, vec![0x90; 60_000]].concat()))
 }
 
@@ -323,7 +323,7 @@ fn half_a_preface(address: SocketAddr) -> Result<End, String> {
     }
 }
 
-/// Settings that allow the gateway this number of bytes on each stream, and many requests for a
+/// Settings that allow the gateway to send this many bytes on each stream, and many requests for a
 /// long response.
 fn asking_with_window(address: SocketAddr, bytes: u8) -> Result<TcpStream, String> {
     let mut stream = open(address)?;

@@ -1,8 +1,8 @@
-//! Floods: input that costs a client little and could cost the gateway much. Each must end within
-//! bounded time, processor time and memory, and another client must be served meanwhile.
+//! Floods: input that costs a client little but could cost the gateway a lot. Each must end within
+//! bounded time, processor time and memory, while another client is served.
 //!
-//! Budgets limit HTTP/2 floods, and the connection ends with GOAWAY. Slow clients have deadlines.
-//! Other floods cost the client as much work as the gateway.
+//! HTTP/2 floods are limited by budgets, and their connections end with GOAWAY. Slow clients are
+//! limited by deadlines. Other floods cost the client as much work as the gateway.
 
 mod http1;
 mod http2;
@@ -22,10 +22,10 @@ use crate::judge::{Tally, Verdict};
 use crate::origin::{Origin, echo};
 use crate::reader::Request;
 
-/// The processor time that one flood may cost the gateway, built without optimization.
+/// The processor time that one flood may cost a gateway built without optimization.
 const CPU_MAX: Duration = Duration::from_secs(3);
 
-/// The largest permitted growth of its peak memory, in bytes.
+/// The maximum growth of its peak memory, in bytes.
 const MEMORY_MAX: u64 = 64 << 20;
 
 /// One flood and its expected result.
@@ -36,7 +36,7 @@ struct Flood {
     ends: Ends,
 }
 
-/// The way in which a flood ended.
+/// How a flood ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The gateway refused, or closed the connection.
@@ -45,7 +45,7 @@ enum End {
     Served,
 }
 
-/// The permitted ends of a flood.
+/// The ways in which a flood may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     Cut,
@@ -53,8 +53,8 @@ enum Ends {
     Either,
 }
 
-/// Runs all floods, on one event loop after the other, so that a flood on one does not delay the
-/// neighbour on the other.
+/// Runs all floods, first on one event loop and then on the other, so that a flood on one does not
+/// delay the neighbour on the other.
 pub fn run() -> Tally {
     let mut all = Tally::of("floods");
     for backend in backends() {
@@ -104,7 +104,7 @@ fn response(request: &Request) -> Vec<u8> {
     [head.into_bytes(), vec![b'x'; LARGE_BYTES]].concat()
 }
 
-/// Runs one flood and returns its verdict. A neighbour must be served meanwhile and afterwards.
+/// Runs one flood and returns its verdict. A neighbour must be served during and after it.
 fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
     let (idle_bytes, _) = gateway.memory();
     let cpu = gateway.cpu();
@@ -120,7 +120,7 @@ fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
             neighbour.ask();
             neighbour
         });
-        // Also after a panic, because the scope would otherwise wait forever.
+        // Needed after a panic too, because the scope would otherwise wait forever.
         let end = std::panic::catch_unwind(|| (flood.attack)(address));
         is_over.store(true, Ordering::Release);
         (end, asking.join().unwrap())
@@ -164,7 +164,7 @@ fn open(address: SocketAddr) -> Result<TcpStream, String> {
 }
 
 /// Sends bytes while reading responses, until the gateway closes the connection or has been silent
-/// for long. Returns the received bytes, and whether the gateway closed it.
+/// for a long time. Returns the received bytes, and whether the gateway closed it.
 fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {

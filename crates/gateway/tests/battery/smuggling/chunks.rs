@@ -1,12 +1,12 @@
-//! Chunked bodies (RFC 9112 7.1): sizes, line ends, and the bytes after the data and after the last
-//! chunk.
+//! Chunked bodies (RFC 9112 7.1): sizes, line endings, and the bytes after the data and after the
+//! last chunk.
 
 use super::{Fate, post, shown};
 use crate::vector::Vector;
 
 const CHUNKED: &[u8] = b"Transfer-Encoding: chunked";
 
-/// Spellings of the size of a chunk of five bytes, extensions included.
+/// Spellings of the size of a five-byte chunk, including extensions.
 const SIZES: &[(&str, Fate)] = &[
     ("5", Fate::Passed),
     ("05", Fate::Passed),
@@ -59,10 +59,10 @@ const SIZES: &[(&str, Fate)] = &[
     ("f", Fate::Refused),
 ];
 
-/// Ends of the line of a size. Only the first one is valid.
+/// Line endings after a chunk size. Only the first one is valid.
 const LINE_ENDS: [&str; 5] = ["\r\n", "\n", "\r", "\r\r\n", "\n\r"];
 
-/// Each size with each end of its line.
+/// Every size with every line ending.
 pub fn sizes() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (size, fate) in SIZES {
@@ -132,7 +132,7 @@ const TAILS: &[(&str, Fate)] = &[
     ),
 ];
 
-/// Each tail, also after a chunk whose data look like the end and another request.
+/// Each tail, also after a chunk whose data look like the last chunk and another request.
 pub fn tails() -> Vec<Vector> {
     let bait = "0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
     let whole = format!("{bait}hello");

@@ -1,9 +1,9 @@
-//! The fields that frame a body: misspelt, with misplaced bytes, doubled, and both at once.
+//! The fields that frame a body: misspelt, with misplaced bytes, duplicated, and both together.
 
 use super::{Fate, post, shown};
 use crate::vector::{HIDDEN, Vector};
 
-/// Bytes at the limits of the allowed ranges of names and values, and bytes that some parsers trim.
+/// Bytes at the limits of the ranges allowed in names and values, and bytes that some parsers trim.
 const ODD: [u8; 24] = [
     0x00, 0x01, 0x08, b'\t', b'\n', 0x0b, 0x0c, b'\r', 0x0e, 0x1b, 0x1f, b' ', b'"', b'\'', b',',
     b'-', b':', b';', b'_', 0x7f, 0x80, 0x85, 0xa0, 0xff,
@@ -12,7 +12,7 @@ const ODD: [u8; 24] = [
 /// The effect of a byte in a field line.
 type Rule = fn(u8) -> Fate;
 
-/// In a name: the byte makes it another name, or no name.
+/// In a name: the byte makes it a different name, or not a name.
 fn in_name(byte: u8) -> Fate {
     if byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte) {
         Fate::Passed
@@ -21,7 +21,7 @@ fn in_name(byte: u8) -> Fate {
     }
 }
 
-/// In a value (RFC 9110 5.5). Text beyond ASCII is obsolete there, but allowed.
+/// In a value (RFC 9110 5.5). Text that is not ASCII is obsolete there, but allowed.
 fn in_value(byte: u8) -> Fate {
     match byte {
         b'\t' | b' '..=b'~' => Fate::Passed,
@@ -30,7 +30,7 @@ fn in_value(byte: u8) -> Fate {
     }
 }
 
-/// After the first byte of a name, which a colon may end.
+/// After the first byte of a name: a colon may end the name here.
 fn within_name(byte: u8) -> Fate {
     if byte == b':' {
         Fate::Passed
@@ -58,7 +58,7 @@ const PLACES: [(&str, Rule); 10] = [
     ("NAME: VALUE@\nX: X", never),
 ];
 
-/// The same for fields that frame nothing.
+/// The same for fields that do not frame a body.
 const INNER: [(&str, Rule); 2] = [("X@Y: a", within_name), ("X: a@b", in_value)];
 
 fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
@@ -67,8 +67,8 @@ fn line(place: &str, name: &str, value: &str, byte: u8) -> Vec<u8> {
     parts.join(&byte)
 }
 
-/// One of two conflicting fields is mutated. If it is still the same field, the message contains
-/// both.
+/// One of two conflicting fields is mutated. If the mutated field is still the same field, the
+/// message contains both.
 pub fn mutations() -> Vec<Vector> {
     let mut vectors = Vec::new();
     let hidden = format!("0\r\n\r\n{HIDDEN}");
@@ -123,7 +123,7 @@ const CODINGS: &[&str] = &[
     "\r\n chunked",
 ];
 
-/// Lines of which some readers use the first and others the last.
+/// Repeated lines, of which some readers use the first and others the last.
 const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
@@ -135,7 +135,7 @@ const CODING_LINES: &[&str] = &[
     "Transfer-Encoding: chunked\r\nX: y\r\ntransfer-encoding: CHUNKED",
 ];
 
-/// Each coding alone, and with a Content-Length before and after it, in both versions.
+/// Each coding alone, and with Content-Length before and after it, in both versions of HTTP.
 pub fn transfer_encodings() -> Vec<Vector> {
     // Both framings end at the same place, so only the verdict distinguishes them.
     let body = b"5\r\nhello\r\n0\r\n\r\n";
@@ -278,7 +278,7 @@ const TWINS: &[&str] = &[
     "Connection_: close\r\nContent_Length: 1",
 ];
 
-/// Fields that do not frame the body and must not be treated as if they did.
+/// Fields that do not frame the body and must not be treated as framing.
 const HARMLESS: &[&str] = &[
     "Connection: Content-Length",
     "Connection: content-length, close-not",

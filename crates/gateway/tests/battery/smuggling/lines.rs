@@ -25,7 +25,7 @@ const PREFIXES: &[(&str, Fate)] = &[
     ("X\r\n", Fate::Refused),
 ];
 
-/// One line of a head does not end with CRLF.
+/// Heads with one line that does not end with CRLF.
 pub fn ends() -> Vec<Vector> {
     let lines = [
         "POST /v HTTP/1.1",
@@ -214,7 +214,7 @@ const HOSTS: &[(&str, Fate)] = &[
     ("h\r\n g", Fate::Refused),
 ];
 
-/// Lines that name a host, two or none (RFC 9112 3.2).
+/// Lines that name one host, two or none (RFC 9112 3.2).
 const HOST_LINES: &[(&str, Fate)] = &[
     ("", Fate::Refused),
     ("Host: h\r\nHost: h\r\n", Fate::Refused),
@@ -248,7 +248,7 @@ pub fn hosts() -> Vec<Vector> {
     }
     for (lines, fate) in HOST_LINES {
         vectors.push(begun("GET /v HTTP/1.1", lines, fate.with(b"")));
-        // The host in an absolute-form target does not replace the field (RFC 9112 3.2.2).
+        // The host in an absolute-form target does not replace the Host field (RFC 9112 3.2.2).
         vectors.push(begun("GET http://g/v HTTP/1.1", lines, fate.with(b"")));
     }
     vectors
@@ -256,17 +256,17 @@ pub fn hosts() -> Vec<Vector> {
 
 /// The verdict on a target.
 enum Way {
-    /// It is forwarded unchanged.
+    /// The target is forwarded unchanged.
     As(&'static str),
-    /// It is forwarded, in any form that the gateway chooses, or refused.
+    /// The target is forwarded in any form that the gateway chooses, or refused.
     Perhaps,
-    /// It is refused, and the end of the request is known.
+    /// The target is refused, and the end of the request is known.
     Declined,
-    /// It is not even a target.
+    /// It is not a target at all.
     Refused,
 }
 
-/// Targets (RFC 9112 3.2, RFC 3986). Targets that servers resolve to another path than the one
+/// Targets (RFC 9112 3.2, RFC 3986). Targets that servers resolve to a path other than the one
 /// written are refused, because the written path selects the route.
 const TARGETS: &[(&str, Way)] = &[
     ("/", Way::As("/")),

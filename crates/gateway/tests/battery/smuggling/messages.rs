@@ -4,7 +4,7 @@
 use super::post;
 use crate::vector::{AFTER, Expect, HIDDEN, Seen, Vector};
 
-/// A request with that method, line and body, without the following request.
+/// A request with this method, line and body, without the following request.
 fn request(method: &str, target: &str, line: &str, body: &str) -> String {
     format!("{method} {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n{line}\r\n{body}")
 }
@@ -18,8 +18,8 @@ fn framings(body: &str) -> [(String, String); 2] {
     ]
 }
 
-/// Every method may have a body, with or without a meaning: the framing is the same (RFC 9112 6). A
-/// body that looks like a request is still a body (the shapes known as CL.0 and 0.CL).
+/// Every method may have a body, whether or not it has a meaning; the framing is the same (RFC 9112
+/// 6). A body that looks like a request is still a body (the shapes known as CL.0 and 0.CL).
 pub fn framed() -> Vec<Vector> {
     let methods = [
         "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "X-OTHER",
@@ -49,7 +49,7 @@ pub fn framed() -> Vec<Vector> {
     vectors
 }
 
-/// A number of consecutive requests, with and without bodies, and the origin's reading of them.
+/// A number of consecutive requests, with and without bodies, and how the origin reads them.
 fn pipeline(count: usize) -> (String, Vec<Seen>) {
     let mut bytes = String::new();
     let mut seen = Vec::new();

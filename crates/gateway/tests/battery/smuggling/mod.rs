@@ -1,4 +1,4 @@
-//! HTTP/1.1 requests whose end two readers could find at different places (RFC 9112 11.2).
+//! HTTP/1.1 requests for which two readers could disagree on where they end (RFC 9112 11.2).
 
 mod chunks;
 mod fields;
@@ -29,7 +29,7 @@ pub fn battery() -> Battery {
     Battery::of_one_route("HTTP/1.1 smuggling", tables.concat(), client::hear)
 }
 
-/// A POST with these lines between its other fields and the empty line, that body, and the
+/// A POST with these lines between its other fields and the empty line, this body, and the
 /// following bytes.
 fn post(name: impl Into<String>, lines: &[u8], body: &[u8], expect: Expect) -> Vector {
     let head = &b"POST /v HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n"[..];
@@ -46,7 +46,7 @@ enum Fate {
 }
 
 impl Fate {
-    /// The expectation for a vector with that body.
+    /// The expectation for a vector with this body.
     fn with(self, body: &[u8]) -> Expect {
         match self {
             Self::Passed => Expect::passed(body),
@@ -56,7 +56,7 @@ impl Fate {
     }
 }
 
-/// Shows invisible bytes in a table by name.
+/// Shows invisible bytes by name in a table.
 fn shown(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }

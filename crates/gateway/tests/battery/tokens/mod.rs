@@ -66,7 +66,7 @@ enum Fate {
     Either,
 }
 
-/// A GET of that target with these lines, and the following bytes.
+/// A GET of this target with these lines, and the following bytes.
 fn get(name: impl Into<String>, target: &str, lines: &[u8], fate: Fate) -> Vector {
     let begin = format!("GET {target} HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n");
     let bytes = [begin.as_bytes(), lines, b"\r\n", AFTER.as_bytes()].concat();
@@ -79,7 +79,7 @@ fn get(name: impl Into<String>, target: &str, lines: &[u8], fate: Fate) -> Vecto
     Vector::new(name, bytes, expect)
 }
 
-/// A request with that token.
+/// A request with this token.
 fn bearing(name: &str, target: &str, token: &str, fate: Fate) -> Vector {
     let line = format!("Authorization: Bearer {token}\r\n");
     get(format!("{name} at {target}"), target, line.as_bytes(), fate)

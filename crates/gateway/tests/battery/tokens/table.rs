@@ -1,4 +1,4 @@
-//! Tokens. RFC 8725 section 2 and published lists of attacks describe those to refuse.
+//! Tokens. RFC 8725 section 2 and published lists of attacks describe the tokens to refuse.
 
 use ring::hmac::{HMAC_SHA384, HMAC_SHA512};
 
@@ -102,7 +102,7 @@ pub fn claims() -> Vec<Vector> {
     vectors
 }
 
-/// Headers, all signed with HS256 and the right secret.
+/// Headers, all signed with HS256 and the correct secret.
 const HEADER_TEXTS: &[(&str, Fate)] = &[
     (HEADER, In),
     (r#"{"alg":"HS256"}"#, In),
@@ -224,7 +224,7 @@ pub fn headers() -> Vec<Vector> {
     vectors
 }
 
-/// Texts of tokens that are split, changed and joined again.
+/// Tokens that are split, changed and joined again.
 pub fn texts() -> Vec<Vector> {
     let token = good();
     let parts: Vec<&str> = token.split('.').collect();
@@ -298,7 +298,7 @@ pub fn texts() -> Vec<Vector> {
         .collect()
 }
 
-/// The same signature with a set bit that belongs to no byte (RFC 4648 3.5).
+/// The same signature with a bit set that is part of no byte (RFC 4648 3.5).
 fn trailing_bits(signature: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (all, last) = signature.split_at(signature.len() - 1);
@@ -396,7 +396,7 @@ pub fn named_keys() -> Vec<Vector> {
     ]
 }
 
-/// A public key is available to everybody, so it must not be accepted as a secret (RFC 8725 2.1).
+/// A public key is known to everybody, so it must not be accepted as a secret (RFC 8725 2.1).
 pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     let header = r#"{"alg":"RS256"}"#;
     let (good, text) = (rsa.signed(header, CLAIMS), unsigned(header, CLAIMS));

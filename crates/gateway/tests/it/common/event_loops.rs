@@ -2,7 +2,7 @@
 
 use gatebench_net::{Backend, choose};
 
-/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel allows it; with `GATEBENCH_REQUIRE_URING=1`, it must.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];

@@ -71,7 +71,7 @@ impl Connection {
             match self.socket.read(&mut bytes) {
                 Ok(0) => return,
                 Ok(length) => self.read(&bytes[..length]),
-                // io_uring runs its work within any system call of the process, and interrupts that
+                // io_uring runs its work during any system call of the process, and interrupts that
                 // call.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("the gateway's response: {error}"),

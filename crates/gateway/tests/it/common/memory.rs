@@ -5,7 +5,7 @@ use std::process::Command;
 /// The environment variable that is set in the measured process.
 const CHILD: &str = "GATEBENCH_MEMORY_CHILD";
 
-/// The anonymous memory of this process in KiB.
+/// The anonymous memory of this process, in KiB.
 pub fn anonymous_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mut lines = status.lines();
@@ -15,7 +15,7 @@ pub fn anonymous_kib() -> usize {
 }
 
 /// Runs the named test in a separate process, where no other test uses memory. Returns true in that
-/// process; in the parent, the test has then passed.
+/// process, and false in the parent once the test has passed.
 pub fn is_alone(test: &str) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;

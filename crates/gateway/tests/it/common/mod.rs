@@ -72,7 +72,7 @@ pub fn upstream(kind: Kind, backend: Backend) -> Server<()> {
     upstream_over(kind, backend, None)
 }
 
-/// An upstream with that certificate.
+/// An upstream with this certificate.
 pub fn upstream_with_tls(kind: Kind, backend: Backend, certificate: &str, key: &str) -> Server<()> {
     let read = |path: &str| Pem::read(std::path::Path::new(path)).unwrap();
     let identity = Identity {
@@ -120,7 +120,7 @@ pub fn gateway_with(
     serve(backend, &config)
 }
 
-/// A gateway with that configuration.
+/// A gateway with this configuration.
 pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     let config = GatewayConfig::parse(&config.to_string()).unwrap();
     Server::start(move |stop, sender| {
@@ -146,7 +146,7 @@ pub fn while_serving(
             })
         });
         let address = receiver.recv().unwrap();
-        // Also if an assertion fails, because the scope would otherwise wait forever.
+        // Needed if an assertion fails too, because the scope would otherwise wait forever.
         let outcome =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
         stop.store(true, Ordering::Relaxed);
@@ -168,7 +168,7 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let act = Arc::new(act);
-    // It ends with the process: a test has nothing to wait for once it has its responses.
+    // It runs until the process ends, because a test that has its responses need not wait for it.
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let act = Arc::clone(&act);
@@ -226,7 +226,7 @@ impl Certificates {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A self-signed certificate of that name, and its key.
+    /// A self-signed certificate for this name, and its key.
     pub fn make(&self, name: &str, alternative: &str) -> (String, String) {
         let paths = (
             self.path(&format!("{name}.pem")),

@@ -16,10 +16,10 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// The longest payload of a frame.
+/// The maximum length of a frame's payload, in bytes.
 const FRAME_BYTES: usize = 16_384;
 
-/// The time for which a test waits for expected bytes.
+/// How long a test waits for expected bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection, and the bytes received on its streams.
@@ -69,7 +69,7 @@ impl Reader {
         self.socket.write_all(&bytes).unwrap();
     }
 
-    /// Allows a stream, or with 0 the connection, to send this number of further bytes.
+    /// Allows the gateway to send this many more bytes on a stream, or with 0 on the connection.
     pub fn widen(&mut self, stream: u32, bytes: u32) {
         *self.allowed.entry(stream).or_default() += bytes as usize;
         self.frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
@@ -86,7 +86,7 @@ impl Reader {
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         if has_length {
-            // `content-length` is the entry 28.
+            // `content-length` is entry 28.
             block.extend_from_slice(&[0x0f, 0x0d, 1, b'1']);
         }
         self.frame(HEADERS, END_HEADERS, stream, &block);
@@ -97,7 +97,7 @@ impl Reader {
         const JSON: &[u8] = b"application/json";
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
-        // `content-type` is the entry 31.
+        // `content-type` is entry 31.
         block.extend_from_slice(&[0x0f, 0x10, JSON.len() as u8]);
         block.extend_from_slice(JSON);
         self.frame(HEADERS, END_HEADERS, stream, &block);
@@ -122,11 +122,11 @@ impl Reader {
         self.frame(DATA, END_STREAM, stream, b"x");
     }
 
-    /// Sends requests on this number of new streams, beginning with the given one. One write sends
-    /// all of them: a pause between them could let the first responses use up the room for the last
+    /// Sends requests on this many new streams, beginning with the given one. One write sends all
+    /// of them: a pause between them could let the first responses use up the room for the last
     /// requests.
     pub fn get_all(&mut self, first: u32, count: u32, path: &str) {
-        // GET and http of the static table; `:authority` and `:path` by name.
+        // GET and http from the static table; `:authority` and `:path` by name.
         let mut block = vec![0x82, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
         block.extend_from_slice(path.as_bytes());
         let streams = (0..count).map(|number| first + 2 * number);
@@ -190,7 +190,7 @@ impl Reader {
         }
     }
 
-    /// Reads until `enough` holds.
+    /// Reads until `enough` returns true.
     pub fn until(&mut self, enough: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !enough(self) {
@@ -208,8 +208,8 @@ impl Reader {
         }
     }
 
-    /// Reads this number of bytes at a time from each response that has begun, until `count`
-    /// responses are complete.
+    /// Reads this many bytes at a time from each response that has begun, until `count` responses
+    /// are complete.
     pub fn read_slowly(&mut self, count: usize, bytes: u32) {
         let begun = Instant::now();
         while self.whole.len() < count {

@@ -1,5 +1,5 @@
-//! OpenAPI documents with valid and invalid requests and responses. An independent validator
-//! supplies the verdicts.
+//! OpenAPI documents with valid and invalid requests and responses. The verdicts come from an
+//! independent validator.
 
 use serde_json::{Map, Value, json};
 
@@ -32,7 +32,7 @@ fn schemas(version: &str) -> Vec<Value> {
             json!({"type": "string", "nullable": true}),
             json!({"type": "integer", "minimum": 5, "exclusiveMinimum": true}),
             json!({"type": "object", "properties": {"a": {"type": "integer", "nullable": true}}}),
-            // No instance has an id: read-only members need not be sent.
+            // No instance has an id, because read-only members need not be sent.
             json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer", "readOnly": true}}}),
             json!({"type": "object", "required": ["id", "a"], "properties": {
                 "id": {"type": "integer", "writeOnly": true}, "a": {"type": "integer"}}}),
@@ -95,7 +95,7 @@ fn instances() -> Vec<String> {
     values.iter().map(Value::to_string).chain(texts).collect()
 }
 
-/// A document with an operation for each schema, and for each operation a case with every instance.
+/// A document with an operation for each schema, and a case for every instance of each operation.
 pub fn bodies(version: &str, are_responses: bool) -> (Value, Vec<Value>) {
     let mut paths = Map::new();
     let mut cases = Vec::new();
@@ -240,7 +240,7 @@ pub fn formats(version: &str) -> (Value, Vec<Value>) {
     (document, cases)
 }
 
-/// Parameters of every place and style, with texts that match and that do not.
+/// Parameters of every location and style, with strings that match them and strings that do not.
 pub fn parameters(version: &str) -> (Value, Vec<Value>) {
     let schemas = [
         json!({"type": "integer", "minimum": 5, "maximum": 25}),

@@ -1,4 +1,5 @@
-//! Other spellings of the path `/admin`: some that have bypassed gateways, and generated ones.
+//! Other spellings of the path `/admin`: some are known to bypass gateways, and others are
+//! generated.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ pub const KNOWN: [&str; 19] = [
     "http://h/x/../admin",
 ];
 
-/// Numbers that look random and are the same in each run (xorshift64).
+/// Numbers that look random but are the same in each run (xorshift64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -43,7 +44,7 @@ impl Random {
 
 type Operator = fn(&mut Random, &str) -> String;
 
-/// The changes to a path, by name. A change that does not apply leaves the path as it is.
+/// The changes to a path, by name. A change that does not apply leaves the path unchanged.
 pub const OPERATORS: [(&str, Operator); 21] = [
     ("double a slash", |random, path| {
         let more = random.one_of(&["//", "///"]);
@@ -123,7 +124,7 @@ pub const OPERATORS: [(&str, Operator); 21] = [
     }),
 ];
 
-/// Replaces a slash of the path, from number `first` on, with another text.
+/// Replaces a slash of the path, starting at number `first`, with another string.
 fn at_slash(random: &mut Random, path: &str, first: usize, text: &str) -> String {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let from = path_start(path, &slashes) + first;
@@ -138,12 +139,12 @@ fn at_slash(random: &mut Random, path: &str, first: usize, text: &str) -> String
 fn path_start(path: &str, slashes: &[usize]) -> usize {
     match path.starts_with('/') {
         true => 0,
-        // After those of `http://`.
+        // The first slash after those of `http://`.
         false => 2.min(slashes.len()),
     }
 }
 
-/// Inserts a text after a segment of the path.
+/// Inserts a string after a segment of the path.
 fn after_segment(random: &mut Random, path: &str, text: &str) -> String {
     let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
     let from = path_start(path, &slashes) + 1;
@@ -153,7 +154,7 @@ fn after_segment(random: &mut Random, path: &str, text: &str) -> String {
     [&path[..at], text, &path[at..]].concat()
 }
 
-/// Encodes one of the bytes of a kind.
+/// Encodes one of the bytes of this kind.
 fn encode(random: &mut Random, path: &str, is_it: fn(u8) -> bool, is_upper: bool) -> String {
     let start = match path.starts_with('/') {
         true => 0,
@@ -174,7 +175,7 @@ fn encode(random: &mut Random, path: &str, is_it: fn(u8) -> bool, is_upper: bool
     [&path[..at], &encoded, &path[at + 1..]].concat()
 }
 
-/// A number of different spellings, made by up to four operators each.
+/// This many different spellings, each made by up to four changes.
 pub fn generated(count: usize) -> Vec<String> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut found = BTreeSet::new();
@@ -195,7 +196,7 @@ pub fn generated(count: usize) -> Vec<String> {
 }
 
 /// Reports whether any server could read a target as `/admin` or as a path below it. All readings
-/// are tried at once: each step that some servers take is both taken and omitted.
+/// are tried at once: each step that only some servers take is both taken and skipped.
 pub fn may_be_protected(target: &str) -> bool {
     let path = without_origin(target);
     let path = &path[..path.find(['?', '#']).unwrap_or(path.len())];
