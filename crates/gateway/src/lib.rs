@@ -1,9 +1,9 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
-//! streaming with backpressure, and policies. It is an instrument: it shows the least cost of a
+//! streaming with backpressure, and policies. It is an instrument: it shows the minimum cost of a
 //! policy, and adds as little overhead as it can.
 //!
 //! # Messages
-//! Clients use HTTP/1.1 or HTTP/2, in the clear or over TLS. The gateway passes requests on as
+//! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. The gateway passes requests on as
 //! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
 //! framing of the client. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
 //! unknown length until the connection closes. `100 Continue` is passed on; other 1xx responses are
@@ -35,7 +35,7 @@
 //!
 //! SOAP and XML are processed in complete bodies, after every policy that may refuse a request by
 //! its head. Such a route edits no JSON. Definitions are compiled with the configuration, and again
-//! in the background when they expire. On such a route SOAP clients get every error as a fault.
+//! in the background when they expire. On such a route, SOAP clients get every error as a fault.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
@@ -166,8 +166,8 @@ impl Gateway {
     }
 
     /// Calls `notices` with messages for the operator, for example that Redis is unavailable. Each
-    /// message is a sentence that names the culprit and ends with a remedy. The worker that calls
-    /// waits meanwhile.
+    /// message is a sentence that names the culprit and ends with a remedy. The calling worker
+    /// waits until it returns.
     pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.inner.notices = Arc::new(notices);
         self
@@ -246,10 +246,10 @@ impl Gateway {
         Ok(())
     }
 
-    /// Checks a whole configuration, including mistakes that show only when it is compiled: names
-    /// of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs, stylesheets
-    /// and expressions of `soap`, a gateway serves nevertheless, and responds with faults to
-    /// requests that need these definitions.
+    /// Checks a whole configuration, including mistakes that are found only when it is compiled:
+    /// names of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs,
+    /// stylesheets and expressions of `soap`, a gateway serves nevertheless, and responds with
+    /// faults to requests that need these definitions.
     ///
     /// # Errors
     /// All mistakes, without duplicates.

@@ -363,7 +363,7 @@ impl Finished {
         self
     }
 
-    /// Asserts that it printed all these texts on standard output.
+    /// Asserts that it printed all these strings on standard output.
     #[track_caller]
     pub fn assert_prints(&self, words: &[&str]) -> &Self {
         for word in words {
@@ -387,7 +387,7 @@ impl Finished {
         self.assert_code(0)
     }
 
-    /// Asserts that standard error contains all these texts.
+    /// Asserts that standard error contains all these strings.
     #[track_caller]
     pub fn assert_says(&self, words: &[&str]) -> &Self {
         for word in words {

@@ -1,4 +1,4 @@
-//! Arguments and printed texts. These tests start no gateway.
+//! Arguments and printed text. These tests start no gateway.
 
 use std::process::{Command, Stdio};
 

@@ -87,13 +87,13 @@ fn an_interrupted_profile_is_reported_soon() {
     thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();
-    // No further gateway is left to measure.
+    // No gateway is left to measure.
     session
         .wait()
         .assert_code(0)
         .assert_says(&["the load was stopped early"]);
-    // Reading all copied stacks takes as long as sampling them; reading is cut off after two
-    // seconds, or ten.
+    // Reading all copied stacks takes as long as sampling them; reading stops after two seconds, or
+    // after ten.
     let took = stopped.elapsed();
     assert!(took < Duration::from_secs(30), "{took:?}");
     assert!(

@@ -1,4 +1,4 @@
-//! The gateways in the list, installed or not, and a gateway of the user that is not in the list.
+//! The gateways in the list, installed or not, and a user's gateway that is not in the list.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;

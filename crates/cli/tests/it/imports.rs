@@ -1,4 +1,4 @@
-//! `gatebench import`, `run` with the resulting folders, and `--config` with files of a user.
+//! `gatebench import`, `run` with the resulting folders, and `--config` with a user's files.
 
 use std::fmt::Write as _;
 use std::fs;

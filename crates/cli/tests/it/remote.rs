@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Bench, LONG_MEASURE, Session};
 use crate::processes::{self, Process};
 
-/// The path in Debian, which is not on a user's PATH.
+/// The path on Debian, whose folder is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// The folder that sshd needs if it runs as root; it does not exist in a container's /run.
@@ -224,7 +224,7 @@ fn a_broken_connection_ends_all_remote_processes() {
 #[test]
 fn an_unusable_host_is_reported_with_the_remedy() {
     let bench = Bench::new();
-    // A file system of the kernel, in which folders cannot be created.
+    // A kernel file system, in which no folder can be created.
     let _far = Far::start(&bench, Path::new("/sys"));
     for (host, said) in [
         (

@@ -25,11 +25,11 @@ pub(crate) struct ActiveConfig {
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
-    /// Every target that any configuration has named, by the worker's numbers.
+    /// Every target that any configuration has named, indexed by the worker's numbers.
     pub(crate) targets: Vec<CompiledTarget>,
     /// The time until which each target is avoided.
     resting_until_ns: Vec<u64>,
-    /// The connections to each target that wait for their next request.
+    /// The connections to each target that are waiting for their next request.
     idle: Vec<Vec<ConnId>>,
     balances: Vec<Balance>,
     /// The turns of each route's delays, by route.
@@ -39,10 +39,10 @@ pub(crate) struct Current {
     pub(crate) counts: Vec<Counts>,
 }
 
-/// The work that remains after another configuration was adopted.
+/// The work that remains after a switch to another configuration.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// Idle connections to targets that the new configuration does not name, to be closed.
+    /// Idle connections to close, because the new configuration does not name their targets.
     pub(crate) idle: Vec<ConnId>,
     /// The new numbers of limits that are counted in Redis, indexed by their old numbers.
     pub(crate) limits: Vec<Option<usize>>,
@@ -142,9 +142,9 @@ impl Current {
         id
     }
 
-    /// Returns the number of the target whose turn it is. Resting targets are skipped, unless all
-    /// targets rest. A request with an older configuration takes no turn: it is sent to the target
-    /// with the largest weight among those that do not rest.
+    /// Returns the number of the target whose turn it is. Avoided targets are skipped, unless all
+    /// are avoided. A request with an older configuration takes no turn: it is sent to the target
+    /// with the largest weight among those that are not avoided.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
@@ -166,15 +166,15 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // Enough turns for each target to have had one, unless the weights are very unequal.
+        // Enough turns to reach every target, unless the weights are very unequal.
         let others = (0..4 * ids.len()).map(|_| balance.next());
         let awake = others.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));
         ids[awake.unwrap_or(first)]
     }
 
-    /// Takes an idle connection to a target: the one used last. It is the least likely to be closed
-    /// by the target, and surplus connections age.
+    /// Takes the most recently used idle connection to a target. The target is least likely to have
+    /// closed it, and surplus connections stay idle until they time out.
     pub(crate) fn take_idle(&mut self, target: usize) -> Option<ConnId> {
         self.idle[target].pop()
     }

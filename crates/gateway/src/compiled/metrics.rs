@@ -36,7 +36,8 @@ const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 pub(crate) struct Metrics {
     /// The path of the metrics.
     pub(crate) path: String,
-    /// The counters by the number of the route; the last are for requests that match no route.
+    /// The counters, indexed by the number of the route; the last are for requests that match no
+    /// route.
     routes: Vec<Route>,
 }
 
@@ -127,7 +128,7 @@ impl Metrics {
     }
 }
 
-/// Writes the sums over some places, a line for each class.
+/// Writes the sums over these places, one line for each class.
 fn by_class<'p>(out: &mut String, labels: &str, places: impl Iterator<Item = &'p Place> + Clone) {
     for (at, class) in CLASSES.iter().enumerate() {
         let counts = places.clone().map(|place| &place.classes[at]);

@@ -1,6 +1,6 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it. The module knows connections only by
-//! their numbers, and serves nothing.
+//! compiled) and the state that each worker keeps for it. The module refers to connections only by
+//! number, and serves nothing.
 
 mod active;
 mod balance;
@@ -99,7 +99,7 @@ pub(crate) struct Limits {
     pub(crate) collected_max: usize,
     /// The limit for all messages of a connection, in bytes.
     pub(crate) connection_collected_max: usize,
-    /// The largest number of client connections of one worker.
+    /// The maximum number of client connections of one worker.
     pub(crate) connections_max: usize,
 }
 
@@ -187,8 +187,8 @@ impl CompiledConfig {
     }
 }
 
-/// Checks a whole configuration, including mistakes that only preparation shows: of definitions,
-/// and of the files that TLS needs.
+/// Checks a whole configuration, including mistakes that are found only when it is prepared: in
+/// definitions, and in the files that TLS needs.
 ///
 /// # Errors
 /// All mistakes, without duplicates.
@@ -260,7 +260,7 @@ pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
     upstreams.map(|upstream| upstream.name.clone()).collect()
 }
 
-/// Converts mistakes in the policies of the route with that number.
+/// Converts mistakes in the policies of the route with this number.
 pub(crate) fn policy_errors(
     route: usize,
     wrong: impl IntoIterator<Item = ConfigError>,

@@ -58,9 +58,9 @@ pub(crate) struct Injector {
     faults: Faults,
     burden: Option<Burden>,
     responses: u64,
-    /// The number of errors still owed to later requests, including fractions.
+    /// The number of errors that are still due to later requests, including fractions.
     owed: f64,
-    /// The holds of connections, in the order of their ends.
+    /// The holds of connections, ordered by end time.
     pub(super) holds: Timers<ClientRef>,
 }
 

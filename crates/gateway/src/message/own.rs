@@ -53,9 +53,9 @@ pub(crate) struct Pages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
-    /// A refusal whose reason has a text.
+    /// A refusal whose reason is described in text.
     Refused,
-    /// The upstream's TLS does not meet the configuration: 502.
+    /// The upstream's TLS does not match the configuration: 502.
     UpstreamTls,
     Unauthorized(Challenge),
     /// The mock with that number.

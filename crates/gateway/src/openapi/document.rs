@@ -8,7 +8,7 @@ use super::schema::{self, Schemas};
 use crate::config::ConfigError;
 use crate::path::query;
 
-/// The largest number of references that are followed in a row.
+/// The maximum number of references that are followed in a row.
 const REFERENCES_MAX: usize = 32;
 
 const METHODS: [&str; 8] = [
@@ -228,7 +228,7 @@ fn apart(root: &mut Value) -> Option<Value> {
     differ.then_some(responses)
 }
 
-/// Makes no property with this flag required any more; reports whether one was.
+/// Makes all properties with this flag optional; reports whether one was required.
 fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> bool {
     let properties = schema.get("properties");
     let has_flag = |name: &Value| {

@@ -6,13 +6,13 @@
 //! the status, the headers, the Content-Type and the body. Other bodies are checked by their
 //! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
 //! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
-//! and `anyOf` express the same. References outside the document are refused, so nothing is
-//! fetched.
+//! and `anyOf` express the same constraints. References outside the document are refused, so
+//! nothing is fetched.
 //!
 //! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
 //! list, a repeated member in JSON. The next reader of the message could use the other value.
 //!
-//! The module knows messages and their paths, but no other policies.
+//! The module knows about messages and their paths, but not about other policies.
 
 mod document;
 pub(crate) mod json;

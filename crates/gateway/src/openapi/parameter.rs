@@ -131,7 +131,8 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter. Then that of the operation takes precedence.
+    /// Reports whether both are the same parameter. If so, the operation's parameter takes
+    /// precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }

@@ -17,13 +17,13 @@ use std::collections::BTreeSet;
 
 use super::query::code;
 
-/// The number of times that a path may be decoded. No legitimate path changes more often.
+/// The number of times that a path may be decoded. No legitimate path changes more times.
 const ROUNDS_MAX: usize = 3;
 
 /// Longer paths are not examined, because each path has dozens of readings.
 const BYTES_MAX: usize = 4096;
 
-/// The largest size of all readings of a path together, in bytes; no legitimate path has more.
+/// The maximum total size of all readings of a path, in bytes; no legitimate path exceeds it.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
 /// A transformation that programs apply to a path.

@@ -23,9 +23,9 @@ pub(crate) struct Compiler {
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
-    /// The largest message that is kept whole, in bytes.
+    /// The maximum size of a message that is kept whole, in bytes.
     pub(crate) collected_max: usize,
-    /// The largest size of the current route's requests after decompression, in bytes.
+    /// The maximum size of the current route's requests after decompression, in bytes.
     pub(crate) request_bytes: usize,
     /// The name of the current route.
     pub(crate) route: String,
@@ -180,8 +180,8 @@ impl Compiler {
     }
 }
 
-/// Returns the largest size that requests of a route may have after decompression: the limit of
-/// plain bodies, which compression must not circumvent.
+/// Returns the maximum size of a route's requests after decompression: the limit for uncompressed
+/// bodies, which compression must not circumvent.
 fn request_bytes(policies: &[Policy]) -> usize {
     let limits = policies.iter().filter_map(|policy| match policy {
         Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::config::Consumer;
 use crate::path::query::{decode, parameters, query_of};
 
-/// The largest length of a secret as written in Base64 or in a parameter; a longer one matches no
+/// The maximum length of a secret as written in Base64 or in a parameter; a longer one matches no
 /// consumer.
 const WRITTEN_BYTES_MAX: usize = 1024;
 
@@ -90,7 +90,8 @@ impl CredentialStore {
         found.map(|(_, consumer)| *consumer)
     }
 
-    /// Returns the number of the consumer whose name and password basic authentication states.
+    /// Returns the number of the consumer whose name and password the basic authentication
+    /// contains.
     pub(crate) fn of_basic_auth(&self, value: &[u8]) -> Option<u32> {
         let token = after_scheme(value, "basic")?;
         let mut decoded = [0_u8; WRITTEN_BYTES_MAX];
@@ -102,7 +103,7 @@ impl CredentialStore {
     }
 
     /// Returns the number of the consumer whose key is the value of the parameter with that name.
-    /// Two keys count as none, because the upstream could use the other one.
+    /// Two keys count as no key, because the upstream could use the other one.
     pub(crate) fn of_parameter(&self, target: &str, name: &str) -> Option<u32> {
         let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
         let (_, value) = named.next()?;

@@ -1,6 +1,6 @@
 //! The policies of a route, prepared for the loop: an ordered chain that checks requests, and the
 //! edits of messages that pass. A route without policies has empty chains and no cost. This module
-//! knows messages, but neither connections nor other routes.
+//! knows about messages, but not about connections or other routes.
 
 mod compile;
 mod credentials;
@@ -80,7 +80,7 @@ pub(crate) struct Notes {
     pub(crate) body_max: Option<u64>,
     /// The operation against which the rest of the request and its response are checked.
     pub(crate) operation: Option<Check>,
-    /// The reason for a refusal, if it has a text.
+    /// The reason for a refusal, if it is described in text.
     pub(crate) refusal: Option<Box<Refusal>>,
 }
 

@@ -21,10 +21,10 @@ use crate::message::Standing;
 const FRACTIONS: u64 = 64;
 /// The number of parts over which the values of a header are distributed, each with its own lock.
 const SHARDS: usize = 16;
-/// The largest number of values of a header that one part keeps at a time. Further values share one
+/// The maximum number of values of a header that one part keeps at a time. Further values share one
 /// bucket.
 const SHARD_KEYS_MAX: usize = 8192;
-/// The largest length of a header's value; longer values share the bucket of requests without the
+/// The maximum length of a header's value; longer values share the bucket of requests without the
 /// header.
 const KEY_BYTES_MAX: usize = 256;
 /// The interval at which a part without room is searched for buckets that are full again, in

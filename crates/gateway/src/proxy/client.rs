@@ -93,7 +93,7 @@ pub(crate) struct Exchange {
     pub(crate) log: LogEntry,
     /// The request waits because its connection holds too much for the client.
     pub(crate) is_crowded: bool,
-    /// The time at which that began, and how long it had lasted before.
+    /// The time at which this wait began, and the total time of earlier waits.
     crowded_since_ns: u64,
     pub(crate) crowded_ns: u64,
     is_paused: bool,
@@ -253,7 +253,7 @@ impl Client {
         }
     }
 
-    /// Sends queued bytes and returns the fate of the connection.
+    /// Sends queued bytes and decides whether the connection stays open.
     fn settle<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         exchange.flush(&mut core.io);
@@ -318,7 +318,7 @@ impl Client {
 
 impl Exchange {
     /// Pauses or resumes the exchange, and returns whether it was paused before. A client is not
-    /// late with a body that waits for others.
+    /// late while its body waits for others.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
         if waits {

@@ -14,8 +14,8 @@ use crate::terminal;
 
 /// Spaces before the details of a case.
 const INDENT: usize = 6;
-/// The maximum number of failing cases that are shown for a scenario. The cases of a hundred routes
-/// are alike.
+/// The maximum number of failing cases that are shown for a scenario. With a hundred routes, most
+/// cases are alike.
 const SHOWN_MAX: usize = 3;
 /// The separator between the two columns.
 const GAP: &str = "  │ ";
@@ -29,7 +29,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Returns the text of one scenario: one line if everything holds, otherwise the failures.
+    /// Returns the text of one scenario: one line if everything passes, otherwise the failures.
     pub fn text(&mut self, checked: &Checked) -> String {
         let style = terminal::stdout_style();
         let name = &checked.scenario;
@@ -72,7 +72,7 @@ impl Printer {
         text
     }
 
-    /// The gateway's standard error, unless an earlier scenario showed the same.
+    /// The gateway's standard error, unless it was already shown for an earlier scenario.
     fn stderr(&mut self, written: &str, scenario: &str) -> String {
         if written.is_empty() || self.shown_in(written, scenario).is_some() {
             return String::new();

@@ -8,7 +8,7 @@ use gatebench_report::format::{grouped, quantity, three_figures};
 
 use super::figures::{Figures, Times};
 
-/// A bound after the load.
+/// A bound and whether the load met it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The bound as it was written.

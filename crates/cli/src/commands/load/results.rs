@@ -30,7 +30,7 @@ pub struct Results<'a> {
     pub cautions: Vec<Caution>,
     /// The thresholds.
     pub judged: Vec<Judged>,
-    /// True if a threshold judges the checks.
+    /// True if a threshold applies to the checks.
     pub judges_checks: bool,
     /// The figures of each second, in order.
     pub seconds: &'a [SecondFigures],
@@ -58,7 +58,7 @@ impl Results<'_> {
     }
 
     /// Returns the exit code. An error response alone is not a failure, because the target may be
-    /// meant to refuse requests; checks and thresholds state what must hold.
+    /// meant to refuse requests; checks and thresholds state the requirements.
     pub fn exit(&self) -> Exit {
         let counts = self.figures.counts();
         let check_failed = !self.judges_checks && counts.responses_failing_checks > 0;

@@ -130,7 +130,7 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
 }
 
 impl ShapeFlags {
-    /// The load of the flags, with at least one connection for each worker.
+    /// The load that the flags describe, with at least one connection for each worker.
     pub fn timing(&self, connections: &ConnectionFlags, workers: u32) -> Result<Timing, Failure> {
         let shape = match self.rate {
             Some(rate) => Shape::Open(self.open(rate, connections, workers)),

@@ -17,7 +17,7 @@ use super::values::{check, data, header, resolve, template};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The requests of the URLs and flags.
+/// The requests that the URLs and flags describe.
 #[derive(Debug)]
 pub struct Asked {
     /// The host, port and scheme that all URLs share.

@@ -26,7 +26,7 @@ pub struct Caution {
 
 impl From<Reason> for Caution {
     fn from(reason: Reason) -> Self {
-        // Two values in JSON are older than the names of the gates.
+        // Two JSON values predate the names of the gates.
         let word = match reason.gate {
             Gate::EngineSaturated => "engine_cpu".into(),
             Gate::EngineLate => "sends_late".into(),

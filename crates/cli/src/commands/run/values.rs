@@ -84,7 +84,7 @@ pub(super) fn sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     all.filter(|limits| !limits.is_none()).collect()
 }
 
-/// Returns each amount, or a single none if there are no amounts.
+/// Returns each amount, or a single `None` if there are no amounts.
 fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
     if amounts.is_empty() {
         vec![None]

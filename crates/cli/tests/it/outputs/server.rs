@@ -77,7 +77,8 @@ impl Server {
         })
     }
 
-    /// Starts a server on a free port, or on another one if a process takes that first.
+    /// Starts a server on a free port, or on another one if a different process takes that port
+    /// first.
     fn start(ready: &str, command: impl Fn(u16, &Path) -> Command) -> Self {
         let deadline = Instant::now() + PATIENCE;
         loop {

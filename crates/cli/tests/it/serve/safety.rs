@@ -132,7 +132,7 @@ fn other_sites_can_only_link_to_a_page() {
     assert_eq!(status("same-origin", "cors", "empty"), 200);
     assert_eq!(status("none", "navigate", "document"), 200);
     assert_eq!(status("cross-site", "navigate", "document"), 200);
-    // Another port of this machine is the same site.
+    // Another port on this machine is the same site.
     for other in ["cross-site", "same-site"] {
         assert_eq!(status(other, "no-cors", "image"), 403, "{other}");
         assert_eq!(status(other, "cors", "empty"), 403, "{other}");

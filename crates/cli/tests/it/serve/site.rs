@@ -28,7 +28,7 @@ pub struct Response {
 }
 
 impl Site {
-    /// Starts `gatebench serve` with these words in a folder.
+    /// Starts `gatebench serve` with these arguments in a folder.
     pub fn start(folder: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
             .arg("serve")
@@ -71,7 +71,7 @@ impl Site {
         self.url.split_once("token=").unwrap().1
     }
 
-    /// Sends a text, and returns the response.
+    /// Sends text, and returns the response.
     pub fn send(&self, text: &str) -> Response {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
@@ -164,7 +164,7 @@ impl Changes {
     }
 }
 
-/// A text of a page without superfluous escapes.
+/// The text of a page without superfluous escapes.
 fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }

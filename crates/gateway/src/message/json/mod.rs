@@ -1,4 +1,4 @@
-//! Edits a JSON document in one pass over its text, without a tree. Parts that no edit concerns are
+//! Edits a JSON document in one pass over its text, without a tree. Parts that no edit affects are
 //! checked and copied unchanged, including white space and numbers. A document is either edited
 //! completely or refused. A document that repeats an edited member is refused, because the next
 //! reader could use either value.

@@ -1,6 +1,6 @@
 //! A strict reader of JSON (RFC 8259) that keeps nothing: it returns where a value ends.
 
-/// The largest nesting depth of arrays and objects.
+/// The maximum nesting depth of arrays and objects.
 pub(super) const DEPTH_MAX: usize = 128;
 
 /// The text is not JSON, is nested deeper than 128, or contains an edited member twice.

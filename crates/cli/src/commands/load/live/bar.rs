@@ -26,7 +26,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Creates a bar that is shown from the first moment on.
+    /// Creates a bar that is shown immediately.
     pub fn new(outlook: Outlook) -> Self {
         let style =
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());

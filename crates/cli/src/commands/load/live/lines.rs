@@ -7,7 +7,7 @@ use crate::terminal;
 
 /// The shortest and the longest interval between two lines.
 const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
-/// The approximate number of lines of a load.
+/// The approximate number of lines for a load.
 const LINES: u32 = 60;
 
 /// Writes lines to standard error.

@@ -29,20 +29,20 @@ pub use silence::Silence;
 /// The interval at which the counters are read.
 const LOOK_EVERY: Duration = Duration::from_millis(125);
 
-/// The figures of a moment.
+/// The figures at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// The time since the first request was due; none while connections are being opened.
     pub elapsed: Option<Duration>,
-    /// Responses per second since the last moment.
+    /// Responses per second since the previous figures.
     pub per_second: f64,
     /// Responses so far, including the warm-up.
     pub completed: u64,
     /// Requests without a response so far.
     pub failed: u64,
-    /// Arrivals that wait for a connection.
+    /// Arrivals that are waiting for a connection.
     pub queued: u64,
-    /// p50 and p99 of the last second, nanoseconds.
+    /// p50 and p99 of the last second, in nanoseconds.
     pub response_ns: Option<(u64, u64)>,
     /// True if the end was requested.
     pub stopping: bool,
@@ -83,7 +83,7 @@ pub struct Outlook {
 pub struct Seen {
     /// The state of the machine.
     pub machine: MachineFacts,
-    /// The times without a response for a second or more, in order.
+    /// The periods of a second or more without a response, in order.
     pub silences: Vec<Silence>,
 }
 
@@ -226,7 +226,7 @@ impl Drop for Over<'_, '_> {
     }
 }
 
-/// The counters of the machine at both ends of the measurement.
+/// The counters of the machine at the start and at the end of the measurement.
 #[derive(Default)]
 struct MachineWindow {
     before: Option<MachineSample>,

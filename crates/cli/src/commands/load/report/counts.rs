@@ -10,7 +10,7 @@ use crate::commands::load::figures::{Figures, class_word};
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// The chapter with all lines that have content.
+/// The chapter with all lines that are not empty.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let requests = results.sends_requests();

@@ -78,7 +78,7 @@ pub fn requests(results: &Results<'_>) -> Chapter {
     headed("Requests", "requests", blocks)
 }
 
-/// Percentiles, the greatest and the mean.
+/// Percentiles, maximum and mean.
 fn cells<C: Counter>(times: &Times<C>, shown: &[f64]) -> Vec<Entry> {
     let ns = |it: Option<u64>| it.map(|ns| ns as f64);
     let percentiles = shown.iter().map(|it| ns(times.percentile_ns(*it)));
