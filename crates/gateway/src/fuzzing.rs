@@ -75,7 +75,7 @@ impl Policies {
     /// Prepares a configuration.
     ///
     /// # Errors
-    /// All mistakes of the configuration.
+    /// All mistakes in the configuration.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let compiled = CompiledConfig::new(config, None)?;

@@ -49,8 +49,8 @@
 //! respond, the gateway responds with 504 after the upstream timeout, and with 502 if the upstream
 //! closes the connection. If an upstream fails in the middle of its response, the gateway resets
 //! the client's connection, so that a partial response never looks complete. The gateway sends a
-//! request again, once and on a new connection, if a kept connection closed before the first byte
-//! of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
+//! request again, once and on a new connection, if a kept-alive connection closed before the first
+//! byte of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
@@ -208,13 +208,13 @@ impl Gateway {
     }
 
     /// Replaces the configuration. Each worker uses the new one for the requests that it reads from
-    /// its next round on (within 50 ms); requests in flight keep the old one. Only idle connections
-    /// to targets that the new configuration does not name are closed. If a policy and its route
-    /// stay the same, rate limits keep their counts and verified tokens stay verified; if they
-    /// change, counting starts again.
+    /// its next loop iteration on (within 50 ms); requests in flight keep the old one. Only idle
+    /// connections to targets that the new configuration does not name are closed. If a policy and
+    /// its route stay the same, rate limits keep their counts and verified tokens stay verified; if
+    /// they change, counting starts again.
     ///
     /// # Errors
-    /// All mistakes of the new configuration, and the settings that cannot change without a
+    /// All mistakes in the new configuration, and the settings that cannot change without a
     /// restart. The old configuration then stays in use.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
@@ -248,8 +248,8 @@ impl Gateway {
 
     /// Checks a whole configuration, including mistakes that are found only when it is compiled:
     /// names of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs,
-    /// stylesheets and expressions of `soap`, a gateway serves nevertheless, and responds with
-    /// faults to requests that need these definitions.
+    /// stylesheets and expressions of `soap`, a gateway still serves, and responds with faults to
+    /// requests that need these definitions.
     ///
     /// # Errors
     /// All mistakes, without duplicates.

@@ -71,8 +71,8 @@ impl Bench {
         Self::in_folder(tempfile::tempdir().unwrap())
     }
 
-    /// The same for containers. Temporary folders may be in `/dev/shm`, which containers do not
-    /// share with the machine, so this folder is elsewhere.
+    /// A bench for tests with containers. Temporary folders may be in `/dev/shm`, which containers
+    /// do not share with the machine, so this folder is elsewhere.
     pub fn for_containers() -> Self {
         Self::in_folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -112,7 +112,7 @@ impl Bench {
     /// Creates the folder `./faulty`, a gateway with this behaviour.
     pub fn faulty(&self, behaviour: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
-        // Only a gateway that never becomes ready exhausts this time; Python starts slowly on a
+        // Only a gateway that never becomes ready reaches this timeout; Python starts slowly on a
         // busy machine.
         let ready_timeout = if behaviour == "hang:1" { "2s" } else { "20s" };
         let spec = include_str!("faulty/gateway.yaml")
@@ -133,7 +133,7 @@ impl Bench {
         self.write("mine/proxy.py", include_str!("own_gateway/proxy.py"));
     }
 
-    /// The path of a file or folder of the bench.
+    /// The path of a file or folder in the bench.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

@@ -44,7 +44,7 @@ fn the_gateway_reloads_its_file_on_sighup() {
         gateway.said.next().unwrap().unwrap(),
         "gateway has reloaded its file"
     );
-    // A worker uses the new file in its next round; the connection stays open.
+    // A worker uses the new file in its next loop iteration; the connection stays open.
     while !ask(&mut client).ends_with("second") {}
 
     std::fs::write(&file, configuration("third").replace("upstream", "upsteam")).unwrap();

@@ -66,7 +66,7 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
-/// It takes a minute to install and some seconds to start for each scenario.
+/// It takes a minute to install, and a few seconds to start for each scenario.
 #[test]
 #[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]
 fn gravitee_is_installed_and_passes_its_checks() {
@@ -269,7 +269,7 @@ fn a_gateway_outside_the_list_is_checked_and_measured() {
 fn wrong_responses_are_shown_side_by_side() {
     let bench = Bench::new();
     bench.own_gateway();
-    // The proxy lets everyone in, and opens a connection for each request.
+    // The proxy accepts every client, and opens a connection for each request.
     let proxy = bench
         .read("mine/proxy.py")
         .replace("not in CONFIG[\"keys\"]", "is None")

@@ -32,10 +32,10 @@ pub(crate) struct Current {
     /// The connections to each target that are waiting for their next request.
     idle: Vec<Vec<ConnId>>,
     balances: Vec<Balance>,
-    /// The turns of each route's delays, by route.
+    /// The turns of each route's delays, indexed by route.
     pub(crate) delays: Vec<DelayTurns>,
     pub(crate) caches: Vec<jwt::Cache>,
-    /// The counts of each limit that is counted in Redis, by its number.
+    /// The counts of each limit that is counted in Redis, indexed by its number.
     pub(crate) counts: Vec<Counts>,
 }
 

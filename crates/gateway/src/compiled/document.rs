@@ -1,5 +1,5 @@
-//! The file of a configuration. All its mistakes are reported at once, and the file is kept so that
-//! later mistakes can be reported at their places.
+//! A configuration file. All its mistakes are reported at once, and the file is kept so that later
+//! mistakes can be reported at their places.
 
 use gatebench_config::{Diagnostics, Sheet, SheetKind};
 

@@ -70,15 +70,15 @@ pub struct Tls {
     pub key: String,
 }
 
-/// The counters of the gateway, in the text format of Prometheus.
+/// The gateway's counters, in the Prometheus text format.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// The path whose response contains them, before any route, on every listener.
+    /// The path that serves them on every listener; it takes precedence over all routes.
     pub path: String,
 }
 
-/// An origin: one or more addresses that respond alike.
+/// An origin: one or more equivalent addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Upstream {
@@ -88,7 +88,7 @@ pub struct Upstream {
     pub keepalive: u32,
     /// Its addresses.
     pub targets: Vec<Target>,
-    /// If given, the gateway uses TLS to it.
+    /// If given, the gateway connects to it over TLS.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
     /// How long a target is avoided after a failed connection if there are others, in milliseconds.
@@ -132,7 +132,7 @@ pub struct Consumer {
     /// Keys accepted by `api_key`; each belongs to only one consumer.
     #[serde(default)]
     pub keys: Vec<String>,
-    /// The password accepted by `basic_auth`, with the name as the user.
+    /// The password accepted by `basic_auth`, with the name as the user name.
     #[serde(default)]
     pub password: Option<String>,
 }
@@ -176,8 +176,8 @@ pub enum Paths {
     /// control characters get 400.
     #[default]
     Strict,
-    /// Matches and forwards paths as they are written. A path that can be read as a path of another
-    /// route gets 400.
+    /// Matches and forwards paths as written. A path that can be read as a path of another route
+    /// gets 400.
     Verbatim,
 }
 
@@ -279,7 +279,7 @@ fn ten_seconds() -> u32 {
     10_000
 }
 
-/// All mistakes of a configuration.
+/// All mistakes in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the gateway's configuration is wrong in {} place(s):{}", .0.len(), listed(.0))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
@@ -296,7 +296,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// A mistake that concerns a part of a configuration as a whole.
+    /// A mistake in a part of a configuration as a whole, not in a member of it.
     pub(crate) fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             at: String::new(),
@@ -305,7 +305,7 @@ impl ConfigError {
         }
     }
 
-    /// A definition that another library cannot use, and its reason.
+    /// A mistake: another library cannot use a definition, for this reason.
     #[cfg(feature = "soap")]
     pub(crate) fn unusable(why: String) -> Self {
         Self::from(format!("the document cannot be used: {why}"))
@@ -338,7 +338,7 @@ impl ConfigError {
     }
 }
 
-/// Converts the description by another library.
+/// Converts another library's description of a mistake.
 impl From<String> for ConfigError {
     fn from(message: String) -> Self {
         Self {

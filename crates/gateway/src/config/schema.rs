@@ -1,7 +1,7 @@
 //! The JSON Schema of a configuration: the form that the types define, and as much of the meaning
 //! as a schema can express.
 //!
-//! Files are read by the form alone, because [`crate::config::GatewayConfig::validate`] reports
+//! Reading a file uses the form alone, because [`crate::config::GatewayConfig::validate`] describes
 //! mistakes of meaning better. Editors get both. A test (`tests/it/schema.rs`) checks that both
 //! accept and refuse the same files.
 

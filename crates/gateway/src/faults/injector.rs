@@ -1,6 +1,6 @@
 //! The faults of a gateway, and of each of its workers: extra work for each response, a leak of
-//! memory, and errors that are also sent in the response to another request. They test the checks
-//! that look for such gateways.
+//! memory, and errors that are also sent in response to another request. They test the checks that
+//! detect such gateways.
 
 use std::str::FromStr;
 

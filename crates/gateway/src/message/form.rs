@@ -94,7 +94,7 @@ pub(crate) fn essence(content_type: &[u8]) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }
 
-/// Returns the value of a field that occurs at most once. Fails if it occurs more often.
+/// Returns the value of a field that occurs at most once. Fails if it occurs more than once.
 pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, String> {
     let fields = head.raw_fields();
     let mut named = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()));

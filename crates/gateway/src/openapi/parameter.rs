@@ -309,8 +309,8 @@ impl Parameter {
         self.shape.object(pairs.into_iter())
     }
 
-    /// Returns the object that parameters of a query form. `member_of` converts the name of a
-    /// parameter to that of a member. None if no parameter is a member.
+    /// Returns the object that several query parameters form together. `member_of` converts the
+    /// name of a parameter to that of a member. None if no parameter is a member.
     fn object_of(
         &self,
         query: &str,

@@ -33,7 +33,7 @@ pub(crate) struct Target<'a> {
     pub(crate) authority: Option<&'a str>,
     /// The path that selects the route and the operation.
     pub(crate) path: &'a str,
-    /// Path and query as they are forwarded. The path may be empty in the absolute form.
+    /// Path and query as forwarded. The path may be empty in the absolute form.
     pub(crate) rest: &'a str,
 }
 

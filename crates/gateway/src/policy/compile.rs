@@ -19,7 +19,7 @@ pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, by the number of the
     /// cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Only mistakes are reported; definitions, whose compilation takes long, are not compiled.
+    /// Only mistakes are reported; definitions, which are slow to compile, are not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
@@ -190,7 +190,7 @@ fn request_bytes(policies: &[Policy]) -> usize {
     limits.min().unwrap_or(usize::MAX)
 }
 
-/// The mistake of a policy that a route may have only once.
+/// The mistake of repeating a policy that a route may have only once.
 fn second(remedy: &str) -> Vec<ConfigError> {
     ConfigError::new("the route has another policy of this kind", remedy).into()
 }

@@ -1,7 +1,7 @@
 //! The consumers and their secrets: API keys, and passwords of basic authentication (RFC 7617).
 //!
 //! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
-//! look-up reveals nothing about the right secrets. A candidate with the same hash is then compared
+//! look-up reveals nothing about the valid secrets. A candidate with the same hash is then compared
 //! without stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;

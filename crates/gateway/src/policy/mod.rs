@@ -76,7 +76,7 @@ pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
     /// The verdict of the last rate limit, for the response's head.
     pub(crate) standing: Option<Standing>,
-    /// The largest body allowed, in bytes, if there is a limit.
+    /// The maximum size of the body, in bytes, if there is a limit.
     pub(crate) body_max: Option<u64>,
     /// The operation against which the rest of the request and its response are checked.
     pub(crate) operation: Option<Check>,

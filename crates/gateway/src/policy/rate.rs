@@ -1,5 +1,5 @@
-//! Rate limits: a token bucket per key, kept by the generic cell rate algorithm (ITU-T I.371, annex
-//! A).
+//! Rate limits: a token bucket per key, implemented by the generic cell rate algorithm (ITU-T
+//! I.371, annex A).
 //!
 //! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
 //! is stored: one number, changed by one compare-and-swap, for all workers together. A client gets

@@ -27,7 +27,7 @@ const LINGER_NS: u64 = 1_000_000_000;
 pub(crate) enum Fate {
     Keep,
     Close,
-    /// Close in a way that shows the client that something was cut off.
+    /// Closes in a way that shows the client that data was cut off.
     Abort,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Exchange {
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
-    /// The request waits because its connection holds too much for the client.
+    /// The request waits because its connection buffers too much for the client.
     pub(crate) is_crowded: bool,
     /// The time at which this wait began, and the total time of earlier waits.
     crowded_since_ns: u64,
@@ -158,15 +158,15 @@ impl Client {
         self.settle(core)
     }
 
-    /// Handles a head that is not read until it is known whether a body follows. The client must
-    /// show that before its deadline.
+    /// Handles a head whose processing waits until it is known whether a body follows. The client
+    /// must show this before its deadline.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
         exchange.wait(core.limits.client_idle_ns, core);
     }
 
-    /// Reports whether bytes of the client are left unread, here or in the kernel.
+    /// Reports whether bytes from the client are still unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
         self.exchange.is_paused || self.is_owed_reading()
     }
@@ -374,12 +374,13 @@ impl Exchange {
         }
     }
 
-    /// Reports whether a further byte of the client may be read now.
+    /// Reports whether another byte from the client may be read now.
     fn may_read<I>(&self, core: &Core<I>) -> bool {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
-            // A complete request may wait for Redis or a helper, and the next request for it.
+            // A complete request may be waiting for Redis or a helper, and the next request waits
+            // for it.
             Phase::Local(_) | Phase::Collecting => {
                 has_room && !self.is_request_done && !self.is_crowded
             }
@@ -535,7 +536,7 @@ impl Exchange {
         self.response(core, Choice::Error(status));
     }
 
-    /// Handles a response that is queued completely.
+    /// Handles a response that is completely queued.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.responses += 1;
         core.faults.responded(self.status);

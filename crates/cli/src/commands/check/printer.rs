@@ -20,8 +20,8 @@ const SHOWN_MAX: usize = 3;
 /// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Describes one scenario after the other. A failure that was already described is replaced by the
-/// name of the scenario that had it.
+/// Describes the scenarios one after another. A failure that was already described is replaced by
+/// the name of the scenario that had it.
 #[derive(Debug, Default)]
 pub struct Printer {
     /// Maps each failure to the first scenario that had it.
@@ -111,8 +111,8 @@ impl Printer {
         text
     }
 
-    /// Returns the scenario in which the same failure was shown. Ports, times and the scenario's
-    /// name are ignored.
+    /// Returns the scenario for which the same failure was already shown. Ports, times and the
+    /// scenario's name are ignored.
     fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
         let same = what.replace(scenario, "");
         let same = same.chars().filter(|c| !c.is_ascii_digit()).collect();

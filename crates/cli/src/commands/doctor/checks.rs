@@ -304,7 +304,7 @@ fn redis() -> Check {
     }
 }
 
-/// The control groups with which `--gateway-cpus` and `--gateway-memory` limit gateways.
+/// The control groups that `--gateway-cpus` and `--gateway-memory` use to limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good("control groups", "can limit CPUs and memory of gateways"),

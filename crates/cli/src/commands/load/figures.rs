@@ -36,7 +36,7 @@ pub struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    /// The figures of an outcome.
+    /// Computes the figures from an outcome.
     pub fn of(outcome: &'a Outcome) -> Self {
         let times = |metric| Times::of(&outcome.recordings, metric);
         Self {
@@ -99,7 +99,7 @@ impl<'a> Figures<'a> {
         bad.into_iter().map(|class| by_class[class as usize]).sum()
     }
 
-    /// The requests of a route that got no good response.
+    /// The requests to a route that got no good response.
     pub fn failed_of(&self, route: &RouteRecord) -> u64 {
         self.bad(route.responses_failing_checks, &route.by_class) + route.errors.iter().sum::<u64>()
     }
@@ -140,7 +140,7 @@ impl<'a> Figures<'a> {
         (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
-    /// Share of their cores that the workers used.
+    /// Share of their cores' time that the workers used.
     pub fn busy_share(&self) -> f64 {
         self.share_of_workers(self.cpu_ns())
     }
@@ -242,7 +242,7 @@ impl<C: Counter> Times<C> {
     }
 }
 
-/// Rate and response times of all workers in a second.
+/// Rate and response times of all workers in one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFigures {
     /// Its number, counted from the start of the measurement.
@@ -258,7 +258,7 @@ pub struct SecondFigures {
 }
 
 impl SecondFigures {
-    /// The figures of a second of all workers.
+    /// Computes the figures of one second across all workers.
     pub fn of(interval: &Interval) -> Self {
         let response = Times::of_second(interval, Metric::Response);
         let recording = response.recording();

@@ -12,7 +12,7 @@ pub const NO_PROTOCOL: &str = "none";
 
 /// The results of a load.
 pub struct Results<'a> {
-    /// The URL, or the host of several.
+    /// The URL, or the host of several URLs.
     pub target: String,
     /// The load as text.
     pub load: String,
@@ -37,7 +37,7 @@ pub struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Reports whether requests were sent; otherwise connections were only opened.
+    /// Reports whether requests were sent; otherwise, connections were only opened.
     pub fn sends_requests(&self) -> bool {
         self.protocol != NO_PROTOCOL
     }

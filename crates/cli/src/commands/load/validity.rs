@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::figures::Figures;
 use super::live::{Seen, Silence};
 
-/// A silence in which fewer arrivals than this were due may be chance.
+/// A silence in which fewer arrivals than this were due may be coincidental.
 const DUE_MIN: f64 = 4.0;
 /// The maximum number of silences that are listed.
 const SILENCES_LISTED: usize = 3;

@@ -12,7 +12,8 @@ use crate::commands::values::in_units;
 /// The default directory that contains runs.
 const FOLDER: &str = "gatebench-runs";
 
-/// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that exists.
+/// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that directory
+/// exists.
 pub fn default_dir(suite: &str) -> PathBuf {
     let name = format!("{suite}-{}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     free(&Path::new(FOLDER).join(name))

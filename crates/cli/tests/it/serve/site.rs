@@ -148,7 +148,7 @@ impl Response {
 pub struct Changes(BufReader<TcpStream>);
 
 impl Changes {
-    /// Waits for a line with these words.
+    /// Waits for a line with this text.
     #[track_caller]
     pub fn until(&mut self, words: &str) -> String {
         let mut all = String::new();
@@ -169,7 +169,7 @@ fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }
 
-/// The links of a page that contain some words.
+/// The links of a page that contain this text.
 pub fn links(page: &str, words: &str) -> Vec<String> {
     let targets = page.split("href=\"").skip(1);
     let targets = targets.filter_map(|it| it.split('"').next());

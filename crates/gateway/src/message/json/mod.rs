@@ -110,7 +110,7 @@ impl Editor<'_, '_> {
         Ok(())
     }
 
-    /// Returns the places for which an object has members, as bits.
+    /// Returns the places for which an object has members, as a bit set.
     fn seen(&self, plan: &Plan, at: usize, depth: usize) -> Result<u64, NotJson> {
         let mut members = Parts::open(self.text, at, depth)?;
         let mut seen = 0;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Moment, Outlook, Show};
 use crate::terminal;
 
-/// The shortest and the longest interval between two lines.
+/// The minimum and the maximum interval between two lines.
 const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 /// The approximate number of lines for a load.
 const LINES: u32 = 60;

@@ -44,7 +44,7 @@ pub struct Moment {
     pub queued: u64,
     /// p50 and p99 of the last second, in nanoseconds.
     pub response_ns: Option<(u64, u64)>,
-    /// True if the end was requested.
+    /// True if an early end was requested.
     pub stopping: bool,
 }
 
@@ -63,7 +63,7 @@ impl Moment {
     }
 }
 
-/// The part of the load that is known before it runs.
+/// The facts about a load that are known before it runs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
     /// The load as text.
@@ -74,7 +74,7 @@ pub struct Outlook {
     pub measure: Duration,
     /// The number of requests after which the load ends, if it was given.
     pub requests: Option<u64>,
-    /// True if the results begin with the same words.
+    /// True if the results begin with the same text.
     pub is_said_again: bool,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Adds a second that is complete.
+    /// Adds a complete second.
     pub fn take(&self, second: &Interval) {
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         seconds.push(SecondFigures::of(second));

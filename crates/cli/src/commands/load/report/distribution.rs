@@ -17,7 +17,7 @@ const STEP_MIN: f64 = 1.1;
 const LOWEST_NS: u64 = 1_000;
 /// Eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-/// Columns of the longest bar.
+/// The length of the longest bar, in columns.
 const BAR: usize = 20;
 
 /// The requests whose response took at most `to_ns`, and longer than the previous row's `to_ns`.
