@@ -1,4 +1,4 @@
-//! Parts of the gateway without connections, for fuzz targets.
+//! Parts of the gateway that need no connections, for fuzz targets.
 
 use gatebench_net::http1::{Decoder, Event, Limits};
 

@@ -5,7 +5,7 @@
 //! # Messages
 //! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. The gateway passes requests on as
 //! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
-//! framing of the client. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
+//! client's framing. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
 //! unknown length until the connection closes. `100 Continue` is passed on; other 1xx responses are
 //! not.
 //!
@@ -44,7 +44,7 @@
 //!
 //! # Failures
 //! If a connection to a target fails, TLS included, the gateway avoids the target for a while and
-//! sends the request to another one, because nothing of it was sent. If no target is left, the
+//! sends the request to another one, because no part of it was sent. If no target is left, the
 //! gateway responds with 502, or with 504 after the connect timeout. If the upstream does not
 //! respond, the gateway responds with 504 after the upstream timeout, and with 502 if the upstream
 //! closes the connection. If an upstream fails in the middle of its response, the gateway resets
@@ -115,9 +115,9 @@ pub enum GatewayError {
     Workers(#[from] WorkersError),
 }
 
-/// Serves until `stop` is set (seen within 50 ms), with the configuration's number of workers, each
-/// pinned to the next of `cores` if there are any. Calls `on_listening` with the addresses once
-/// every worker accepts connections on them.
+/// Serves until `stop` is set (noticed within 50 ms), with the configuration's number of workers,
+/// each pinned to the next of `cores` if there are any. Calls `on_listening` with the addresses
+/// once every worker accepts connections on them.
 ///
 /// # Errors
 /// The configuration is wrong, or the system refuses the address, a core or the event loop.
@@ -158,7 +158,7 @@ impl Gateway {
         })
     }
 
-    /// Gives every worker these faults.
+    /// Injects these faults into every worker.
     #[cfg(feature = "faults")]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.inner.faults = faults;

@@ -149,7 +149,7 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs `gatebench` with arguments, separated by spaces, to its end.
+    /// Runs `gatebench` with arguments, separated by spaces, until it ends.
     #[track_caller]
     pub fn gatebench(&self, words: &str) -> Finished {
         self.start(words).wait()
@@ -210,8 +210,8 @@ impl Bench {
         names
     }
 
-    /// Asserts the state after any end of a run: no process is left, and the report has the
-    /// completed trials.
+    /// Asserts the state after a run has ended in any way: no process is left, and the report has
+    /// the completed trials.
     #[track_caller]
     pub fn assert_reportable(&self, run: &str, trials: usize) {
         assert_eq!(
@@ -377,7 +377,7 @@ impl Finished {
     }
 
     /// Asserts a normal end. All loads may be invalid on a busy machine, because they are so short;
-    /// the exit code is then a different one, and the report states the reason.
+    /// the exit code then differs, and the report states the reason.
     #[track_caller]
     pub fn assert_measured(&self) -> &Self {
         if self.code == Some(4) {
@@ -401,7 +401,7 @@ impl Finished {
     }
 }
 
-/// Replaces the phases of a load profile of the library, for commands with `--overlay over`.
+/// Replaces the phases of a load profile from the library, for commands with `--overlay over`.
 pub fn replace_load(folder: &Path, profile: &str, phases: &str) {
     let loads = folder.join("over/scenarios/loads");
     fs::create_dir_all(&loads).unwrap();

@@ -12,7 +12,7 @@ use crate::processes;
 /// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
-/// A container engine for this test alone. On drop, it ends with all its containers.
+/// A container engine for this test only. On drop, it ends with all its containers.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,
@@ -49,7 +49,7 @@ impl Podman {
         command
             .args(["--root", &at("root"), "--runroot", &at("run")])
             // The kernel and the capabilities of a test machine may be restricted; these options
-            // need neither.
+            // depend on neither.
             .args(["--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"])
             .args(["--events-backend", "file", "--runtime", "runc"])
             .args(words)

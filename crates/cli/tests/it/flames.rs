@@ -83,7 +83,7 @@ fn an_interrupted_profile_is_reported_soon() {
                  --frequency 4000 --overlay over --dir run";
     let session = bench.start(words);
     session.until_load();
-    // Long enough for the warm-up and some seconds of sampling.
+    // Long enough for the warm-up and a few seconds of sampling.
     thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();

@@ -125,8 +125,8 @@ fn cpu_s(pid: u32) -> f64 {
 fn the_second_signal_ends_the_gateway_while_a_worker_is_busy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
-    // Each policy reads the whole body. Together, they take seconds of the worker's time, during
-    // which it handles no other event.
+    // Each policy reads the whole body. Together, they occupy the worker for seconds, during which
+    // it handles no other event.
     let policies = vec![json!({"request_json": {"remove": ["/none"]}}); 2_000];
     let configuration = json!({
         "listen": ["127.0.0.1:0"],

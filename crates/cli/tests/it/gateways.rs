@@ -16,7 +16,7 @@ const NATIVE: [&str; 5] = [
     "http2-in",
     "tls-upstream",
 ];
-/// The same with `pipeline`, which combines policies and includes JSON edits in both directions.
+/// The same plus `pipeline`, which combines policies and includes JSON edits in both directions.
 const WHOLE: [&str; 5] = [
     "proxy-json",
     "api-key",

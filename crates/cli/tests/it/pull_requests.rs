@@ -126,7 +126,7 @@ fn serve(stream: &TcpStream, state: &mut State) {
     stream.write_all((head + &reply).as_bytes()).unwrap();
 }
 
-/// Runs the script in the folder of the bench, with gatebench on PATH, to its end.
+/// Runs the script in the folder of the bench, with gatebench on PATH, until it ends.
 fn script(bench: &Bench, words: &[&str], settings: &[(&str, &str)]) -> Finished {
     let programs = Path::new(env!("CARGO_BIN_EXE_gatebench")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
@@ -138,7 +138,7 @@ fn script(bench: &Bench, words: &[&str], settings: &[(&str, &str)]) -> Finished 
         .env(mark, value)
         .env("PATH", format!("{}:{path}", programs.display()))
         .envs(settings.iter().copied());
-    // The test itself may run in a job of these services.
+    // The test itself may run in a CI job of one of these services.
     for name in ["GITLAB_CI", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"] {
         if !settings.iter().any(|(set, _)| *set == name) {
             command.env_remove(name);

@@ -21,7 +21,7 @@ fn is_whole(suite: &str) -> bool {
     WHOLE_OF_SOAP.contains(&suite) || WHOLE_OF_OTHERS.contains(&suite)
 }
 
-/// The number of scenarios in one run, which must end before the test times out.
+/// The number of scenarios in one run, chosen so that it ends before the test times out.
 const RUN_SCENARIOS: usize = 16;
 
 /// Features that scenarios need but the reference gateway lacks. It must have all others.
@@ -318,7 +318,7 @@ fn cold_starts_have_a_separate_section() {
     let cells = rows[0]["cells"].as_array().unwrap();
     let median = |index: usize| cells[index]["estimate"]["median"].as_f64();
     let (after_ns, resolution_ns) = (median(0).unwrap(), median(1).unwrap());
-    // The program takes at least this long to start, and may take some seconds on a busy machine.
+    // The program takes at least this long to start, and may take a few seconds on a busy machine.
     assert!((1e5..2e10).contains(&after_ns), "{after_ns} ns");
     assert!(resolution_ns > 0.0 && resolution_ns <= after_ns);
     // Other work on the machine may invalidate the CPU time; the report then states this.

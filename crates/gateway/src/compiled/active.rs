@@ -12,7 +12,7 @@ use crate::faults::DelayTurns;
 use crate::policy::jwt;
 use crate::redis::Counts;
 
-/// The configuration as one worker sees it. A request keeps the configuration that it began with
+/// The configuration as one worker sees it. A request uses the configuration that it began with
 /// until it ends.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
@@ -21,7 +21,7 @@ pub(crate) struct ActiveConfig {
     target_ids: Vec<usize>,
 }
 
-/// The configuration of new requests, with the state that a worker keeps for it.
+/// The configuration for new requests, with the state that a worker keeps for it.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
@@ -49,7 +49,7 @@ pub(crate) struct Replaced {
 }
 
 /// Returns the state kept for policies that still exist, in the order of the new policies, and the
-/// new place of each.
+/// new position of each.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -132,7 +132,7 @@ impl Current {
         let known = self.targets.iter().position(|one| one.is_same(target));
         let id = known.unwrap_or(self.targets.len());
         match self.targets.get_mut(id) {
-            // Two upstreams may name the same address.
+            // Two upstreams may use the same address.
             Some(known) => {
                 known.keepalive = known.keepalive.max(target.keepalive);
                 known.rest_ns = target.rest_ns;

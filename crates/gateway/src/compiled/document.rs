@@ -72,7 +72,7 @@ fn report(sheet: &mut Sheet, wrong: &ConfigErrors) {
 }
 
 impl GatewayConfig {
-    /// Reads a configuration, YAML or JSON, without keeping its file.
+    /// Reads a YAML or JSON configuration without keeping its file.
     ///
     /// # Errors
     /// See [`Document::read`].

@@ -37,10 +37,10 @@ pub(crate) struct CompiledConfig {
     pub(crate) targets: Vec<CompiledTarget>,
     pub(crate) consumers: Consumers,
     pub(crate) pages: Pages,
-    /// The policies for which each worker keeps a cache of verified tokens, by the number of the
-    /// cache.
+    /// The policies for which each worker keeps a cache of verified tokens, indexed by the number
+    /// of the cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Limits that are counted in Redis, by number, with their names in Redis.
+    /// Limits that are counted in Redis, indexed by number, with their names in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The routes whose limits are counted in Redis without waiting for it.
     pub(crate) tellers: Vec<usize>,
@@ -254,7 +254,7 @@ fn tellers(config: &GatewayConfig) -> Vec<usize> {
     tellers.map(|(at, _)| at).collect()
 }
 
-/// The names of the upstreams, by their numbers.
+/// The names of the upstreams, indexed by their numbers.
 pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
     let upstreams = config.upstreams.iter();
     upstreams.map(|upstream| upstream.name.clone()).collect()

@@ -33,7 +33,7 @@ pub(crate) struct TargetTls {
 }
 
 impl CompiledTarget {
-    /// Reports whether connections to one target can be used for another.
+    /// Reports whether connections to one of the targets can be used for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same_tls = match (&self.tls, &other.tls) {
             (Some(tls), Some(other)) => tls.settings == other.settings && tls.host == other.host,

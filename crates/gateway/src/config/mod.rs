@@ -193,7 +193,7 @@ pub struct TestDelay {
     /// The delay between reading a response's head and passing it to the client's connection, in
     /// nanoseconds.
     pub response_ns: u64,
-    /// Delays every nth request by other amounts.
+    /// Delays every nth request by different amounts.
     pub bimodal: Option<Bimodal>,
 }
 
@@ -227,8 +227,7 @@ pub struct Timeouts {
     /// The time from a request's head to the last byte of its body, however steadily it arrives and
     /// however slowly the upstream reads it; after it, the response is 408.
     pub request_body_ms: u32,
-    /// The time for pending requests when the gateway stops; requests that are still pending after
-    /// it are aborted.
+    /// The time for pending requests to finish when the gateway stops; after it, they are aborted.
     pub drain_ms: u32,
 }
 

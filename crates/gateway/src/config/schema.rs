@@ -151,7 +151,7 @@ fn of_upstreams_and_consumers() -> Meaning {
         ("Target/weight", json!({"maximum": 65_535})),
         ("Consumer/name", some_text()),
         ("Consumer/keys/items", json!({"pattern": "^[!-~]+$"})),
-        // The name of a user ends at the first colon (RFC 7617).
+        // A user name ends at the first colon (RFC 7617).
         (
             "Consumer",
             json!({

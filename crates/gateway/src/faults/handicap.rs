@@ -48,7 +48,7 @@ impl FromStr for Handicap {
     }
 }
 
-/// The handicap of one worker.
+/// One worker's handicap.
 #[derive(Debug)]
 pub(crate) struct Burden {
     handicap: Handicap,

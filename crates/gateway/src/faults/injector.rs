@@ -73,7 +73,7 @@ impl Injector {
         }
     }
 
-    /// Counts a response with that status.
+    /// Counts a response with this status.
     pub(crate) fn responded(&mut self, status: u16) {
         if let Some(burden) = &mut self.burden {
             burden.bear();

@@ -2,7 +2,7 @@
 //! response, a leak, errors that stray into other responses, and known delays. The module knows
 //! nothing about the affected requests.
 //!
-//! The product contains none of them: it is built without the feature `faults` and uses
+//! The released program contains none of them: it is built without the feature `faults` and uses
 //! replacements that do nothing.
 
 #[cfg(not(feature = "faults"))]

@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the form of the body as it was sent.
+    /// Returns the form of the body as sent.
     pub(crate) fn form(&self) -> Form {
         if self.is_coded {
             Form::Other
@@ -70,7 +70,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the form of a body as it was sent. Heads that contradict themselves are refused earlier.
+/// Returns the form of a body as sent. Heads that contradict themselves are refused earlier.
 pub(crate) fn form_of(head: &Head<'_>) -> Form {
     Body::of(head).map_or(Form::Other, |body| body.form())
 }
@@ -80,7 +80,7 @@ pub(crate) fn is_empty(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::None | Framing::Length(0))
 }
 
-/// Reports whether a Content-Type without its parameters means JSON.
+/// Reports whether a Content-Type without its parameters denotes JSON.
 pub(crate) fn is_json(essence: &str) -> bool {
     let suffix = essence.as_bytes().last_chunk::<5>();
     essence.eq_ignore_ascii_case("application/json")

@@ -50,7 +50,7 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Compiles the document of a policy, in JSON or YAML: its text, which has several lines or
-    /// begins like JSON, or its file. `prefix` is the one that the route removes from the path.
+    /// begins like JSON, or its file. `prefix` is the prefix that the route removes from the path.
     pub(crate) fn new(
         policy: &OpenapiPolicy,
         prefix: Option<String>,
@@ -103,7 +103,7 @@ impl Contract {
         self.operations.iter().flat_map(Operation::headers)
     }
 
-    /// Checks the head of a request for that path. Returns the operation and the schema of its
+    /// Checks the head of a request for this path. Returns the operation and the schema of its
     /// body; none if only responses are checked and the operation is not in the document.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {

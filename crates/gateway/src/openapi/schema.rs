@@ -1,5 +1,5 @@
 //! Compiled schemas of a document, with the formats that OpenAPI defines and JSON Schema does not:
-//! integers of 32 and 64 bits, and bytes in Base64.
+//! 32-bit and 64-bit integers, and bytes in Base64.
 //!
 //! These formats are checked like those of JSON Schema. `float`, `double`, `binary` and `password`
 //! reject no JSON value: a number is rounded to the nearest one, and any string is valid as octets.
@@ -22,7 +22,7 @@ const BACKTRACKS_MAX: usize = 10_000;
 /// The maximum number of characters that are shown of a mistake.
 const WORDS_MAX: usize = 300;
 
-/// Compiles schemas by their places in a document.
+/// Compiles schemas, given their places in a document.
 pub(super) struct Schemas {
     registry: Registry<'static>,
     draft: Draft,

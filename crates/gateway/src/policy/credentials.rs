@@ -25,7 +25,7 @@ pub(crate) struct Consumers {
     /// The consumers by `name:password`.
     pub(crate) credentials: CredentialStore,
     numbers: HashMap<String, u32>,
-    /// The names by the number of the consumer.
+    /// The names, indexed by the number of the consumer.
     pub(crate) names: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Consumers {
         self.numbers.get(name).copied()
     }
 
-    /// The name of the consumer with that number.
+    /// The name of the consumer with this number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
     }
@@ -82,7 +82,7 @@ impl CredentialStore {
         Self { secret, by_hash }
     }
 
-    /// The number of the consumer with that secret.
+    /// The number of the consumer with this secret.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
         let mut candidates = candidates.iter();
@@ -102,7 +102,7 @@ impl CredentialStore {
         self.find(&decoded[..length])
     }
 
-    /// Returns the number of the consumer whose key is the value of the parameter with that name.
+    /// Returns the number of the consumer whose key is the value of the parameter with this name.
     /// Two keys count as no key, because the upstream could use the other one.
     pub(crate) fn of_parameter(&self, target: &str, name: &str) -> Option<u32> {
         let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));

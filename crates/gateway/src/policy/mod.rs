@@ -49,7 +49,7 @@ pub(crate) struct Chain {
 enum Stage {
     /// By the header that contains the key.
     ApiKey(String),
-    /// By the parameter of the query that contains the key.
+    /// By the query parameter that contains the key.
     ApiKeyQuery(String),
     BasicAuth(Challenge),
     Jwt(jwt::Verifier),
@@ -85,7 +85,7 @@ pub(crate) struct Notes {
 }
 
 impl Chain {
-    /// Continues the counts of the rate limits of the route's previous chain.
+    /// Continues the rate limit counts of the route's previous chain.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         let mut limiters = before.stages.iter().filter_map(|stage| match stage {
             Stage::RateLimit(limiter) => Some(limiter),
@@ -137,7 +137,7 @@ impl Chain {
         }
     }
 
-    /// Adds that field to the fields that policies rely on.
+    /// Adds this field to the fields that policies rely on.
     fn trust(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
     }
@@ -192,7 +192,7 @@ impl Chain {
         }
     }
 
-    /// Reports whether responses may get another body.
+    /// Reports whether the body of responses may be replaced.
     pub(crate) fn replaces_responses(&self) -> bool {
         self.edits_responses() || self.processes_responses()
     }

@@ -66,7 +66,7 @@ pub(crate) struct Exchange {
     /// The time at which the head of the request was read, by the monotonic clock.
     pub(crate) begun_ns: u64,
     pub(crate) status: u16,
-    /// The number of the question to Redis about the request, while its reply is pending.
+    /// The number of the query to Redis about the request, while the reply is pending.
     pub(crate) asking: Option<u64>,
     /// The current message, while a Saxon helper transforms it.
     pub(crate) parked: Option<Parked>,
@@ -76,9 +76,9 @@ pub(crate) struct Exchange {
     pub(crate) response_check: Option<ResponseCheck>,
     /// The form of the response's body, if it is collected.
     pub(crate) response_form: Form,
-    /// The chosen upstream, by its number in the configuration.
+    /// The number of the chosen upstream in the configuration.
     pub(crate) upstream: usize,
-    /// The chosen target, by the worker's number.
+    /// The worker's number of the chosen target.
     pub(crate) target: usize,
     /// The number of targets that could not be connected to for the request.
     pub(crate) failures: usize,
@@ -176,8 +176,8 @@ impl Client {
         !self.backlog.is_empty() || self.decoder.has_end()
     }
 
-    /// Handles the end of the client's bytes: between requests the connection ends; within a
-    /// request the client is gone.
+    /// Handles the end of the client's bytes: between requests, the connection ends; within a
+    /// request, the client is gone.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
@@ -186,7 +186,7 @@ impl Client {
         }
     }
 
-    /// Reads waiting bytes, as far as limits allow.
+    /// Reads waiting bytes, as far as the limits allow.
     pub(crate) fn advance<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         while self.is_owed_reading() && self.exchange.may_read(core) {
             let backlog = std::mem::take(&mut self.backlog);
@@ -244,8 +244,8 @@ impl Client {
         }
     }
 
-    /// Prepares the end of the connection because the gateway stops: it ends after the current
-    /// request, or after one that is already arriving.
+    /// Prepares the end of the connection because the gateway is stopping: it ends after the
+    /// current request, or after one that is already arriving.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         self.exchange.toward.keep_alive &= self.exchange.has_response;
         if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
@@ -501,7 +501,7 @@ impl Exchange {
         self.complete(core);
     }
 
-    /// Queues an error, after which nothing of this client can be read.
+    /// Queues an error, after which nothing can be read from this client.
     pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
         self.refuse_for(core, status, None);
     }
@@ -516,7 +516,7 @@ impl Exchange {
 
     fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
         if self.has_response && self.phase != Phase::Idle {
-            // Part of a response has been sent, so no error can be reported any more.
+            // Part of a response has been sent, so an error can no longer be reported.
             self.phase = Phase::Closing;
             return;
         }
@@ -553,7 +553,7 @@ impl Exchange {
         self.origin = None;
         self.asking = None;
         self.parked = None;
-        // A client that still waits for 100 Continue will never send the body.
+        // A client that is still waiting for 100 Continue will never send the body.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
             (false, _) => Phase::Closing,

@@ -1,4 +1,4 @@
-//! Access to the pages, and the restrictions of pages.
+//! Access to the pages, and the restrictions on them.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::site::Site;
 use crate::history::common::runs::write_run;
 
-/// A folder with a run of one block, and files that no page may show.
+/// A folder with a one-block run, and files that no page may show.
 fn folder() -> TempDir {
     let root = TempDir::new().unwrap();
     let runs = root.path().join("runs");

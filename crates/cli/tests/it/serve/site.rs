@@ -1,4 +1,4 @@
-//! A `gatebench serve` and a client of it.
+//! A `gatebench serve` process and a client of it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Longer than any response takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server, which is killed when dropped.
+/// A server, which is killed on drop.
 pub struct Site {
     /// The process; none if the test did not start it here.
     child: Option<Child>,
@@ -19,7 +19,7 @@ pub struct Site {
     pub cookie: String,
 }
 
-/// A status, the lines of the head, and the body as it was sent.
+/// A status, the lines of the head, and the body as sent.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,

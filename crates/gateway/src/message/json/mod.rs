@@ -182,7 +182,7 @@ fn after_comma(text: &[u8], at: usize) -> usize {
     (scan::space(text, at) + 1).min(text.len())
 }
 
-/// A name without its escapes; there are almost never any.
+/// A name without its escapes, which almost never occur.
 fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     if !raw.contains(&b'\\') {
         return Cow::Borrowed(raw);

@@ -56,7 +56,7 @@ impl Audience {
 }
 
 impl<'t> Token<'t> {
-    /// Splits a token into its parts; `None` if it does not have the form of a token.
+    /// Splits a token into its parts; `None` if it is not shaped like a token.
     pub(crate) fn parse(token: &'t [u8]) -> Option<Self> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;

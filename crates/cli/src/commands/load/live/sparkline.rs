@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Values that are shown.
+/// The number of values that are shown.
 const SHOWN: usize = 24;
 
 /// The last values of a series, scaled to the largest of them.
