@@ -107,7 +107,7 @@ pub use splice::splice;
 /// The reason why the gateway did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     /// The system refused the address, a core or the event loop.
@@ -120,7 +120,7 @@ pub enum GatewayError {
 /// once every worker accepts connections on them.
 ///
 /// # Errors
-/// The configuration is wrong, or the system refuses the address, a core or the event loop.
+/// The configuration is invalid, or the system refuses the address, a core or the event loop.
 pub fn serve(
     config: &GatewayConfig,
     cores: &[usize],

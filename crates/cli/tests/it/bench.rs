@@ -187,7 +187,7 @@ impl Bench {
         Session::new(self, child.unwrap())
     }
 
-    /// The processes that a `gatebench` of this bench started, and the `gatebench` itself.
+    /// The processes that a `gatebench` of this bench started, and that `gatebench` itself.
     pub fn processes(&self) -> Vec<processes::Process> {
         processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
     }

@@ -301,7 +301,8 @@ fn images_of_another_version_are_reported(bench: &Bench, podman: &Podman) {
     bench.write("boxed/gateway.yaml", &spec);
 }
 
-/// A container ends with gatebench. If its supervisor is killed too, the next start removes it.
+/// A container ends when gatebench ends. If its supervisor is killed too, the next start removes
+/// it.
 fn killed(bench: &Bench, podman: &Podman) {
     bench.load(LONG_MEASURE);
     let session = start(bench, podman, "run suite.yaml --dir killed");

@@ -135,8 +135,8 @@ fn a_failed_installation_does_not_prevent_others() {
         ]);
 }
 
-/// A gateway whose vendor publishes steps for this system, which write a program that prints this
-/// version.
+/// A gateway whose vendor publishes installation steps for this system; they create a program that
+/// prints this version.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
     let value = |name: &str| {

@@ -42,7 +42,7 @@ const NOT_BY_NGINX: [&str; 12] = [
 ];
 const NOT_BY_NGINX_WITH_LUA: [&str; 4] = ["metrics", "openapi", "soap.gzip", "soap.parameters"];
 
-/// The module that runs stylesheets in nginx, at the path where it is installed.
+/// The installed path of the module that runs stylesheets in nginx.
 const XSLT_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_xslt_filter_module.so";
 
 /// The outcome of each scenario on each gateway.

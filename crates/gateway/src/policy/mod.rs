@@ -113,8 +113,8 @@ impl Chain {
             .find_map(|stage| stage.judge(request, consumers, caches, notes))
     }
 
-    /// Returns the refusal of a request that the route edits but the gateway cannot edit: its head
-    /// contradicts itself, or its body is compressed.
+    /// Returns the refusal of a request that the route should edit but the gateway cannot edit: its
+    /// head contradicts itself, or its body is compressed.
     pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
         if self.request_json.is_empty() || is_empty(head) {
             return None;
@@ -129,7 +129,7 @@ impl Chain {
         }
     }
 
-    /// Returns the reason why a response that the route edits cannot be edited.
+    /// Returns the reason why a response that the route should edit cannot be edited.
     pub(crate) fn unreadable_response(&self, head: &Head<'_>) -> Option<String> {
         match self.edits_responses() && !is_empty(head) {
             true => Body::of(head).err(),

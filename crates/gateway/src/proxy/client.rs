@@ -413,7 +413,7 @@ impl Exchange {
         }
     }
 
-    /// The client has read enough for reading from the upstream to continue.
+    /// Resumes reading from the upstream if the client has read enough.
     pub(crate) fn relieve<I: Io>(&mut self, core: &mut Core<I>) {
         if self.outbox.pending_bytes() < PENDING_BYTES_LOW
             && !self.is_crowded

@@ -1,4 +1,4 @@
-//! The queries of published dashboards and of gatebench's own return data.
+//! The queries in published dashboards and in gatebench's own dashboards return data.
 
 use serde_json::Value;
 

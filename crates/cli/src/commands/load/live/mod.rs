@@ -132,7 +132,7 @@ impl<'a> Watch<'a> {
         seconds.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a load while a thread watches it.
+    /// Runs a load while a separate thread watches it.
     pub fn during<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, Seen) {
         thread::scope(|scope| {
             let watching = scope.spawn(|| self.watch(quiet));
