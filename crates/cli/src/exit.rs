@@ -10,13 +10,13 @@ use gatebench_studies::common::facts::Decision;
 pub enum Exit {
     /// Success.
     Fine = 0,
-    /// A verdict is worse, or a check failed.
+    /// A verdict is *worse*, or a check failed.
     CheckFailed = 1,
     /// The command line or an input file is invalid.
     WrongWords = 2,
-    /// The environment lacks something.
+    /// The environment lacks something that the command needs.
     Environment = 3,
-    /// A verdict is inconclusive, or nothing valid was measured.
+    /// A verdict is *inconclusive*, or nothing valid was measured.
     Inconclusive = 4,
     /// A signal ended the command.
     Interrupted = 130,

@@ -51,7 +51,7 @@ impl Failure {
         Self::said(Exit::of(culprit), culprit.to_string(), what, remedy)
     }
 
-    /// Returns a failure of an argument or an input file.
+    /// Returns a failure caused by an argument or an input file.
     pub fn words(
         word: impl Into<String>,
         what: impl Into<String>,
@@ -65,7 +65,7 @@ impl Failure {
         Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
 
-    /// A failure of the environment.
+    /// A failure caused by the environment.
     pub fn environment(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::of(&Culprit::Environment, what, remedy)
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, indented_reason};
 
-/// The width if there is no terminal, and the largest width on a terminal.
+/// The width if there is no terminal, and the maximum width on a terminal.
 pub const WIDTH: usize = 100;
 
 /// Prints text for people and a newline on standard output.
@@ -130,8 +130,8 @@ fn width(term: &Term) -> usize {
         .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
 }
 
-/// Wraps text between words at `width` columns. Colour sequences take no columns, and further lines
-/// begin with `indent` spaces.
+/// Wraps text between words at `width` columns. Colour sequences take no columns, and subsequent
+/// lines begin with `indent` spaces.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;

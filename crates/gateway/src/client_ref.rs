@@ -1,5 +1,5 @@
 //! The name of a client connection or stream. Timers and other parts use it to refer to the client
-//! that waits for them.
+//! that is waiting for them.
 
 use gatebench_net::ConnId;
 

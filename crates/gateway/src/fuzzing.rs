@@ -1,4 +1,4 @@
-//! Parts of the gateway without connections, for fuzz targets.
+//! Parts of the gateway that need no connections, for fuzz targets.
 
 use gatebench_net::http1::{Decoder, Event, Limits};
 
@@ -75,7 +75,7 @@ impl Policies {
     /// Prepares a configuration.
     ///
     /// # Errors
-    /// All mistakes of the configuration.
+    /// All mistakes in the configuration.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let compiled = CompiledConfig::new(config, None)?;

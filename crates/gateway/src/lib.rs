@@ -1,11 +1,11 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
-//! streaming with backpressure, and policies. It is an instrument: it shows the least cost of a
+//! streaming with backpressure, and policies. It is an instrument: it shows the minimum cost of a
 //! policy, and adds as little overhead as it can.
 //!
 //! # Messages
-//! Clients use HTTP/1.1 or HTTP/2, in the clear or over TLS. The gateway passes requests on as
+//! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. The gateway passes requests on as
 //! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
-//! framing of the client. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
+//! client's framing. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
 //! unknown length until the connection closes. `100 Continue` is passed on; other 1xx responses are
 //! not.
 //!
@@ -35,7 +35,7 @@
 //!
 //! SOAP and XML are processed in complete bodies, after every policy that may refuse a request by
 //! its head. Such a route edits no JSON. Definitions are compiled with the configuration, and again
-//! in the background when they expire. On such a route SOAP clients get every error as a fault.
+//! in the background when they expire. On such a route, SOAP clients get every error as a fault.
 //!
 //! # Omissions
 //! The gateway adds no `Via` and no `X-Forwarded-*`, passes no trailer fields on, sends no health
@@ -44,13 +44,13 @@
 //!
 //! # Failures
 //! If a connection to a target fails, TLS included, the gateway avoids the target for a while and
-//! sends the request to another one, because nothing of it was sent. If no target is left, the
+//! sends the request to another one, because no part of it was sent. If no target is left, the
 //! gateway responds with 502, or with 504 after the connect timeout. If the upstream does not
 //! respond, the gateway responds with 504 after the upstream timeout, and with 502 if the upstream
 //! closes the connection. If an upstream fails in the middle of its response, the gateway resets
 //! the client's connection, so that a partial response never looks complete. The gateway sends a
-//! request again, once and on a new connection, if a kept connection closed before the first byte
-//! of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
+//! request again, once and on a new connection, if a kept-alive connection closed before the first
+//! byte of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,
@@ -107,7 +107,7 @@ pub use splice::splice;
 /// The reason why the gateway did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
     /// The system refused the address, a core or the event loop.
@@ -115,12 +115,12 @@ pub enum GatewayError {
     Workers(#[from] WorkersError),
 }
 
-/// Serves until `stop` is set (seen within 50 ms), with the configuration's number of workers, each
-/// pinned to the next of `cores` if there are any. Calls `on_listening` with the addresses once
-/// every worker accepts connections on them.
+/// Serves until `stop` is set (noticed within 50 ms), with the configuration's number of workers,
+/// each pinned to the next of `cores` if there are any. Calls `on_listening` with the addresses
+/// once every worker accepts connections on them.
 ///
 /// # Errors
-/// The configuration is wrong, or the system refuses the address, a core or the event loop.
+/// The configuration is invalid, or the system refuses the address, a core or the event loop.
 pub fn serve(
     config: &GatewayConfig,
     cores: &[usize],
@@ -158,7 +158,7 @@ impl Gateway {
         })
     }
 
-    /// Gives every worker these faults.
+    /// Injects these faults into every worker.
     #[cfg(feature = "faults")]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.inner.faults = faults;
@@ -166,8 +166,8 @@ impl Gateway {
     }
 
     /// Calls `notices` with messages for the operator, for example that Redis is unavailable. Each
-    /// message is a sentence that names the culprit and ends with a remedy. The worker that calls
-    /// waits meanwhile.
+    /// message is a sentence that names the culprit and ends with a remedy. The calling worker
+    /// waits until it returns.
     pub fn with_notices(mut self, notices: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.inner.notices = Arc::new(notices);
         self
@@ -208,13 +208,13 @@ impl Gateway {
     }
 
     /// Replaces the configuration. Each worker uses the new one for the requests that it reads from
-    /// its next round on (within 50 ms); requests in flight keep the old one. Only idle connections
-    /// to targets that the new configuration does not name are closed. If a policy and its route
-    /// stay the same, rate limits keep their counts and verified tokens stay verified; if they
-    /// change, counting starts again.
+    /// its next loop iteration on (within 50 ms); requests in flight keep the old one. Only idle
+    /// connections to targets that the new configuration does not name are closed. If a policy and
+    /// its route stay the same, rate limits keep their counts and verified tokens stay verified; if
+    /// they change, counting starts again.
     ///
     /// # Errors
-    /// All mistakes of the new configuration, and the settings that cannot change without a
+    /// All mistakes in the new configuration, and the settings that cannot change without a
     /// restart. The old configuration then stays in use.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
@@ -246,9 +246,9 @@ impl Gateway {
         Ok(())
     }
 
-    /// Checks a whole configuration, including mistakes that show only when it is compiled: names
-    /// of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs, stylesheets
-    /// and expressions of `soap`, a gateway serves nevertheless, and responds with faults to
+    /// Checks a whole configuration, including mistakes that are found only when it is compiled:
+    /// names of targets, certificates, schemas, stylesheets. With mistakes in schemas, WSDLs,
+    /// stylesheets and expressions of `soap`, a gateway still serves, and responds with faults to
     /// requests that need these definitions.
     ///
     /// # Errors

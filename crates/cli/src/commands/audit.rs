@@ -158,7 +158,7 @@ fn paragraph(finding: &Finding) -> String {
 }
 
 /// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. A finding
-/// in several rows lists them; a finding without cells has only the line of the headings.
+/// in several rows lists them; for a finding without cells, returns only the line of the headings.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

@@ -151,7 +151,7 @@ impl Folder {
     }
 }
 
-/// Returns the absolute path without links, or the path itself if there is none.
+/// Returns the canonical path, or the path itself if it cannot be resolved.
 pub fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -126,7 +126,7 @@ impl Import {
 }
 
 impl OfTraffic {
-    /// The folder and the options of an import of these files.
+    /// The folder and the options for importing these files.
     fn options(&self) -> Result<(PathBuf, Options), Failure> {
         let (dir, mut options) = self.made.options(&self.files[0])?;
         options.replay = Replay {

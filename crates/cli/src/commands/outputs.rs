@@ -92,7 +92,7 @@ impl OutputArgs {
     }
 }
 
-/// Returns the target of an argument of `--out`.
+/// Returns the target that an argument of `--out` names.
 ///
 /// # Errors
 /// The argument or an environment variable is not valid.

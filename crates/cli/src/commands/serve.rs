@@ -153,7 +153,7 @@ fn cannot(error: &ServeError) -> Failure {
     Failure::environment(error.to_string(), remedy)
 }
 
-/// Returns the arguments that start a server for the run in `dir`, next to the run itself.
+/// Returns the arguments that start a server for the run in `dir`, to run alongside it.
 pub fn words_next_to(dir: &Path) -> Option<[String; 4]> {
     let name = dir.file_name()?.to_str()?;
     let folder = match dir.parent() {

@@ -155,7 +155,7 @@ impl Upstream {
     }
 }
 
-/// A path of each kind that returns a typical response.
+/// One path of each kind, with a typical response.
 fn example_path(kind: Kind) -> &'static str {
     match kind {
         Kind::Ping => "/ping",

@@ -183,7 +183,7 @@ pub const METRICS: [Named<DecisiveMetric>; 5] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// More cores than any machine has, so that a typing error does not exhaust the memory.
+/// More cores than any machine has, so that a typo does not exhaust memory.
 const CORES_MAX: usize = 4096;
 
 impl FromStr for Cores {

@@ -71,8 +71,8 @@ impl Bench {
         Self::in_folder(tempfile::tempdir().unwrap())
     }
 
-    /// The same for containers. Temporary folders may be in `/dev/shm`, which containers do not
-    /// share with the machine, so this folder is elsewhere.
+    /// A bench for tests with containers. Temporary folders may be in `/dev/shm`, which containers
+    /// do not share with the machine, so this folder is elsewhere.
     pub fn for_containers() -> Self {
         Self::in_folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -112,7 +112,7 @@ impl Bench {
     /// Creates the folder `./faulty`, a gateway with this behaviour.
     pub fn faulty(&self, behaviour: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
-        // Only a gateway that never becomes ready exhausts this time; Python starts slowly on a
+        // Only a gateway that never becomes ready reaches this timeout; Python starts slowly on a
         // busy machine.
         let ready_timeout = if behaviour == "hang:1" { "2s" } else { "20s" };
         let spec = include_str!("faulty/gateway.yaml")
@@ -133,7 +133,7 @@ impl Bench {
         self.write("mine/proxy.py", include_str!("own_gateway/proxy.py"));
     }
 
-    /// The path of a file or folder of the bench.
+    /// The path of a file or folder in the bench.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -149,7 +149,7 @@ impl Bench {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs `gatebench` with arguments, separated by spaces, to its end.
+    /// Runs `gatebench` with arguments, separated by spaces, until it ends.
     #[track_caller]
     pub fn gatebench(&self, words: &str) -> Finished {
         self.start(words).wait()
@@ -187,7 +187,7 @@ impl Bench {
         Session::new(self, child.unwrap())
     }
 
-    /// The processes that a `gatebench` of this bench started, and the `gatebench` itself.
+    /// The processes that a `gatebench` of this bench started, and that `gatebench` itself.
     pub fn processes(&self) -> Vec<processes::Process> {
         processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
     }
@@ -210,8 +210,8 @@ impl Bench {
         names
     }
 
-    /// Asserts the state after any end of a run: no process is left, and the report has the
-    /// completed trials.
+    /// Asserts the state after a run has ended in any way: no process is left, and the report has
+    /// the completed trials.
     #[track_caller]
     pub fn assert_reportable(&self, run: &str, trials: usize) {
         assert_eq!(
@@ -363,7 +363,7 @@ impl Finished {
         self
     }
 
-    /// Asserts that it printed all these texts on standard output.
+    /// Asserts that it printed all these strings on standard output.
     #[track_caller]
     pub fn assert_prints(&self, words: &[&str]) -> &Self {
         for word in words {
@@ -377,7 +377,7 @@ impl Finished {
     }
 
     /// Asserts a normal end. All loads may be invalid on a busy machine, because they are so short;
-    /// the exit code is then a different one, and the report states the reason.
+    /// the exit code then differs, and the report states the reason.
     #[track_caller]
     pub fn assert_measured(&self) -> &Self {
         if self.code == Some(4) {
@@ -387,7 +387,7 @@ impl Finished {
         self.assert_code(0)
     }
 
-    /// Asserts that standard error contains all these texts.
+    /// Asserts that standard error contains all these strings.
     #[track_caller]
     pub fn assert_says(&self, words: &[&str]) -> &Self {
         for word in words {
@@ -401,7 +401,7 @@ impl Finished {
     }
 }
 
-/// Replaces the phases of a load profile of the library, for commands with `--overlay over`.
+/// Replaces the phases of a load profile from the library, for commands with `--overlay over`.
 pub fn replace_load(folder: &Path, profile: &str, phases: &str) {
     let loads = folder.join("over/scenarios/loads");
     fs::create_dir_all(&loads).unwrap();

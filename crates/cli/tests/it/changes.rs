@@ -1,4 +1,4 @@
-//! Changes of a gateway or its upstream during the measurement.
+//! Changes to a gateway or its upstream during the measurement.
 
 use serde_json::Value;
 

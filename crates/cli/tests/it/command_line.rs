@@ -1,4 +1,4 @@
-//! Arguments and printed texts. These tests start no gateway.
+//! Arguments and printed text. These tests start no gateway.
 
 use std::process::{Command, Stdio};
 
@@ -341,7 +341,7 @@ fn an_upstream_serves_until_a_signal_and_mistakes_are_reported() {
     assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
 }
 
-/// The response to a single request, head and body.
+/// The response to a single request: head and body.
 fn get(address: &str, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();

@@ -12,7 +12,7 @@ use crate::processes;
 /// The name of the image.
 const IMAGE: &str = "localhost/gatebench:test";
 
-/// A container engine for this test alone. On drop, it ends with all its containers.
+/// A container engine for this test only. On drop, it ends with all its containers.
 struct Podman {
     home: tempfile::TempDir,
     service: Option<Child>,
@@ -49,7 +49,7 @@ impl Podman {
         command
             .args(["--root", &at("root"), "--runroot", &at("run")])
             // The kernel and the capabilities of a test machine may be restricted; these options
-            // need neither.
+            // depend on neither.
             .args(["--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"])
             .args(["--events-backend", "file", "--runtime", "runc"])
             .args(words)
@@ -301,7 +301,8 @@ fn images_of_another_version_are_reported(bench: &Bench, podman: &Podman) {
     bench.write("boxed/gateway.yaml", &spec);
 }
 
-/// A container ends with gatebench. If its supervisor is killed too, the next start removes it.
+/// A container ends when gatebench ends. If its supervisor is killed too, the next start removes
+/// it.
 fn killed(bench: &Bench, podman: &Podman) {
     bench.load(LONG_MEASURE);
     let session = start(bench, podman, "run suite.yaml --dir killed");

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::bench::replace_load;
 use crate::turns::turn;
 
-/// The load of `gatebench isolation` without its warm-up: the tests judge only checks.
+/// The load of `gatebench isolation` without its warm-up: the tests examine only checks.
 const STEADY: &str = "- {name: steady, open: {rate_per_second: 2000}, measure: 8s}\n";
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");

@@ -11,7 +11,7 @@ use crate::turns::turn;
 /// A load in which the Python gateway forwards more than 60 requests, even on a busy machine.
 const SECOND: &str = "- {name: throughput, closed: {connections: 8}, measure: 1s, timeout: 2s}\n";
 
-/// Runs the misbehaving gateway next to the reference gateway, whose trial must still complete.
+/// Runs the misbehaving gateway and the reference gateway, whose trial must still complete.
 #[track_caller]
 fn next_to_a_good_one(behaviour: &str, words: &[&str]) {
     next_to_a_good_one_under(QUICK, behaviour, words);
@@ -138,7 +138,7 @@ fn a_gateway_that_does_not_stop() {
     bench.faulty("deaf");
     bench.suite("./faulty, reference", 1);
     let finished = bench.gatebench("run suite.yaml --dir run");
-    // Its measurements count nevertheless, and it does not run while the next gateway is measured.
+    // Its measurements still count, and it does not run while the next gateway is measured.
     finished.assert_measured().assert_says(&[
         "did not end on SIGTERM within 1s and was killed",
         "raise stop.timeout in its gateway.yaml",
@@ -184,7 +184,7 @@ fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
         .assert_prints(&["a request gets a response", wrote]);
 }
 
-/// The address of a Unix socket has at most 107 bytes.
+/// The path of a Unix socket has at most 107 bytes.
 #[test]
 fn a_gateway_with_a_unix_socket_below_a_long_run_directory() {
     let bench = Bench::new();

@@ -83,17 +83,17 @@ fn an_interrupted_profile_is_reported_soon() {
                  --frequency 4000 --overlay over --dir run";
     let session = bench.start(words);
     session.until_load();
-    // Long enough for the warm-up and some seconds of sampling.
+    // Long enough for the warm-up and a few seconds of sampling.
     thread::sleep(Duration::from_secs(8));
     session.signal("INT");
     let stopped = Instant::now();
-    // No further gateway is left to measure.
+    // No gateway is left to measure.
     session
         .wait()
         .assert_code(0)
         .assert_says(&["the load was stopped early"]);
-    // Reading all copied stacks takes as long as sampling them; reading is cut off after two
-    // seconds, or ten.
+    // Reading all copied stacks takes as long as sampling them; reading stops after two seconds, or
+    // after ten.
     let took = stopped.elapsed();
     assert!(took < Duration::from_secs(30), "{took:?}");
     assert!(

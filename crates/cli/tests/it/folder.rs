@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `gatebench` to its end.
+/// Runs `gatebench` until it ends.
 pub fn gatebench(folder: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(words)

@@ -44,7 +44,7 @@ fn the_gateway_reloads_its_file_on_sighup() {
         gateway.said.next().unwrap().unwrap(),
         "gateway has reloaded its file"
     );
-    // A worker uses the new file in its next round; the connection stays open.
+    // A worker uses the new file in its next loop iteration; the connection stays open.
     while !ask(&mut client).ends_with("second") {}
 
     std::fs::write(&file, configuration("third").replace("upstream", "upsteam")).unwrap();
@@ -108,7 +108,7 @@ fn the_second_signal_ends_the_gateway_immediately() {
     assert_eq!(client.read(&mut [0; 16]).unwrap_or(0), 0);
 }
 
-/// Seconds of processor time that a process has used.
+/// CPU time that a process has used, in seconds.
 fn cpu_s(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, behind_name) = stat.rsplit_once(')').unwrap();
@@ -125,8 +125,8 @@ fn cpu_s(pid: u32) -> f64 {
 fn the_second_signal_ends_the_gateway_while_a_worker_is_busy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
-    // Each policy reads the whole body. Together, they take seconds of the worker's time, during
-    // which it handles no other event.
+    // Each policy reads the whole body. Together, they occupy the worker for seconds, during which
+    // it handles no other event.
     let policies = vec![json!({"request_json": {"remove": ["/none"]}}); 2_000];
     let configuration = json!({
         "listen": ["127.0.0.1:0"],

@@ -1,4 +1,4 @@
-//! `gatebench gateway FILE` with several workers: failing requests next to good ones, on every
+//! `gatebench gateway FILE` with several workers: failing requests alongside good ones, on every
 //! worker.
 
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ fn load(scenario: &Scenario, address: &str) {
     });
 }
 
-/// The responses of each worker by the class of the status.
+/// The responses of each worker by status class.
 fn by_worker(address: &str) -> BTreeMap<(String, String), usize> {
     let asked = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
     let text = Connection::open(address).ask(asked).body;

@@ -1,4 +1,4 @@
-//! The gateways in the list, installed or not, and a gateway of the user that is not in the list.
+//! The gateways in the list, installed or not, and a user's gateway that is not in the list.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -16,7 +16,7 @@ const NATIVE: [&str; 5] = [
     "http2-in",
     "tls-upstream",
 ];
-/// The same with `pipeline`, which combines policies and includes JSON edits in both directions.
+/// The same plus `pipeline`, which combines policies and includes JSON edits in both directions.
 const WHOLE: [&str; 5] = [
     "proxy-json",
     "api-key",
@@ -66,7 +66,7 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
-/// It takes a minute to install and some seconds to start for each scenario.
+/// It takes a minute to install, and a few seconds to start for each scenario.
 #[test]
 #[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]
 fn gravitee_is_installed_and_passes_its_checks() {
@@ -135,8 +135,8 @@ fn a_failed_installation_does_not_prevent_others() {
         ]);
 }
 
-/// A gateway whose vendor publishes steps for this system, which write a program that prints this
-/// version.
+/// A gateway whose vendor publishes installation steps for this system; they create a program that
+/// prints this version.
 fn packaged(bench: &Bench, installed: &str) {
     let release = std::fs::read_to_string("/etc/os-release").unwrap();
     let value = |name: &str| {
@@ -269,7 +269,7 @@ fn a_gateway_outside_the_list_is_checked_and_measured() {
 fn wrong_responses_are_shown_side_by_side() {
     let bench = Bench::new();
     bench.own_gateway();
-    // The proxy lets everyone in, and opens a connection for each request.
+    // The proxy accepts every client, and opens a connection for each request.
     let proxy = bench
         .read("mine/proxy.py")
         .replace("not in CONFIG[\"keys\"]", "is None")

@@ -28,7 +28,7 @@ fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
     )
 }
 
-/// Eighteen nights of one block; from the seventh night on, haproxy takes 1.3 times its CPU time.
+/// Eighteen nights with one block each; from the seventh on, haproxy uses 1.3 times the CPU time.
 pub fn nights() -> TempDir {
     let folder = TempDir::new().unwrap();
     for night in 1..=18_u32 {

@@ -1,4 +1,4 @@
-//! `gatebench import`, `run` with the resulting folders, and `--config` with files of a user.
+//! `gatebench import`, `run` with the resulting folders, and `--config` with a user's files.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::turns::turn;
 
-/// A configuration whose policies every gateway in the comparison has.
+/// A configuration whose policies every gateway in the comparison supports.
 const KONG: &str = "\
 _format_version: '3.0'
 services:
@@ -146,7 +146,7 @@ fn two_files_are_compared_by_name() {
         ]);
 }
 
-/// Lines of an access log with this many requests for each path.
+/// Lines of an access log with the given number of requests for each path.
 fn log(counts: &[(&str, usize)]) -> String {
     let total: usize = counts.iter().map(|(_, count)| count).sum();
     let mut log = String::new();

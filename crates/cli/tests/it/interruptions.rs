@@ -50,7 +50,7 @@ fn a_second_ctrl_c_kills_a_gateway_that_does_not_stop() {
     let bench = Bench::new();
     bench.load(LONG_MEASURE);
     bench.faulty("honest");
-    // Python ends on TERM; this gateway gets a stop signal that it ignores.
+    // Python exits on SIGTERM; this gateway gets a stop signal that it ignores.
     let spec = bench.read("faulty/gateway.yaml").replace(
         "stop:\n  timeout: 1s",
         "stop:\n  signal: WINCH\n  timeout: 1h",

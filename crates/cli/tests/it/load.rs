@@ -112,7 +112,7 @@ fn a_closed_load_counts_what_the_upstream_counts() {
 #[test]
 fn json_has_every_figure_and_null_where_samples_are_few() {
     let loads = Loads::new();
-    // The achieved rate is judged from 30 requests on.
+    // The achieved rate is judged only with at least 30 requests.
     let found = loads.json("--rate 80 -d 300ms --warm-up 0s -c 2", 0);
     assert_eq!(number(&found, "/intended"), 24);
     for times in ["response_time_ns", "service_time_ns", "lateness_ns"] {
@@ -550,7 +550,7 @@ fn the_screen_fits_100_columns_and_names_omitted_percentiles() {
     ] {
         let load = loads.load(flags);
         assert!(load.stdout.contains(said), "{flags}: {}", load.stdout);
-        // The plan is printed only once in both streams together.
+        // Across both streams, the plan is printed only once.
         assert!(!load.stderr.contains("GET http"), "{}", load.stderr);
     }
 }

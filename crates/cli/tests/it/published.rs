@@ -29,7 +29,7 @@ fn keyed(bench: &Bench, gateways: &str) {
     bench.write("suite.yaml", &suite);
 }
 
-/// Sets up a gateway that ends at once and writes this Python string to standard error.
+/// Sets up a gateway that writes this Python string to standard error and exits at once.
 fn ends_with(bench: &Bench, words: &str) {
     bench.faulty("honest");
     let spec = bench.read("faulty/gateway.yaml") + "policies: {api_key: native}\n";
@@ -122,7 +122,7 @@ fn a_report_does_not_follow_links() {
         .assert_code(2)
         .assert_says(&["gateway.json: is a symbolic link", "  → "]);
     assert!(printed.stdout.is_empty(), "{}", printed.stdout);
-    // Nor does it write through a link.
+    // It does not write through a link either.
     fs::remove_file(&file).unwrap();
     fs::write(&file, "{}").unwrap();
     symlink(bench.path("mine"), bench.path("run/report.tmp")).unwrap();

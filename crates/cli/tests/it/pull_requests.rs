@@ -34,8 +34,8 @@ struct State {
     calls: Vec<Call>,
 }
 
-/// A server with the comments of one request, with the API of both services. It runs until the test
-/// process ends.
+/// A server with the comments of one pull request and the APIs of both services. It runs until the
+/// test process ends.
 struct Server {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -63,7 +63,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The only comment of gatebench.
+    /// gatebench's only comment.
     fn comment(&self) -> String {
         let state = self.state.lock().unwrap();
         let [only] = &state.comments[OTHERS..] else {
@@ -126,7 +126,7 @@ fn serve(stream: &TcpStream, state: &mut State) {
     stream.write_all((head + &reply).as_bytes()).unwrap();
 }
 
-/// Runs the script in the folder of the bench, with gatebench on PATH, to its end.
+/// Runs the script in the folder of the bench, with gatebench on PATH, until it ends.
 fn script(bench: &Bench, words: &[&str], settings: &[(&str, &str)]) -> Finished {
     let programs = Path::new(env!("CARGO_BIN_EXE_gatebench")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
@@ -138,7 +138,7 @@ fn script(bench: &Bench, words: &[&str], settings: &[(&str, &str)]) -> Finished 
         .env(mark, value)
         .env("PATH", format!("{}:{path}", programs.display()))
         .envs(settings.iter().copied());
-    // The test itself may run in a job of these services.
+    // The test itself may run in a CI job of one of these services.
     for name in ["GITLAB_CI", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"] {
         if !settings.iter().any(|(set, _)| *set == name) {
             command.env_remove(name);
@@ -238,7 +238,7 @@ fn a_merge_request_gets_the_verdict_of_an_ab_test() {
     assert_eq!(server.comment(), comment);
     assert!(bench.read("speed/junit.xml").ends_with("</testsuites>\n"));
 
-    // A pipeline of a branch has no request.
+    // A branch pipeline has no merge request.
     std::fs::remove_dir_all(bench.path("speed/run")).unwrap();
     let branch = settings
         .iter()

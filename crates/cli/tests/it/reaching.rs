@@ -87,7 +87,7 @@ fn the_response_to_an_unknown_path_lists_the_known_ones() {
     );
 }
 
-/// An nginx that accepts only clients with a certain certificate.
+/// An nginx that accepts only clients with a specific certificate.
 struct Guarded {
     nginx: Child,
     port: u16,

@@ -1,6 +1,6 @@
 //! Gateways on another host, over a real `ssh` to a real sshd that runs on 127.0.0.1 for this test,
-//! with its own keys, configuration and folders. Processes of the remote end are recognised by
-//! their environment, which sshd sets, and by their folder for temporary files.
+//! with its own keys, configuration and folders. Processes on the remote side are recognised by
+//! their environment, which sshd sets, and by their temporary folder.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use crate::bench::{Bench, LONG_MEASURE, Session};
 use crate::processes::{self, Process};
 
-/// The path in Debian, which is not on a user's PATH.
+/// The path on Debian, whose folder is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// The folder that sshd needs if it runs as root; it does not exist in a container's /run.
@@ -108,7 +108,7 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
     fs::set_permissions(bench.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// gatebench without debugging information, which would be copied as well.
+/// gatebench without debug information, which would be copied as well.
 fn stripped(bench: &Bench) -> PathBuf {
     let program = bench.path("gatebench");
     if !program.exists() {
@@ -135,7 +135,7 @@ fn start<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
     bench.spawn(command)
 }
 
-/// Asserts that no process runs and the folder of the remote end is gone.
+/// Asserts that no process runs and that the remote folder is gone.
 fn assert_nothing_left(bench: &Bench) {
     bench.wait_for("everything to have ended", || {
         bench.processes().is_empty().then_some(())
@@ -224,7 +224,7 @@ fn a_broken_connection_ends_all_remote_processes() {
 #[test]
 fn an_unusable_host_is_reported_with_the_remedy() {
     let bench = Bench::new();
-    // A file system of the kernel, in which folders cannot be created.
+    // A kernel file system, in which no folder can be created.
     let _far = Far::start(&bench, Path::new("/sys"));
     for (host, said) in [
         (

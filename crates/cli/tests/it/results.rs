@@ -135,7 +135,7 @@ fn a_report_is_rebuilt_byte_for_byte() {
     FILES
         .iter()
         .for_each(|name| fs::remove_file(bench.path("run").join(name)).unwrap());
-    // After the directory is moved and renamed, the report is still the same.
+    // The report stays the same after the directory is moved and renamed.
     fs::rename(bench.path("run"), bench.path("moved")).unwrap();
     bench.gatebench("report moved").assert_code(0);
     for (name, before) in FILES.iter().zip(before) {

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use crate::bench::{Bench, MARK};
 
-/// A listening process, which is killed on drop. It has no mark, because it must outlive runs.
+/// A listening process, which is killed on drop. It is not marked, because it must outlive runs.
 pub struct Serving {
     pub child: Child,
     pub port: u16,

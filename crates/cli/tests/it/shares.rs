@@ -1,4 +1,4 @@
-//! Latency at shares of a gateway's saturation.
+//! Latency at fractions of a gateway's saturation.
 
 use gatebench_model::study::measure::CONNECTIONS;
 use serde_json::Value;

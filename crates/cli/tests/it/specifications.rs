@@ -1,4 +1,4 @@
-//! Specifications: steps that become a run, failed trials that are repeated, and several versions
+//! Specifications: steps that make up a run, failed trials that are repeated, and several versions
 //! in one run.
 
 use std::process::Command;

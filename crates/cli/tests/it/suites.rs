@@ -1,4 +1,4 @@
-//! Runs every scenario of every suite in the shortest length on the reference gateway, and many of
+//! Runs every scenario of every suite at the shortest length on the reference gateway, and many of
 //! them on nginx. If a gateway has the features, all cases and checks must pass; otherwise, the
 //! scenario is *not supported*.
 
@@ -21,7 +21,7 @@ fn is_whole(suite: &str) -> bool {
     WHOLE_OF_SOAP.contains(&suite) || WHOLE_OF_OTHERS.contains(&suite)
 }
 
-/// The number of scenarios in one run, which must end before the test times out.
+/// The number of scenarios in one run, chosen so that it ends before the test times out.
 const RUN_SCENARIOS: usize = 16;
 
 /// Features that scenarios need but the reference gateway lacks. It must have all others.
@@ -42,7 +42,7 @@ const NOT_BY_NGINX: [&str; 12] = [
 ];
 const NOT_BY_NGINX_WITH_LUA: [&str; 4] = ["metrics", "openapi", "soap.gzip", "soap.parameters"];
 
-/// The module that runs stylesheets in nginx, at the path where it is installed.
+/// The installed path of the module that runs stylesheets in nginx.
 const XSLT_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_xslt_filter_module.so";
 
 /// The outcome of each scenario on each gateway.
@@ -72,7 +72,7 @@ fn disturbed(suite: &Suite) -> Vec<String> {
         .collect()
 }
 
-/// Runs a command in the shortest length, and returns the outcome of each trial. All checks of the
+/// Runs a command at the shortest length, and returns the outcome of each trial. All checks of the
 /// scenarios must pass. On a busy machine, a response may be late, so failed scenarios are run once
 /// more, alone.
 fn smoke(words: &str, gateways: &[&str]) -> Outcomes {
@@ -208,7 +208,7 @@ fn half_of_the_plain_scenarios_holds(half: usize) {
     for names in names.chunks(RUN_SCENARIOS) {
         plain_scenarios_hold(names, "reference");
     }
-    // The tests of the crate `testbed` prove every policy of nginx.
+    // The tests of the crate `testbed` cover every nginx policy.
     let some: Vec<String> = names.into_iter().step_by(4).collect();
     plain_scenarios_hold(&some, "nginx");
 }
@@ -318,10 +318,10 @@ fn cold_starts_have_a_separate_section() {
     let cells = rows[0]["cells"].as_array().unwrap();
     let median = |index: usize| cells[index]["estimate"]["median"].as_f64();
     let (after_ns, resolution_ns) = (median(0).unwrap(), median(1).unwrap());
-    // The program takes at least this long to start, and may take some seconds on a busy machine.
+    // The program takes at least this long to start, and may take a few seconds on a busy machine.
     assert!((1e5..2e10).contains(&after_ns), "{after_ns} ns");
     assert!(resolution_ns > 0.0 && resolution_ns <= after_ns);
-    // Other work of the machine may invalidate CPU time, which the report then states.
+    // Other work on the machine may invalidate the CPU time; the report then states this.
     if cells[3]["validity"] != "invalid" {
         for cost_ns in [median(2).unwrap(), median(3).unwrap()] {
             assert!((100.0..1e7).contains(&cost_ns), "{cost_ns} ns");

@@ -28,13 +28,13 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place among the tests that run.
+/// A slot among the tests that run.
 pub struct Slot {
     is_first: bool,
 }
 
 impl Slot {
-    /// Waits for a place, unless this test has one.
+    /// Waits for a slot, unless this test already has one.
     pub fn wait() -> Self {
         if HAS_SLOT.replace(true) {
             return Self { is_first: false };

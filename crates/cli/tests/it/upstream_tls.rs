@@ -39,7 +39,7 @@ impl Serving {
         }
     }
 
-    /// The file with the certificate that the upstream has printed.
+    /// The file with the certificate that the upstream printed.
     fn certificate(&self) -> PathBuf {
         self.folder.path().join("shown.pem")
     }

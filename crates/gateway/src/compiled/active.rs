@@ -12,7 +12,7 @@ use crate::faults::DelayTurns;
 use crate::policy::jwt;
 use crate::redis::Counts;
 
-/// The configuration as one worker sees it. A request keeps the configuration that it began with
+/// The configuration as one worker sees it. A request uses the configuration that it began with
 /// until it ends.
 #[derive(Debug)]
 pub(crate) struct ActiveConfig {
@@ -21,35 +21,35 @@ pub(crate) struct ActiveConfig {
     target_ids: Vec<usize>,
 }
 
-/// The configuration of new requests, with the state that a worker keeps for it.
+/// The configuration for new requests, with the state that a worker keeps for it.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
-    /// Every target that any configuration has named, by the worker's numbers.
+    /// Every target that any configuration has named, indexed by the worker's numbers.
     pub(crate) targets: Vec<CompiledTarget>,
     /// The time until which each target is avoided.
     resting_until_ns: Vec<u64>,
-    /// The connections to each target that wait for their next request.
+    /// The connections to each target that are waiting for their next request.
     idle: Vec<Vec<ConnId>>,
     balances: Vec<Balance>,
-    /// The turns of each route's delays, by route.
+    /// The turns of each route's delays, indexed by route.
     pub(crate) delays: Vec<DelayTurns>,
     pub(crate) caches: Vec<jwt::Cache>,
-    /// The counts of each limit that is counted in Redis, by its number.
+    /// The counts of each limit that is counted in Redis, indexed by its number.
     pub(crate) counts: Vec<Counts>,
 }
 
-/// The work that remains after another configuration was adopted.
+/// The work that remains after a switch to another configuration.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// Idle connections to targets that the new configuration does not name, to be closed.
+    /// Idle connections to close, because the new configuration does not name their targets.
     pub(crate) idle: Vec<ConnId>,
     /// The new numbers of limits that are counted in Redis, indexed by their old numbers.
     pub(crate) limits: Vec<Option<usize>>,
 }
 
 /// Returns the state kept for policies that still exist, in the order of the new policies, and the
-/// new place of each.
+/// new position of each.
 fn keep<T: Default, P: PartialEq>(
     learnt: Vec<T>,
     before: &[P],
@@ -132,7 +132,7 @@ impl Current {
         let known = self.targets.iter().position(|one| one.is_same(target));
         let id = known.unwrap_or(self.targets.len());
         match self.targets.get_mut(id) {
-            // Two upstreams may name the same address.
+            // Two upstreams may use the same address.
             Some(known) => {
                 known.keepalive = known.keepalive.max(target.keepalive);
                 known.rest_ns = target.rest_ns;
@@ -142,9 +142,9 @@ impl Current {
         id
     }
 
-    /// Returns the number of the target whose turn it is. Resting targets are skipped, unless all
-    /// targets rest. A request with an older configuration takes no turn: it is sent to the target
-    /// with the largest weight among those that do not rest.
+    /// Returns the number of the target whose turn it is. Avoided targets are skipped, unless all
+    /// are avoided. A request with an older configuration takes no turn: it is sent to the target
+    /// with the largest weight among those that are not avoided.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,
@@ -166,15 +166,15 @@ impl Current {
         if !rests(first) {
             return ids[first];
         }
-        // Enough turns for each target to have had one, unless the weights are very unequal.
+        // Enough turns to reach every target, unless the weights are very unequal.
         let others = (0..4 * ids.len()).map(|_| balance.next());
         let awake = others.into_iter().find(|&at| !rests(at));
         let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));
         ids[awake.unwrap_or(first)]
     }
 
-    /// Takes an idle connection to a target: the one used last. It is the least likely to be closed
-    /// by the target, and surplus connections age.
+    /// Takes the most recently used idle connection to a target. The target is least likely to have
+    /// closed it, and surplus connections stay idle until they time out.
     pub(crate) fn take_idle(&mut self, target: usize) -> Option<ConnId> {
         self.idle[target].pop()
     }

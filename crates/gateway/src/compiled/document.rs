@@ -1,5 +1,5 @@
-//! The file of a configuration. All its mistakes are reported at once, and the file is kept so that
-//! later mistakes can be reported at their places.
+//! A configuration file. All its mistakes are reported at once, and the file is kept so that later
+//! mistakes can be reported at their places.
 
 use gatebench_config::{Diagnostics, Sheet, SheetKind};
 
@@ -26,7 +26,8 @@ impl Document {
         Self::judged(file, text, GatewayConfig::validate)
     }
 
-    /// Checks a document, including mistakes that show only when the configuration is compiled.
+    /// Checks a document, including mistakes that are found only when the configuration is
+    /// compiled.
     ///
     /// # Errors
     /// See [`Gateway::check`](crate::Gateway::check). Each mistake has its place.
@@ -56,7 +57,7 @@ impl Document {
         Ok(Self { config, sheet })
     }
 
-    /// Returns mistakes that only the preparation of the configuration shows, with their places.
+    /// Returns, with their places, mistakes that are found only when the configuration is prepared.
     pub fn mistakes(&self, wrong: &ConfigErrors) -> Option<Diagnostics> {
         let mut sheet = self.sheet.clone();
         report(&mut sheet, wrong);
@@ -71,7 +72,7 @@ fn report(sheet: &mut Sheet, wrong: &ConfigErrors) {
 }
 
 impl GatewayConfig {
-    /// Reads a configuration, YAML or JSON, without keeping its file.
+    /// Reads a YAML or JSON configuration without keeping its file.
     ///
     /// # Errors
     /// See [`Document::read`].

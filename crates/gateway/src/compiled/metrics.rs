@@ -1,4 +1,4 @@
-//! The gateway's counters, in the text format of Prometheus.
+//! The gateway's counters, in the Prometheus text format.
 //!
 //! Each worker has its own counters, so counting is a load and a store; the output contains the
 //! sums. A sum may lack part of a request that ends at the same time, but each counter is exact.
@@ -28,7 +28,7 @@ const BOUNDS_NS: [u64; 17] = [
     10_000_000_000,
 ];
 
-/// Classes of statuses, as written in the output.
+/// Status classes, as written in the output.
 const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// The counters of all routes.
@@ -36,7 +36,8 @@ const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 pub(crate) struct Metrics {
     /// The path of the metrics.
     pub(crate) path: String,
-    /// The counters by the number of the route; the last are for requests that match no route.
+    /// The counters, indexed by the number of the route; the last are for requests that match no
+    /// route.
     routes: Vec<Route>,
 }
 
@@ -127,7 +128,7 @@ impl Metrics {
     }
 }
 
-/// Writes the sums over some places, a line for each class.
+/// Writes the sums over these places, one line for each class.
 fn by_class<'p>(out: &mut String, labels: &str, places: impl Iterator<Item = &'p Place> + Clone) {
     for (at, class) in CLASSES.iter().enumerate() {
         let counts = places.clone().map(|place| &place.classes[at]);

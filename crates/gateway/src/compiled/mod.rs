@@ -1,6 +1,6 @@
 //! The configuration prepared for the loop (validated, names resolved, prefixes indexed, policies
-//! compiled) and the state that each worker keeps for it. The module knows connections only by
-//! their numbers, and serves nothing.
+//! compiled) and the state that each worker keeps for it. The module refers to connections only by
+//! number, and serves nothing.
 
 mod active;
 mod balance;
@@ -37,10 +37,10 @@ pub(crate) struct CompiledConfig {
     pub(crate) targets: Vec<CompiledTarget>,
     pub(crate) consumers: Consumers,
     pub(crate) pages: Pages,
-    /// The policies for which each worker keeps a cache of verified tokens, by the number of the
-    /// cache.
+    /// The policies for which each worker keeps a cache of verified tokens, indexed by the number
+    /// of the cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Limits that are counted in Redis, by number, with their names in Redis.
+    /// Limits that are counted in Redis, indexed by number, with their names in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The routes whose limits are counted in Redis without waiting for it.
     pub(crate) tellers: Vec<usize>,
@@ -99,7 +99,7 @@ pub(crate) struct Limits {
     pub(crate) collected_max: usize,
     /// The limit for all messages of a connection, in bytes.
     pub(crate) connection_collected_max: usize,
-    /// The largest number of client connections of one worker.
+    /// The maximum number of client connections of one worker.
     pub(crate) connections_max: usize,
 }
 
@@ -187,8 +187,8 @@ impl CompiledConfig {
     }
 }
 
-/// Checks a whole configuration, including mistakes that only preparation shows: of definitions,
-/// and of the files that TLS needs.
+/// Checks a whole configuration, including mistakes that are found only when it is prepared: in
+/// definitions, and in the files that TLS needs.
 ///
 /// # Errors
 /// All mistakes, without duplicates.
@@ -254,13 +254,13 @@ fn tellers(config: &GatewayConfig) -> Vec<usize> {
     tellers.map(|(at, _)| at).collect()
 }
 
-/// The names of the upstreams, by their numbers.
+/// The names of the upstreams, indexed by their numbers.
 pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
     let upstreams = config.upstreams.iter();
     upstreams.map(|upstream| upstream.name.clone()).collect()
 }
 
-/// Converts mistakes in the policies of the route with that number.
+/// Converts mistakes in the policies of the route with this number.
 pub(crate) fn policy_errors(
     route: usize,
     wrong: impl IntoIterator<Item = ConfigError>,

@@ -1,5 +1,5 @@
-//! The targets of upstreams, with their resolved addresses; prepared TLS towards targets and
-//! clients.
+//! The targets of upstreams, with their resolved addresses; prepared TLS for connections to targets
+//! and from clients.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) struct TargetTls {
 }
 
 impl CompiledTarget {
-    /// Reports whether connections to one target can be used for the other.
+    /// Reports whether connections to one of the targets can be used for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same_tls = match (&self.tls, &other.tls) {
             (Some(tls), Some(other)) => tls.settings == other.settings && tls.host == other.host,

@@ -19,8 +19,8 @@ pub struct GatewayConfig {
     /// If given, clients must use TLS.
     #[serde(default)]
     pub tls: Option<Tls>,
-    /// Allows clients to use HTTP/2: over TLS by ALPN, in the clear with prior knowledge (RFC 9113
-    /// 3.3).
+    /// Allows clients to use HTTP/2: over TLS with ALPN, or in plaintext with prior knowledge (RFC
+    /// 9113 3.3).
     #[serde(default = "yes")]
     pub http2: bool,
     /// Worker threads, each with its own connections to the upstreams.
@@ -40,22 +40,22 @@ pub struct GatewayConfig {
     pub consumers: Vec<Consumer>,
     /// The upstream of each path prefix; the longest prefix wins.
     pub routes: Vec<Route>,
-    /// The times for which the gateway waits for clients and upstreams.
+    /// The timeouts for clients and upstreams.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Bytes of the largest body that is edited; a larger request gets 413, a larger response gets
-    /// 502. A gzip body that SOAP or XML policies process may unpack to the same size; more is a
-    /// fault.
+    /// Maximum size of an edited body, in bytes; a larger request gets 413, a larger response gets
+    /// 502. A gzip body that SOAP or XML policies process may decompress to the same size; more is
+    /// a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
-    /// Bytes that one connection of HTTP/2 may make the gateway hold: of bodies that are edited,
-    /// and of responses that the client does not read. Beyond that the gateway reads only the body
-    /// of the connection's oldest request, and delays work that would leave more unread until there
-    /// is room.
+    /// Maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited, and
+    /// responses that the client does not read. Beyond that, the gateway reads only the body of the
+    /// connection's oldest request, and delays work that would leave more unread until there is
+    /// room.
     #[serde(default = "sixteen_mebibytes")]
     pub connection_collected_bytes_max: u32,
-    /// Connections of clients that each worker has open at once. Further connections are closed as
-    /// soon as they are accepted.
+    /// Maximum number of client connections that each worker has open. Further connections are
+    /// closed as soon as they are accepted.
     #[serde(default = "many_connections")]
     pub connections_max: u32,
 }
@@ -64,21 +64,21 @@ pub struct GatewayConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// File with the certificate and those that signed it, in PEM.
+    /// File with the certificate and its chain, in PEM.
     pub certificate: String,
     /// File with its private key, in PEM.
     pub key: String,
 }
 
-/// The counters of the gateway, in the text format of Prometheus.
+/// The gateway's counters, in the Prometheus text format.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// The path whose response contains them, before any route, on every listener.
+    /// The path that serves them on every listener; it takes precedence over all routes.
     pub path: String,
 }
 
-/// An origin: one or more addresses that respond alike.
+/// An origin: one or more equivalent addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Upstream {
@@ -88,21 +88,20 @@ pub struct Upstream {
     pub keepalive: u32,
     /// Its addresses.
     pub targets: Vec<Target>,
-    /// If given, the gateway uses TLS to it.
+    /// If given, the gateway connects to it over TLS.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
-    /// The time in milliseconds for which a target is avoided after a failed connection, if there
-    /// are others. Each worker measures it separately. 0 avoids no target.
+    /// How long a target is avoided after a failed connection if there are others, in milliseconds.
+    /// Each worker measures it separately. 0 avoids no target.
     #[serde(default = "ten_seconds")]
     pub rest_after_failure_ms: u32,
 }
 
-/// TLS 1.2 and 1.3 towards an upstream. The handshake must end within the time for a connection.
+/// TLS 1.2 and 1.3 towards an upstream. The handshake must finish within the connect timeout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpstreamTls {
-    /// File with the authorities that may have signed its certificate, in PEM
-    /// [default: the authorities of the machine].
+    /// File with the CAs that may have signed its certificate, in PEM [default: the machine's CAs].
     pub ca: Option<String>,
     /// Accepts any certificate.
     pub skip_verify: bool,
@@ -130,10 +129,10 @@ pub struct Target {
 pub struct Consumer {
     /// Unique name.
     pub name: String,
-    /// Keys accepted by `api_key`, each of one consumer only.
+    /// Keys accepted by `api_key`; each belongs to only one consumer.
     #[serde(default)]
     pub keys: Vec<String>,
-    /// The password accepted by `basic_auth`, with the name as the user.
+    /// The password accepted by `basic_auth`, with the name as the user name.
     #[serde(default)]
     pub password: Option<String>,
 }
@@ -144,7 +143,8 @@ pub struct Consumer {
 pub struct Route {
     /// Unique name.
     pub name: String,
-    /// The prefix, from `/` on. It ends where a segment ends: `/json` is not a prefix of `/jsonx`.
+    /// The prefix, beginning with `/`. It ends where a segment ends: `/json` is not a prefix of
+    /// `/jsonx`.
     pub path: String,
     /// The spellings that the paths of its requests may have.
     #[serde(default)]
@@ -158,10 +158,10 @@ pub struct Route {
     /// The policies of the route, in this order.
     #[serde(default)]
     pub policies: Vec<Policy>,
-    /// The times for which the gateway waits for the upstream on this route, if they differ.
+    /// The timeouts for the upstream on this route, if they differ.
     #[serde(default)]
     pub timeouts: Option<RouteTimeouts>,
-    /// Holds requests and responses back, to prove that added latency is measured correctly.
+    /// Delays requests and responses, to prove that added latency is measured correctly.
     #[cfg(feature = "faults")]
     #[serde(default)]
     pub test_delay: Option<TestDelay>,
@@ -176,22 +176,24 @@ pub enum Paths {
     /// control characters get 400.
     #[default]
     Strict,
-    /// Matches and forwards paths as they are written. A path that can be read as one of another
-    /// route gets 400.
+    /// Matches and forwards paths as written. A path that can be read as a path of another route
+    /// gets 400.
     Verbatim,
 }
 
-/// Known delays. The last part of each is spent spinning, so they are exact to a few microseconds,
-/// at the price of CPU time.
+/// Known delays. The last part of each is spent spinning, so they are accurate to a few
+/// microseconds, at the cost of CPU time.
 #[cfg(feature = "faults")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TestDelay {
-    /// From reading a request's head to handing it to the upstream's connection, in nanoseconds.
+    /// The delay between reading a request's head and passing it to the upstream's connection, in
+    /// nanoseconds.
     pub request_ns: u64,
-    /// From reading a response's head to handing it to the client's connection, in nanoseconds.
+    /// The delay between reading a response's head and passing it to the client's connection, in
+    /// nanoseconds.
     pub response_ns: u64,
-    /// Delays every nth request by other amounts.
+    /// Delays every nth request by different amounts.
     pub bimodal: Option<Bimodal>,
 }
 
@@ -200,7 +202,7 @@ pub struct TestDelay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bimodal {
-    /// 10 means one request in ten of each worker.
+    /// 10 delays one in ten of each worker's requests.
     pub every: u32,
     /// The delay of these requests, in nanoseconds.
     pub request_ns: u64,
@@ -208,28 +210,28 @@ pub struct Bimodal {
     pub response_ns: u64,
 }
 
-/// The times that the gateway waits, in milliseconds.
+/// The gateway's timeouts, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// The wait for a connection to an upstream; the response is then 504.
+    /// The time to connect to an upstream; after it, the response is 504.
     pub connect_ms: u32,
-    /// The longest silence of an upstream that owes a response; the response is then 504.
+    /// The time without data from an upstream while its response is pending; after it, the response
+    /// is 504.
     pub upstream_ms: u32,
-    /// The wait for a client's next request, for more of its body (the response is then 408), and
-    /// for the client to take a response.
+    /// The wait for a client's next request, for more of its body (after it, the response is 408),
+    /// and for the client to read a response.
     pub client_idle_ms: u32,
-    /// The time from the first byte of a request's head to the last; the response is then 408.
+    /// The time from the first byte of a request's head to the last; after it, the response is 408.
     pub request_head_ms: u32,
-    /// The time from a request's head to the last byte of its body, however steadily it comes and
-    /// however slowly the upstream takes it; the response is then 408.
+    /// The time from a request's head to the last byte of its body, however steadily it arrives and
+    /// however slowly the upstream reads it; after it, the response is 408.
     pub request_body_ms: u32,
-    /// The time for pending requests when the gateway stops; requests that are still pending after
-    /// it are aborted.
+    /// The time for pending requests to finish when the gateway stops; after it, they are aborted.
     pub drain_ms: u32,
 }
 
-/// The times that the gateway waits for an upstream on one route, in milliseconds.
+/// The timeouts for an upstream on one route, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RouteTimeouts {
@@ -276,7 +278,7 @@ fn ten_seconds() -> u32 {
     10_000
 }
 
-/// All mistakes of a configuration.
+/// All mistakes in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the gateway's configuration is wrong in {} place(s):{}", .0.len(), listed(.0))]
 pub struct ConfigErrors(pub Vec<ConfigError>);
@@ -293,7 +295,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// A mistake that concerns a part of a configuration as a whole.
+    /// A mistake in a part of a configuration as a whole, not in a member of it.
     pub(crate) fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             at: String::new(),
@@ -302,7 +304,7 @@ impl ConfigError {
         }
     }
 
-    /// A definition that another library cannot use, and its reason.
+    /// A mistake: another library cannot use a definition, for this reason.
     #[cfg(feature = "soap")]
     pub(crate) fn unusable(why: String) -> Self {
         Self::from(format!("the document cannot be used: {why}"))
@@ -335,7 +337,7 @@ impl ConfigError {
     }
 }
 
-/// Converts the description by another library.
+/// Converts another library's description of a mistake.
 impl From<String> for ConfigError {
     fn from(message: String) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! The JSON Schema of a configuration: the form that the types define, and as much of the meaning
 //! as a schema can express.
 //!
-//! Files are read by the form alone, because [`crate::config::GatewayConfig::validate`] reports
+//! Reading a file uses the form alone, because [`crate::config::GatewayConfig::validate`] describes
 //! mistakes of meaning better. Editors get both. A test (`tests/it/schema.rs`) checks that both
 //! accept and refuse the same files.
 
@@ -88,8 +88,8 @@ const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]
 /// A path (RFC 3986 3.3) that begins with a slash.
 const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 
-/// A path with only necessary encodings, in upper case. No slash, backslash or control character is
-/// encoded.
+/// A path with only necessary percent-encodings, in upper case. No slash, backslash or control
+/// character is encoded.
 const NORMAL_PATH: &str =
     "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
 
@@ -99,7 +99,7 @@ const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";
 /// A token of RFC 9110 5.6.2.
 const TOKEN: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 
-/// Fields that no edit may touch, in any case of letters.
+/// Fields that no edit may touch, in upper or lower case.
 const FRAMING: &str = "^([Hh][Oo][Ss][Tt]|[Cc][Oo][Nn][Nn][Ee][Cc][Tt][Ii][Oo][Nn]|[Cc][Oo][Nn][Tt][Ee][Nn][Tt]-[Ll][Ee][Nn][Gg][Tt][Hh]|[Tt][Rr][Aa][Nn][Ss][Ff][Ee][Rr]-[Ee][Nn][Cc][Oo][Dd][Ii][Nn][Gg]|[Tt][Ee]|[Uu][Pp][Gg][Rr][Aa][Dd][Ee]|[Ee][Xx][Pp][Ee][Cc][Tt])$";
 
 fn some_text() -> Value {
@@ -151,7 +151,7 @@ fn of_upstreams_and_consumers() -> Meaning {
         ("Target/weight", json!({"maximum": 65_535})),
         ("Consumer/name", some_text()),
         ("Consumer/keys/items", json!({"pattern": "^[!-~]+$"})),
-        // The name of a user ends at the first colon (RFC 7617).
+        // A user name ends at the first colon (RFC 7617).
         (
             "Consumer",
             json!({

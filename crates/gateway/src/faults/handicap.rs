@@ -10,12 +10,12 @@ use std::str::FromStr;
 pub struct Handicap {
     /// The number of iterations of a loop in user code.
     pub spins: u32,
-    /// The number of system calls; with a fraction, one more every few responses.
+    /// The number of system calls; a fraction adds one more every few responses.
     pub calls: f64,
 }
 
 impl Handicap {
-    /// The largest number of system calls for each response.
+    /// The maximum number of system calls for each response.
     const CALLS_MAX: f64 = 1_000.0;
 
     /// Does only the extra work of this number of responses, to measure its cost.
@@ -48,11 +48,11 @@ impl FromStr for Handicap {
     }
 }
 
-/// The handicap of one worker.
+/// One worker's handicap.
 #[derive(Debug)]
 pub(crate) struct Burden {
     handicap: Handicap,
-    /// The number of system calls still owed.
+    /// The number of system calls that are still due.
     owed: f64,
 }
 

@@ -6,7 +6,7 @@ use crate::client_ref::ClientRef;
 use crate::config::{Route, TestDelay};
 
 /// The last part of a hold is spent polling instead of sleeping, because a sleeping thread wakes up
-/// later than the proof allows.
+/// too late for an accurate delay.
 pub(super) const SPIN_NS: u64 = 150_000;
 
 /// The hold on one connection's output.

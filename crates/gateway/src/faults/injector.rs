@@ -1,6 +1,6 @@
 //! The faults of a gateway, and of each of its workers: extra work for each response, a leak of
-//! memory, and errors that are also sent in the response to another request. They test the checks
-//! that look for such gateways.
+//! memory, and errors that are also sent in response to another request. They test the checks that
+//! detect such gateways.
 
 use std::str::FromStr;
 
@@ -58,9 +58,9 @@ pub(crate) struct Injector {
     faults: Faults,
     burden: Option<Burden>,
     responses: u64,
-    /// The number of errors still owed to later requests, including fractions.
+    /// The number of errors that are still due to later requests, including fractions.
     owed: f64,
-    /// The holds of connections, in the order of their ends.
+    /// The holds of connections, ordered by end time.
     pub(super) holds: Timers<ClientRef>,
 }
 
@@ -73,7 +73,7 @@ impl Injector {
         }
     }
 
-    /// Counts a response with that status.
+    /// Counts a response with this status.
     pub(crate) fn responded(&mut self, status: u16) {
         if let Some(burden) = &mut self.burden {
             burden.bear();

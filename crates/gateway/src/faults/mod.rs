@@ -1,8 +1,8 @@
 //! Deliberate faults of a gateway, which test the code that detects faults: extra work for each
 //! response, a leak, errors that stray into other responses, and known delays. The module knows
-//! nothing of the requests that suffer them.
+//! nothing about the affected requests.
 //!
-//! The product contains none of them: it is built without the feature `faults` and uses
+//! The released program contains none of them: it is built without the feature `faults` and uses
 //! replacements that do nothing.
 
 #[cfg(not(feature = "faults"))]

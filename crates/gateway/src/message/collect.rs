@@ -20,7 +20,7 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// Begins with a head, which `write` writes with its empty line and without a length.
+    /// Begins with a head; `write` writes it with its empty line but without a length.
     pub(crate) fn begin(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.clear();
         write(&mut self.head);
@@ -67,7 +67,7 @@ impl Collected {
         self.head.splice(place, line.into_bytes());
     }
 
-    /// Sets another path and query in a request.
+    /// Replaces the path and query of a request.
     pub(crate) fn redirect(&mut self, target: &str) {
         let blank = |from: usize| {
             let found = self.head[from..].iter().position(|&byte| byte == b' ');

@@ -35,8 +35,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Returns the form of a request. Its Content-Type must be one media type, not a list that
-    /// other readers may read from its other end.
+    /// Returns the form of a request. Its Content-Type must be one media type, not a list, of which
+    /// other readers may use a different item.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {
@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the form of the body as it was sent.
+    /// Returns the form of the body as sent.
     pub(crate) fn form(&self) -> Form {
         if self.is_coded {
             Form::Other
@@ -70,7 +70,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the form of a body as it was sent. Heads that contradict themselves are refused earlier.
+/// Returns the form of a body as sent. Heads that contradict themselves are refused earlier.
 pub(crate) fn form_of(head: &Head<'_>) -> Form {
     Body::of(head).map_or(Form::Other, |body| body.form())
 }
@@ -80,7 +80,7 @@ pub(crate) fn is_empty(head: &Head<'_>) -> bool {
     matches!(head.framing(), Framing::None | Framing::Length(0))
 }
 
-/// Reports whether a Content-Type without its parameters means JSON.
+/// Reports whether a Content-Type without its parameters denotes JSON.
 pub(crate) fn is_json(essence: &str) -> bool {
     let suffix = essence.as_bytes().last_chunk::<5>();
     essence.eq_ignore_ascii_case("application/json")
@@ -94,7 +94,7 @@ pub(crate) fn essence(content_type: &[u8]) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }
 
-/// Returns the value of a field that occurs at most once. Fails if it occurs more often.
+/// Returns the value of a field that occurs at most once. Fails if it occurs more than once.
 pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, String> {
     let fields = head.raw_fields();
     let mut named = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()));

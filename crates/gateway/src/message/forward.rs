@@ -10,13 +10,13 @@ use super::own::{RateFields, Toward};
 
 /// The destination of a request.
 pub(crate) struct Destination<'a> {
-    /// Path and query as the upstream is to see them, perhaps without the leading slash.
+    /// The path and query for the upstream, possibly without the leading slash.
     pub(crate) rest: &'a str,
     /// The authority in the client's target, if it has one: it replaces Host (RFC 9112 3.2.2).
     pub(crate) authority: Option<&'a str>,
     /// The authority for a request without Host.
     pub(crate) fallback_authority: &'a str,
-    /// Inform the upstream that no further request follows on the connection.
+    /// True if the upstream is to be informed that no further request follows on the connection.
     pub(crate) is_last: bool,
     /// The edits that policies make to the fields.
     pub(crate) edits: &'a HeaderProgram,
@@ -75,7 +75,7 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
     relay
 }
 
-/// Reports whether Accept-Encoding allows gzip by its name (RFC 9110 12.5.3).
+/// Reports whether Accept-Encoding allows gzip by name (RFC 9110 12.5.3).
 fn takes_gzip(value: &[u8]) -> bool {
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     codings.into_iter().any(|coding| {
@@ -103,7 +103,7 @@ fn write_to<'f, N: AsRef<[u8]>>(
     if to.rest.starts_with('/') {
         write_request_head(out, head.method(), to.rest, fields, length);
     } else {
-        // Stripping took the slash too: `/prefix?q` becomes `/?q`.
+        // Stripping removed the slash too: `/prefix?q` becomes `/?q`.
         write_request_head(out, head.method(), &["/", to.rest].concat(), fields, length);
     }
 }
@@ -191,8 +191,8 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
             14 => hop::is_alike(name, b"content-length"),
             _ => false,
         };
-        // RFC 9110 7.6.1 forbids listing fields that concern all recipients; a request without Host
-        // would not even be valid.
+        // RFC 9110 7.6.1 forbids listing fields that are meant for all recipients; without Host, a
+        // request would not even be valid.
         let is_listed = names_fields
             && !name.eq_ignore_ascii_case(b"host")
             && hop::is_hop_by_hop(name, options.clone());

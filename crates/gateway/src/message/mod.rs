@@ -1,6 +1,6 @@
 //! Messages that pass through the gateway: the meaning of heads, heads written for the other side,
-//! edits of fields and of JSON, bodies collected until they are complete, and responses of the
-//! gateway itself. The module knows neither routes nor policies: its callers decide which edits
+//! edits of fields and of JSON, bodies collected until they are complete, and the gateway's own
+//! responses. The module knows nothing about routes or policies: its callers decide which edits
 //! apply.
 
 mod collect;

@@ -6,7 +6,7 @@ use gatebench_net::http1::{BodyLength, write_response_head};
 /// RFC 9110 15.2.1.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The description of a mistake in a message, to be sent to its sender.
+/// The description of a mistake in a message, for the sender of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -16,7 +16,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Makes a refusal with that status and reason.
+    /// Makes a refusal with this status and reason.
     pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             status,
@@ -43,9 +43,9 @@ pub(crate) struct Standing {
 /// The parts of the gateway's own responses that policies configure.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    /// Challenges of `basic_auth`, by the number in its stages.
+    /// Challenges of `basic_auth`, indexed by the number in its stages.
     pub(crate) realms: Vec<String>,
-    /// Responses of `mock`, by the number in its stages.
+    /// Responses of `mock`, indexed by the number in its stages.
     pub(crate) mocks: Vec<MockPolicy>,
 }
 
@@ -53,12 +53,12 @@ pub(crate) struct Pages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
-    /// A refusal whose reason has a text.
+    /// A refusal whose reason is described in text.
     Refused,
-    /// The upstream's TLS does not meet the configuration: 502.
+    /// The upstream's TLS does not match the configuration: 502.
     UpstreamTls,
     Unauthorized(Challenge),
-    /// The mock with that number.
+    /// The mock with this number.
     Mock(usize),
     /// The gateway's counters.
     Metrics,
@@ -68,7 +68,7 @@ pub(crate) enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     ApiKey,
-    /// Basic authentication with the realm of that number.
+    /// Basic authentication with the realm that has this number.
     Basic(usize),
     Bearer,
     /// A token was sent but is not valid (RFC 6750 3).
@@ -86,7 +86,7 @@ impl Challenge {
     }
 }
 
-/// A response of the gateway's own.
+/// One of the gateway's own responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Local<'a> {
     pub(crate) status: u16,

@@ -8,7 +8,7 @@ use super::schema::{self, Schemas};
 use crate::config::ConfigError;
 use crate::path::query;
 
-/// The largest number of references that are followed in a row.
+/// The maximum number of references that are followed in a row.
 const REFERENCES_MAX: usize = 32;
 
 const METHODS: [&str; 8] = [
@@ -95,7 +95,7 @@ impl Document {
         self.root.pointer(pointer)
     }
 
-    /// Returns the pointer to a value, following references to other places of the document.
+    /// Returns the pointer to a value, following references within the document.
     pub(super) fn resolve(&self, pointer: &str) -> String {
         let mut pointer = pointer.to_owned();
         for _ in 0..REFERENCES_MAX {
@@ -202,8 +202,8 @@ fn each_value(value: &mut Value, mut act: impl FnMut(&mut Value)) {
 }
 
 /// Converts a schema of OpenAPI 3.0 to JSON Schema draft 4. For validation the two differ only in
-/// `nullable`, apart from the direction of a message ([`apart`]). `nullable` has a meaning only
-/// next to `type`.
+/// `nullable`, apart from the direction of a message ([`apart`]). `nullable` has an effect only
+/// together with `type`.
 fn translate(schema: &mut Map<String, Value>) {
     let is_nullable = schema.get("nullable") == Some(&Value::Bool(true));
     if is_nullable && let Some(Value::String(kind)) = schema.get("type") {
@@ -212,7 +212,7 @@ fn translate(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the variant of an OpenAPI 3.0 document for responses, if it differs from that for
+/// Returns the variant of an OpenAPI 3.0 document for responses, if it differs from the one for
 /// requests. The given document becomes the variant for requests: read-only members need not be
 /// sent, and write-only members need not be in a response, even if they are required (OpenAPI 3.0.3
 /// 4.7.24.2).
@@ -228,7 +228,7 @@ fn apart(root: &mut Value) -> Option<Value> {
     differ.then_some(responses)
 }
 
-/// Makes no property with this flag required any more; reports whether one was.
+/// Makes all properties with this flag optional; reports whether one was required.
 fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> bool {
     let properties = schema.get("properties");
     let has_flag = |name: &Value| {

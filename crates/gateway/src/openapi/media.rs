@@ -72,7 +72,7 @@ impl Media {
         Some(at as u32)
     }
 
-    /// Reports whether a body of the entry with that number is read.
+    /// Reports whether bodies that match the entry with this number are read.
     pub(super) fn is_read(&self, number: u32) -> bool {
         self.reader(number).is_some()
     }
@@ -81,7 +81,7 @@ impl Media {
         self.0.get(number as usize)?.reader.as_ref()
     }
 
-    /// Checks a body against the entry with that number.
+    /// Checks a body against the entry with this number.
     pub(super) fn judge(&self, number: u32, body: &[u8]) -> Result<(), String> {
         let text = || std::str::from_utf8(body).map_err(|_| "the body is not UTF-8");
         let (schema, value) = match self.reader(number) {

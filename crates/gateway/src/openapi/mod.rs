@@ -1,18 +1,17 @@
 //! OpenAPI 3.0 and 3.1: requests and responses are checked against a document that is compiled
 //! once.
 //!
-//! In requests, the path and its parameters, the parameters of the query, of headers and of
-//! cookies, the Content-Type, and bodies in JSON, in forms and in text are checked; in responses,
-//! the status, the headers, the Content-Type and the body. Other bodies are checked by their
-//! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
-//! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
-//! and `anyOf` express the same. References outside the document are refused, so nothing is
-//! fetched.
+//! Checked in requests: the path and its parameters, query, header and cookie parameters, the
+//! Content-Type, and bodies in JSON, forms and text; in responses: the status, the headers, the
+//! Content-Type and the body. Other bodies are checked by their Content-Type only. Paths are those
+//! that the upstream sees, without the prefix of `servers`. Security requirements are left to other
+//! policies. A discriminator is ignored, because `oneOf` and `anyOf` express the same constraints.
+//! References outside the document are refused, so nothing is fetched.
 //!
 //! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
 //! list, a repeated member in JSON. The next reader of the message could use the other value.
 //!
-//! The module knows messages and their paths, but no other policies.
+//! The module knows about messages and their paths, but not about other policies.
 
 mod document;
 pub(crate) mod json;
@@ -51,7 +50,7 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Compiles the document of a policy, in JSON or YAML: its text, which has several lines or
-    /// begins like JSON, or its file. `prefix` is the one that the route removes from the path.
+    /// begins like JSON, or its file. `prefix` is the prefix that the route removes from the path.
     pub(crate) fn new(
         policy: &OpenapiPolicy,
         prefix: Option<String>,
@@ -104,7 +103,7 @@ impl Contract {
         self.operations.iter().flat_map(Operation::headers)
     }
 
-    /// Checks the head of a request for that path. Returns the operation and the schema of its
+    /// Checks the head of a request for this path. Returns the operation and the schema of its
     /// body; none if only responses are checked and the operation is not in the document.
     pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {

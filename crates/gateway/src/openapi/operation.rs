@@ -12,7 +12,7 @@ use crate::message::{Body as MessageBody, Refusal, is_empty};
 /// The operation against which the rest of a request and its response are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
-    /// The operation, by its index in the contract.
+    /// The index of the operation in the contract.
     pub(super) operation: usize,
     /// The number of the request's Content-Type.
     pub(super) media: Option<u32>,

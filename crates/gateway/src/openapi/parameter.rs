@@ -1,4 +1,4 @@
-//! Parameters: found at their place, split as their style requires, and checked against their
+//! Parameters: found in the request, split as their style requires, and checked against their
 //! schema.
 
 use std::borrow::Cow;
@@ -131,7 +131,8 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter. Then that of the operation takes precedence.
+    /// Reports whether both are the same parameter. If so, the operation's parameter takes
+    /// precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
@@ -308,8 +309,8 @@ impl Parameter {
         self.shape.object(pairs.into_iter())
     }
 
-    /// Returns the object that parameters of a query form. `member_of` converts the name of a
-    /// parameter to that of a member. None if no parameter is a member.
+    /// Returns the object that several query parameters form together. `member_of` converts a
+    /// parameter's name to a member's name. None if no parameter is a member.
     fn object_of(
         &self,
         query: &str,

@@ -1,8 +1,8 @@
 //! Compiled schemas of a document, with the formats that OpenAPI defines and JSON Schema does not:
-//! integers of 32 and 64 bits, and bytes in Base64.
+//! 32-bit and 64-bit integers, and bytes in Base64.
 //!
 //! These formats are checked like those of JSON Schema. `float`, `double`, `binary` and `password`
-//! reject no JSON value: a number is rounded to the nearest one, and any text is octets.
+//! reject no JSON value: a number is rounded to the nearest one, and any string is valid as octets.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -15,14 +15,14 @@ use crate::config::ConfigError;
 /// The name of the document in references within it.
 const BASE: &str = "urn:gatebench:document";
 
-/// Steps that a pattern with look-around may take on one text, so that no request can make it run
-/// for long.
+/// The maximum number of steps of a pattern with look-around on one string, so that no request can
+/// make it run for long.
 const BACKTRACKS_MAX: usize = 10_000;
 
-/// The largest number of characters of a mistake that are shown.
+/// The maximum number of characters that are shown of a mistake.
 const WORDS_MAX: usize = 300;
 
-/// Compiles schemas by their places in a document.
+/// Compiles schemas, given their places in a document.
 pub(super) struct Schemas {
     registry: Registry<'static>,
     draft: Draft,

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::document::Document;
 
-/// The largest number of schemas that are followed to find one shape.
+/// The maximum number of schemas that are followed to find one shape.
 const DEPTH_MAX: usize = 16;
 
-/// The shape of values that the schema does not describe: they stay text.
+/// The shape of values that the schema does not describe: they stay strings.
 static NOTHING: LazyLock<Shape> = LazyLock::new(Shape::default);
 
 /// The types of value that a string may represent.
@@ -75,7 +75,7 @@ impl Shape {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Converts a string to the value that it may represent; otherwise it stays text.
+    /// Converts a string to the value that it may represent; otherwise, it stays a string.
     pub(super) fn value(&self, text: &str) -> Value {
         if self.is_number
             && text

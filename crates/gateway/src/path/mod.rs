@@ -10,7 +10,7 @@
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
 //! route at the gateway and belongs to another one at the upstream is refused.
 //!
-//! The module knows only the prefixes of routes.
+//! Of routes, the module knows only their prefixes.
 
 pub(crate) mod query;
 mod readings;
@@ -33,7 +33,7 @@ pub(crate) struct Target<'a> {
     pub(crate) authority: Option<&'a str>,
     /// The path that selects the route and the operation.
     pub(crate) path: &'a str,
-    /// Path and query as they are forwarded. The path may be empty in the absolute form.
+    /// Path and query as forwarded. The path may be empty in the absolute form.
     pub(crate) rest: &'a str,
 }
 
@@ -46,10 +46,10 @@ pub(crate) struct Router {
     table: RouteTable,
     /// The prefixes of `table` in all their readings.
     read: RouteTable,
-    /// True if a prefix can be read as another path; then a path that has only one reading may
-    /// still belong to its route.
+    /// True if a prefix can be read as another path; then even a path with only one reading must be
+    /// compared with all readings of the prefixes.
     has_odd: bool,
-    /// The spellings allowed by each route, by its number.
+    /// The spellings allowed by each route, indexed by its number.
     paths: Vec<Paths>,
 }
 
@@ -75,7 +75,7 @@ impl Router {
     }
 
     /// Splits a target and selects its route, or returns the reason why the target is refused.
-    /// `memory` holds the path if its normal form differs from the written one.
+    /// `memory` holds the path if its normal form differs from the path as written.
     pub(crate) fn find<'a>(
         &self,
         target: &'a str,

@@ -50,7 +50,7 @@ pub(crate) fn decoded(text: &str, is_form: bool) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(String::from_utf8(bytes).ok()?))
 }
 
-/// The byte denoted by the two hexadecimal digits at the beginning.
+/// The byte that the two hexadecimal digits at the beginning represent.
 pub(crate) fn code(digits: &[u8]) -> Option<u8> {
     let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
     Some((digit(0)? * 16 + digit(1)?) as u8)

@@ -3,9 +3,9 @@
 //!
 //! - Percent-encodings are kept, decoded once, or decoded again if decoding creates new ones; those
 //!   of slashes and backslashes are decoded with the others, or kept.
-//! - A backslash is either a backslash or a slash.
+//! - A backslash is read as itself or as a slash.
 //! - The text after `;` in a segment is kept, or dropped, before or after decoding.
-//! - Empty segments count, or are dropped before or after dot segments are resolved.
+//! - Empty segments are kept, or are dropped before or after dot segments are resolved.
 //! - Spaces and dots at the end of a segment are kept or dropped; a path ends at its last byte, or
 //!   at an encoded NUL, `?` or `#`.
 //! - Dot segments are resolved (RFC 3986 5.2.4), or are ordinary segments.
@@ -17,13 +17,13 @@ use std::collections::BTreeSet;
 
 use super::query::code;
 
-/// The number of times that a path may be decoded. No legitimate path changes more often.
+/// The maximum number of times that a path may be decoded. No legitimate path changes more times.
 const ROUNDS_MAX: usize = 3;
 
 /// Longer paths are not examined, because each path has dozens of readings.
 const BYTES_MAX: usize = 4096;
 
-/// The largest size of all readings of a path together, in bytes; no legitimate path has more.
+/// The maximum total size of all readings of a path, in bytes; no legitimate path exceeds it.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
 /// A transformation that programs apply to a path.

@@ -6,9 +6,9 @@ use super::query::code;
 /// A byte that RFC 3986 does not allow in a path or in a query.
 const NOT_IN_PATH: u8 = 1;
 const NOT_IN_QUERY: u8 = 2;
-/// Two of these in a row need a closer look: `//`, `/.`, `./`.
+/// Two of these in a row require a full check: `//`, `/.`, `./`.
 const CUT: u8 = 4;
-/// Each of these needs a closer look too: `%` and `;`.
+/// Each of these also requires a full check: `%` and `;`.
 const MARK: u8 = 8;
 /// The beginning of the query.
 const QUERY: u8 = 16;
@@ -162,8 +162,8 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
         // A `#` that begins a fragment when decoded, or bytes with which overlong UTF-8 may hide
         // ASCII.
         b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => true,
-        // Characters that also occur unencoded in paths, with or without a meaning: other servers
-        // may read `%3A` as a colon.
+        // Characters that also occur unencoded in paths, with or without a special meaning: other
+        // servers may read `%3A` as a colon.
         _ => CLASSES[usize::from(byte)] & NOT_IN_PATH == 0 && !is_unreserved(byte),
     };
     Ok(())

@@ -19,13 +19,13 @@ pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, by the number of the
     /// cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Only mistakes are reported; definitions, whose compilation takes long, are not compiled.
+    /// Only mistakes are reported; definitions, which are slow to compile, are not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
-    /// The largest message that is kept whole, in bytes.
+    /// The maximum size of a message that is kept whole, in bytes.
     pub(crate) collected_max: usize,
-    /// The largest size of the current route's requests after decompression, in bytes.
+    /// The maximum size of the current route's requests after decompression, in bytes.
     pub(crate) request_bytes: usize,
     /// The name of the current route.
     pub(crate) route: String,
@@ -180,8 +180,8 @@ impl Compiler {
     }
 }
 
-/// Returns the largest size that requests of a route may have after decompression: the limit of
-/// plain bodies, which compression must not circumvent.
+/// Returns the maximum size of a route's requests after decompression: the limit for uncompressed
+/// bodies, which compression must not circumvent.
 fn request_bytes(policies: &[Policy]) -> usize {
     let limits = policies.iter().filter_map(|policy| match policy {
         Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
@@ -190,7 +190,7 @@ fn request_bytes(policies: &[Policy]) -> usize {
     limits.min().unwrap_or(usize::MAX)
 }
 
-/// The mistake of a policy that a route may have only once.
+/// The mistake of repeating a policy that a route may have only once.
 fn second(remedy: &str) -> Vec<ConfigError> {
     ConfigError::new("the route has another policy of this kind", remedy).into()
 }

@@ -1,7 +1,7 @@
 //! The consumers and their secrets: API keys, and passwords of basic authentication (RFC 7617).
 //!
 //! A secret is found by a keyed hash (SipHash with a secret of this process), so the duration of a
-//! look-up reveals nothing about the right secrets. A candidate with the same hash is then compared
+//! look-up reveals nothing about the valid secrets. A candidate with the same hash is then compared
 //! without stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::config::Consumer;
 use crate::path::query::{decode, parameters, query_of};
 
-/// The largest length of a secret as written in Base64 or in a parameter; a longer one matches no
+/// The maximum length of a secret as written in Base64 or in a parameter; a longer one matches no
 /// consumer.
 const WRITTEN_BYTES_MAX: usize = 1024;
 
@@ -25,7 +25,7 @@ pub(crate) struct Consumers {
     /// The consumers by `name:password`.
     pub(crate) credentials: CredentialStore,
     numbers: HashMap<String, u32>,
-    /// The names by the number of the consumer.
+    /// The names, indexed by the number of the consumer.
     pub(crate) names: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Consumers {
         self.numbers.get(name).copied()
     }
 
-    /// The name of the consumer with that number.
+    /// The name of the consumer with this number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)
     }
@@ -82,7 +82,7 @@ impl CredentialStore {
         Self { secret, by_hash }
     }
 
-    /// The number of the consumer with that secret.
+    /// The number of the consumer with this secret.
     pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
         let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
         let mut candidates = candidates.iter();
@@ -90,7 +90,8 @@ impl CredentialStore {
         found.map(|(_, consumer)| *consumer)
     }
 
-    /// Returns the number of the consumer whose name and password basic authentication states.
+    /// Returns the number of the consumer whose name and password the basic authentication
+    /// contains.
     pub(crate) fn of_basic_auth(&self, value: &[u8]) -> Option<u32> {
         let token = after_scheme(value, "basic")?;
         let mut decoded = [0_u8; WRITTEN_BYTES_MAX];
@@ -101,8 +102,8 @@ impl CredentialStore {
         self.find(&decoded[..length])
     }
 
-    /// Returns the number of the consumer whose key is the value of the parameter with that name.
-    /// Two keys count as none, because the upstream could use the other one.
+    /// Returns the number of the consumer whose key is the value of the parameter with this name.
+    /// Two keys count as no key, because the upstream could use the other one.
     pub(crate) fn of_parameter(&self, target: &str, name: &str) -> Option<u32> {
         let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
         let (_, value) = named.next()?;

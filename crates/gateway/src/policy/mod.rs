@@ -1,6 +1,6 @@
 //! The policies of a route, prepared for the loop: an ordered chain that checks requests, and the
 //! edits of messages that pass. A route without policies has empty chains and no cost. This module
-//! knows messages, but neither connections nor other routes.
+//! knows about messages, but not about connections or other routes.
 
 mod compile;
 mod credentials;
@@ -49,7 +49,7 @@ pub(crate) struct Chain {
 enum Stage {
     /// By the header that contains the key.
     ApiKey(String),
-    /// By the parameter of the query that contains the key.
+    /// By the query parameter that contains the key.
     ApiKeyQuery(String),
     BasicAuth(Challenge),
     Jwt(jwt::Verifier),
@@ -76,16 +76,16 @@ pub(crate) struct Notes {
     pub(crate) consumer: Option<u32>,
     /// The verdict of the last rate limit, for the response's head.
     pub(crate) standing: Option<Standing>,
-    /// The largest body allowed, in bytes, if there is a limit.
+    /// The maximum size of the body, in bytes, if there is a limit.
     pub(crate) body_max: Option<u64>,
     /// The operation against which the rest of the request and its response are checked.
     pub(crate) operation: Option<Check>,
-    /// The reason for a refusal, if it has a text.
+    /// The reason for a refusal, if it is described in text.
     pub(crate) refusal: Option<Box<Refusal>>,
 }
 
 impl Chain {
-    /// Continues the counts of the rate limits of the route's previous chain.
+    /// Continues the rate limit counts of the route's previous chain.
     pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
         let mut limiters = before.stages.iter().filter_map(|stage| match stage {
             Stage::RateLimit(limiter) => Some(limiter),
@@ -113,8 +113,8 @@ impl Chain {
             .find_map(|stage| stage.judge(request, consumers, caches, notes))
     }
 
-    /// Returns the refusal of a request that the route edits but the gateway cannot edit: its head
-    /// contradicts itself, or its body is compressed.
+    /// Returns the refusal of a request that the route should edit but the gateway cannot edit: its
+    /// head contradicts itself, or its body is compressed.
     pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
         if self.request_json.is_empty() || is_empty(head) {
             return None;
@@ -129,7 +129,7 @@ impl Chain {
         }
     }
 
-    /// Returns the reason why a response that the route edits cannot be edited.
+    /// Returns the reason why a response that the route should edit cannot be edited.
     pub(crate) fn unreadable_response(&self, head: &Head<'_>) -> Option<String> {
         match self.edits_responses() && !is_empty(head) {
             true => Body::of(head).err(),
@@ -137,7 +137,7 @@ impl Chain {
         }
     }
 
-    /// Adds that field to the fields that policies rely on.
+    /// Adds this field to the fields that policies rely on.
     fn trust(&mut self, name: &str) {
         self.trusted.push(name.to_owned());
     }
@@ -192,7 +192,7 @@ impl Chain {
         }
     }
 
-    /// Reports whether responses may get another body.
+    /// Reports whether the body of responses may be replaced.
     pub(crate) fn replaces_responses(&self) -> bool {
         self.edits_responses() || self.processes_responses()
     }

@@ -1,5 +1,5 @@
-//! Rate limits: a token bucket per key, kept by the generic cell rate algorithm (ITU-T I.371, annex
-//! A).
+//! Rate limits: a token bucket per key, implemented by the generic cell rate algorithm (ITU-T
+//! I.371, annex A).
 //!
 //! A bucket of `limit` tokens fills within `window`. Only the time at which it will be full again
 //! is stored: one number, changed by one compare-and-swap, for all workers together. A client gets
@@ -21,14 +21,13 @@ use crate::message::Standing;
 const FRACTIONS: u64 = 64;
 /// The number of parts over which the values of a header are distributed, each with its own lock.
 const SHARDS: usize = 16;
-/// The largest number of values of a header that one part keeps at a time. Further values share one
+/// The maximum number of values of a header that one part keeps at a time. Further values share one
 /// bucket.
 const SHARD_KEYS_MAX: usize = 8192;
-/// The largest length of a header's value; longer values share the bucket of requests without the
+/// The maximum length of a header's value; longer values share the bucket of requests without the
 /// header.
 const KEY_BYTES_MAX: usize = 256;
-/// The interval at which a part without room is searched for buckets that are full again, in
-/// [`FRACTIONS`].
+/// The interval at which a full part is searched for buckets that are full again, in [`FRACTIONS`].
 const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
 
 /// A compiled policy `rate_limit`. Its buckets are shared by all workers.
@@ -128,7 +127,7 @@ impl RateLimiter {
         }
     }
 
-    /// Counts a request of that consumer with that value of the header.
+    /// Counts a request of this consumer with this value of the header.
     pub(crate) fn count(
         &self,
         consumer: Option<u32>,
@@ -186,7 +185,7 @@ impl RateLimiter {
     }
 
     /// Returns the time at which a bucket is full again after a token is taken from it. If the
-    /// bucket has no token, the error is the time at which it is full again without that.
+    /// bucket has no token, the error is the time at which it is full again if none is taken.
     fn after(&self, full_at: u64, now: u64) -> Result<u64, u64> {
         let after = full_at.max(now).saturating_add(self.cost);
         if after - now <= self.window.max(self.cost) {
@@ -280,7 +279,7 @@ mod tests {
         assert!(!allowed(&limiter, START + SECOND - 1));
         assert!(allowed(&limiter, START + SECOND));
         assert!(!allowed(&limiter, START + SECOND));
-        // A client that has been absent finds a full bucket, but not more.
+        // A client that has been idle finds a full bucket, but no more.
         let later = START + 1000 * SECOND;
         assert_eq!((0..20).filter(|_| allowed(&limiter, later)).count(), 10);
     }
@@ -324,7 +323,7 @@ mod tests {
             .filter(|number| count(&number.to_string(), START + 1))
             .count();
         assert!(known <= SHARDS * SHARD_KEYS_MAX);
-        // An hour later all kept buckets are full again and make room.
+        // An hour later, all kept buckets are full again and can be dropped.
         assert!(count("new", START + 3601 * SECOND));
     }
 

@@ -27,7 +27,7 @@ const LINGER_NS: u64 = 1_000_000_000;
 pub(crate) enum Fate {
     Keep,
     Close,
-    /// Close in a way that shows the client that something was cut off.
+    /// Closes in a way that shows the client that data was cut off.
     Abort,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Exchange {
     /// The time at which the head of the request was read, by the monotonic clock.
     pub(crate) begun_ns: u64,
     pub(crate) status: u16,
-    /// The number of the question to Redis about the request, while its reply is pending.
+    /// The number of the query to Redis about the request, while the reply is pending.
     pub(crate) asking: Option<u64>,
     /// The current message, while a Saxon helper transforms it.
     pub(crate) parked: Option<Parked>,
@@ -76,9 +76,9 @@ pub(crate) struct Exchange {
     pub(crate) response_check: Option<ResponseCheck>,
     /// The form of the response's body, if it is collected.
     pub(crate) response_form: Form,
-    /// The chosen upstream, by its number in the configuration.
+    /// The number of the chosen upstream in the configuration.
     pub(crate) upstream: usize,
-    /// The chosen target, by the worker's number.
+    /// The worker's number of the chosen target.
     pub(crate) target: usize,
     /// The number of targets that could not be connected to for the request.
     pub(crate) failures: usize,
@@ -91,9 +91,9 @@ pub(crate) struct Exchange {
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
-    /// The request waits because its connection holds too much for the client.
+    /// The request waits because its connection buffers too much for the client.
     pub(crate) is_crowded: bool,
-    /// The time at which that began, and how long it had lasted before.
+    /// The time at which this wait began, and the total time of earlier waits.
     crowded_since_ns: u64,
     pub(crate) crowded_ns: u64,
     is_paused: bool,
@@ -158,15 +158,15 @@ impl Client {
         self.settle(core)
     }
 
-    /// Handles a head that is not read until it is known whether a body follows. The client must
-    /// show that before its deadline.
+    /// Handles a head whose processing waits until it is known whether a body follows. The client
+    /// must show this before its deadline.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;
         exchange.wait(core.limits.client_idle_ns, core);
     }
 
-    /// Reports whether bytes of the client are left unread, here or in the kernel.
+    /// Reports whether bytes from the client are still unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
         self.exchange.is_paused || self.is_owed_reading()
     }
@@ -176,8 +176,8 @@ impl Client {
         !self.backlog.is_empty() || self.decoder.has_end()
     }
 
-    /// Handles the end of the client's bytes: between requests the connection ends; within a
-    /// request the client is gone.
+    /// Handles the end of the client's bytes: between requests, the connection ends; within a
+    /// request, the client is gone.
     pub(crate) fn end_of_stream<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
@@ -186,7 +186,7 @@ impl Client {
         }
     }
 
-    /// Reads waiting bytes, as far as limits allow.
+    /// Reads waiting bytes, as far as the limits allow.
     pub(crate) fn advance<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         while self.is_owed_reading() && self.exchange.may_read(core) {
             let backlog = std::mem::take(&mut self.backlog);
@@ -244,8 +244,8 @@ impl Client {
         }
     }
 
-    /// Prepares the end of the connection because the gateway stops: it ends after the current
-    /// request, or after one that is already arriving.
+    /// Prepares the end of the connection because the gateway is stopping: it ends after the
+    /// current request, or after one that is already arriving.
     pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
         self.exchange.toward.keep_alive &= self.exchange.has_response;
         if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
@@ -253,7 +253,7 @@ impl Client {
         }
     }
 
-    /// Sends queued bytes and returns the fate of the connection.
+    /// Sends queued bytes and decides whether the connection stays open.
     fn settle<I: Io>(&mut self, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         exchange.flush(&mut core.io);
@@ -318,7 +318,7 @@ impl Client {
 
 impl Exchange {
     /// Pauses or resumes the exchange, and returns whether it was paused before. A client is not
-    /// late with a body that waits for others.
+    /// late while its body waits for others.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
         if waits {
@@ -374,12 +374,13 @@ impl Exchange {
         }
     }
 
-    /// Reports whether a further byte of the client may be read now.
+    /// Reports whether another byte from the client may be read now.
     fn may_read<I>(&self, core: &Core<I>) -> bool {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
-            // A complete request may wait for Redis or a helper, and the next request for it.
+            // A complete request may be waiting for Redis or a helper, and the next request waits
+            // for it.
             Phase::Local(_) | Phase::Collecting => {
                 has_room && !self.is_request_done && !self.is_crowded
             }
@@ -412,7 +413,7 @@ impl Exchange {
         }
     }
 
-    /// The client has read enough for reading from the upstream to continue.
+    /// Resumes reading from the upstream if the client has read enough.
     pub(crate) fn relieve<I: Io>(&mut self, core: &mut Core<I>) {
         if self.outbox.pending_bytes() < PENDING_BYTES_LOW
             && !self.is_crowded
@@ -500,7 +501,7 @@ impl Exchange {
         self.complete(core);
     }
 
-    /// Queues an error, after which nothing of this client can be read.
+    /// Queues an error, after which nothing can be read from this client.
     pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
         self.refuse_for(core, status, None);
     }
@@ -515,7 +516,7 @@ impl Exchange {
 
     fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
         if self.has_response && self.phase != Phase::Idle {
-            // Part of a response has been sent, so no error can be reported any more.
+            // Part of a response has been sent, so an error can no longer be reported.
             self.phase = Phase::Closing;
             return;
         }
@@ -535,7 +536,7 @@ impl Exchange {
         self.response(core, Choice::Error(status));
     }
 
-    /// Handles a response that is queued completely.
+    /// Handles a response that is completely queued.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.responses += 1;
         core.faults.responded(self.status);
@@ -552,7 +553,7 @@ impl Exchange {
         self.origin = None;
         self.asking = None;
         self.parked = None;
-        // A client that still waits for 100 Continue will never send the body.
+        // A client that is still waiting for 100 Continue will never send the body.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
             (false, _) => Phase::Closing,

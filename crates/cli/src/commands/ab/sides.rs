@@ -1,4 +1,4 @@
-//! The two sides of a comparison: by name, or two commits of a repository.
+//! The two sides of a comparison: two named gateways, or two commits of a repository.
 
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,7 @@ impl Side {
     }
 }
 
-/// Returns the folder `gateway` as it is in each commit of its repository, each commit built by
-/// `build`.
+/// Returns the folder `gateway` at each commit of its repository, built with the command `build`.
 pub fn commits(
     references: &[&str],
     gateway: &Path,
@@ -69,8 +68,8 @@ fn folder_of(revision: &Revision, within: &Path) -> Result<String, Failure> {
     ))
 }
 
-/// Returns a label such as `main-1a2b3c4d5e6f`, because a name may refer to another commit
-/// tomorrow. A hash stays alone.
+/// Returns a label such as `main-1a2b3c4d5e6f`, because a branch may later point to another commit.
+/// A hash is returned as is.
 fn label(revision: &Revision) -> String {
     let (short, reference) = (revision.short(), &revision.reference);
     if revision.commit.starts_with(reference) {

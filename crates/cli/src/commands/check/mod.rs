@@ -106,7 +106,7 @@ impl CheckGateway {
         let library = self.overlay.scenarios();
         let all = check_scenarios(&library)?;
         let named = self.scenarios.iter().map(|word| {
-            // The contract is not in the library, because it is not a scenario for loads.
+            // The contract is not in the library, because it is not a load scenario.
             match all.iter().find(|it| it.scenario == *word) {
                 Some(scenario) => Ok(scenario.clone()),
                 None => Ok(gatebench_runner::scenario_and_load(word, None, &library)?.0),

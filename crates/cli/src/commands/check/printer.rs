@@ -14,14 +14,14 @@ use crate::terminal;
 
 /// Spaces before the details of a case.
 const INDENT: usize = 6;
-/// The maximum number of failing cases that are shown for a scenario. The cases of a hundred routes
-/// are alike.
+/// The maximum number of failing cases that are shown for a scenario. With a hundred routes, most
+/// cases are alike.
 const SHOWN_MAX: usize = 3;
 /// The separator between the two columns.
 const GAP: &str = "  │ ";
 
-/// Describes one scenario after the other. A failure that was already described is replaced by the
-/// name of the scenario that had it.
+/// Describes the scenarios one after another. A failure that was already described is replaced by
+/// the name of the scenario that had it.
 #[derive(Debug, Default)]
 pub struct Printer {
     /// Maps each failure to the first scenario that had it.
@@ -29,7 +29,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Returns the text of one scenario: one line if everything holds, otherwise the failures.
+    /// Returns the text of one scenario: one line if everything passes, otherwise the failures.
     pub fn text(&mut self, checked: &Checked) -> String {
         let style = terminal::stdout_style();
         let name = &checked.scenario;
@@ -72,7 +72,7 @@ impl Printer {
         text
     }
 
-    /// The gateway's standard error, unless an earlier scenario showed the same.
+    /// The gateway's standard error, unless it was already shown for an earlier scenario.
     fn stderr(&mut self, written: &str, scenario: &str) -> String {
         if written.is_empty() || self.shown_in(written, scenario).is_some() {
             return String::new();
@@ -111,8 +111,8 @@ impl Printer {
         text
     }
 
-    /// Returns the scenario in which the same failure was shown. Ports, times and the scenario's
-    /// name are ignored.
+    /// Returns the scenario for which the same failure was already shown. Ports, times and the
+    /// scenario's name are ignored.
     fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
         let same = what.replace(scenario, "");
         let same = same.chars().filter(|c| !c.is_ascii_digit()).collect();

@@ -19,8 +19,8 @@ use super::container::{self, Grant};
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
-/// The minimum limit of open files: enough for the connections of the tour on both sides of a
-/// gateway and the other files of a process.
+/// The smallest sufficient limit on open files: enough for the connections of the tour on both
+/// sides of a gateway and the other files of a process.
 const DESCRIPTORS_MIN: u64 = 1024;
 
 /// The severity.
@@ -144,7 +144,7 @@ fn cores(facts: &EnvironmentFacts) -> Check {
     let allowed = allowed.unwrap_or_default().0;
     let placement = Placement::automatic(&topology(&allowed));
     let says = format!("{}. {}", allowed.len(), placement.note);
-    // This number also respects limits of CPU time.
+    // This number also reflects CPU time limits.
     let usable = thread::available_parallelism().map_or(allowed.len(), NonZero::get);
     if usable < allowed.len() {
         Check::advice(
@@ -198,8 +198,8 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
-/// Checks which processes softirq time is charged to, by the kernel's configuration and by a test
-/// of one second.
+/// Checks which processes are charged for softirq time, from the kernel configuration and a
+/// one-second test.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";
@@ -304,7 +304,7 @@ fn redis() -> Check {
     }
 }
 
-/// The control groups with which `--gateway-cpus` and `--gateway-memory` limit gateways.
+/// The control groups that `--gateway-cpus` and `--gateway-memory` use to limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good("control groups", "can limit CPUs and memory of gateways"),

@@ -1,4 +1,4 @@
-//! The permissions that the container of gatebench must grant.
+//! The permissions that gatebench's container must grant.
 
 use gatebench_report::format::{distinct, listed};
 

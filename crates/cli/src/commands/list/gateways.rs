@@ -114,7 +114,7 @@ impl Listed {
     }
 
     /// Reports whether the project has run this gateway. The reference gateway always counts as
-    /// run.
+    /// having been run.
     fn is_run(&self) -> bool {
         let spec = &self.folder.spec;
         let program = self.program.as_ref();
@@ -122,7 +122,8 @@ impl Listed {
         !spec.proven().is_empty() || own || self.folder.origin != Origin::Embedded
     }
 
-    /// The features whose additional parts are missing, each with how to install the part.
+    /// The features whose additional parts are missing, each with instructions for installing the
+    /// part.
     fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras().into_iter();
         extras

@@ -10,7 +10,7 @@ use gatebench_testbed::gateway::Folder;
 
 use crate::terminal;
 
-/// The columns of a line, and the indentation of the text of a list item.
+/// The width of a line, and the indentation of a list item's text, in columns.
 const WIDTH: usize = 100;
 const INDENT: usize = 2;
 

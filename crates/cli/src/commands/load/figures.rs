@@ -29,14 +29,14 @@ pub struct Figures<'a> {
     pub service: Times,
     /// The times from the intended to the actual send.
     pub lateness: Times,
-    /// Length of the measured window, seconds.
+    /// Length of the measured window, in seconds.
     pub window_s: f64,
     /// True if there are checks.
     pub checked: bool,
 }
 
 impl<'a> Figures<'a> {
-    /// The figures of an outcome.
+    /// Computes the figures from an outcome.
     pub fn of(outcome: &'a Outcome) -> Self {
         let times = |metric| Times::of(&outcome.recordings, metric);
         Self {
@@ -49,7 +49,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// The times of a clock.
+    /// The times that a clock measured.
     pub fn times(&self, clock: Clock) -> &Times {
         match clock {
             Clock::Response => &self.response,
@@ -63,12 +63,12 @@ impl<'a> Figures<'a> {
         &self.outcome.counts
     }
 
-    /// Responses per second of the measured window.
+    /// Responses per second in the measured window.
     pub fn rate_per_second(&self) -> f64 {
         self.per_second(self.counts().completed_in_window)
     }
 
-    /// Something that was counted, per second of the measured window.
+    /// A count per second of the measured window.
     pub fn per_second(&self, count: u64) -> f64 {
         ratio(count as f64, self.window_s)
     }
@@ -90,7 +90,7 @@ impl<'a> Figures<'a> {
         self.unanswered() + self.bad(counts.responses_failing_checks, &counts.by_class)
     }
 
-    /// Responses that fail the checks or, without checks, have a status from 400 on.
+    /// Responses that fail the checks or, without checks, have a status of 400 or above.
     fn bad(&self, failing_checks: u64, by_class: &[u64; Class::ALL.len()]) -> u64 {
         if self.checked {
             return failing_checks;
@@ -99,7 +99,7 @@ impl<'a> Figures<'a> {
         bad.into_iter().map(|class| by_class[class as usize]).sum()
     }
 
-    /// The requests of a route that got no good response.
+    /// The requests to a route that got no good response.
     pub fn failed_of(&self, route: &RouteRecord) -> u64 {
         self.bad(route.responses_failing_checks, &route.by_class) + route.errors.iter().sum::<u64>()
     }
@@ -109,8 +109,8 @@ impl<'a> Figures<'a> {
         self.counts().by_class[class as usize]
     }
 
-    /// Each check as text, with the number of responses that failed it. Equal checks of several
-    /// requests are added up.
+    /// Each check as text, with the number of responses that failed it. The counts of equal checks
+    /// on different requests are added.
     pub fn failed_checks(&self) -> Vec<(&str, u64)> {
         let mut found: Vec<(&str, u64)> = Vec::new();
         for (text, failed) in self.outcome.checks.iter().zip(&self.counts().checks_failed) {
@@ -129,23 +129,23 @@ impl<'a> Figures<'a> {
         routes.map(|(name, route)| (name.as_str(), route))
     }
 
-    /// CPU time of the workers in the measured window, nanoseconds.
+    /// CPU time of the workers in the measured window, in nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.outcome.workers.iter().map(|it| it.cpu_ns).sum()
     }
 
-    /// CPU time of the workers per response, nanoseconds.
+    /// CPU time of the workers per response, in nanoseconds.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
         let responses = self.counts().completed_in_window;
         (responses > 0).then(|| self.cpu_ns() as f64 / responses as f64)
     }
 
-    /// Share of their cores that the workers used.
+    /// Share of their cores' time that the workers used.
     pub fn busy_share(&self) -> f64 {
         self.share_of_workers(self.cpu_ns())
     }
 
-    /// Share of the time that the workers were ready to run and had no core.
+    /// Share of the time in which the workers were ready to run but had no core.
     pub fn run_queue_share(&self) -> f64 {
         let waits = self.outcome.workers.iter().map(|it| it.run_queue_wait_ns);
         self.share_of_workers(waits.sum())
@@ -157,7 +157,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// Divides, and returns zero for an empty whole.
+/// Returns `part / whole`, or zero if `whole` is zero.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -170,7 +170,7 @@ pub fn class_word(class: Class) -> &'static str {
     }
 }
 
-/// Times of one kind, of requests that ended in any way.
+/// Times of one kind, of requests with any outcome.
 #[derive(Debug, Default)]
 pub struct Times<C: Counter = u64>(Option<Recording<C>>);
 
@@ -216,23 +216,23 @@ impl<C: Counter> Times<C> {
         self.recording().map_or(0, |it| it.histogram.len())
     }
 
-    /// The exact mean, nanoseconds.
+    /// The exact mean, in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
         let recording = self.recording()?;
         Some(recording.sum_ns as f64 / recording.histogram.len() as f64)
     }
 
-    /// The exact minimum, nanoseconds.
+    /// The exact minimum, in nanoseconds.
     pub fn min_ns(&self) -> Option<u64> {
         self.recording().map(|it| it.min_ns)
     }
 
-    /// The exact maximum, nanoseconds.
+    /// The exact maximum, in nanoseconds.
     pub fn max_ns(&self) -> Option<u64> {
         self.recording().map(|it| it.max_ns)
     }
 
-    /// A percentile in 0 to 100, nanoseconds; none if fewer than ten samples lie beyond it.
+    /// A percentile from 0 to 100, in nanoseconds; none if fewer than ten samples lie beyond it.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let recording = self.recording()?;
         is_trustworthy(percentile, recording.histogram.len()).then(|| {
@@ -242,7 +242,7 @@ impl<C: Counter> Times<C> {
     }
 }
 
-/// Rate and response times of all workers in a second.
+/// Rate and response times of all workers in one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFigures {
     /// Its number, counted from the start of the measurement.
@@ -251,14 +251,14 @@ pub struct SecondFigures {
     pub completed: u64,
     /// The requests that ended in it, with or without a response.
     pub ended: u64,
-    /// Median response time, nanoseconds; none if no request ended.
+    /// Median response time, in nanoseconds; none if no request ended.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, nanoseconds, however few requests ended.
+    /// 99th percentile of the response time, in nanoseconds, however few requests ended.
     pub p99_ns: Option<u64>,
 }
 
 impl SecondFigures {
-    /// The figures of a second of all workers.
+    /// Computes the figures of one second across all workers.
     pub fn of(interval: &Interval) -> Self {
         let response = Times::of_second(interval, Metric::Response);
         let recording = response.recording();

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 const FLAG: &str = "--hdr";
 const METRICS: [Metric; 3] = [Metric::Response, Metric::Service, Metric::Lateness];
 
-/// The file, which is open from before the load until its end.
+/// The file, open from before the load until it ends.
 pub struct HdrFile {
     path: PathBuf,
     out: BufWriter<File>,

@@ -1,4 +1,4 @@
-//! The judgement of a load against its bounds.
+//! Judges a load by its bounds.
 
 use gatebench_engine::Class;
 use gatebench_model::Bound;
@@ -8,10 +8,10 @@ use gatebench_report::format::{grouped, quantity, three_figures};
 
 use super::figures::{Figures, Times};
 
-/// A bound after the load.
+/// A bound and whether the load met it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The bound as it was written.
+    /// The bound as written.
     pub text: String,
     /// The measured value: nanoseconds, requests per second, a number, or a share from 0 to 1.
     pub value: Option<f64>,

@@ -1,4 +1,4 @@
-//! Checks that this machine has the cores, addresses and descriptors that a load needs.
+//! Checks that this machine has the cores, addresses and file descriptors that a load needs.
 
 use std::net::{IpAddr, UdpSocket};
 use std::thread;
@@ -11,10 +11,10 @@ use gatebench_testbed::probe::{EnvironmentFacts, MachineSample};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Open descriptors in addition to those of the connections: event loops, files, standard streams.
+/// File descriptors in addition to those of the connections: event loops, files, standard streams.
 const OTHER_DESCRIPTORS: u64 = 64;
 
-/// Raises the limit on open descriptors as far as the connections of a load need it.
+/// Raises the limit on file descriptors as far as the connections of a load require.
 pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
     let needed = u64::from(connections_max(shape)) + OTHER_DESCRIPTORS;
     allow_descriptors(needed).map_err(|allowed| {
@@ -62,7 +62,7 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();
     let is_time_limited = limits.any(|limit| !limit.starts_with("max") && !limit.starts_with('-'));
-    // By affinity (`taskset`) and by limits of CPU time.
+    // Respects affinity (`taskset`) and CPU time limits.
     let allowed = thread::available_parallelism().map_or(1, |cores| cores.get());
     let online = MachineSample::read().cores.len();
     are_spared(workers, online, allowed, is_time_limited)

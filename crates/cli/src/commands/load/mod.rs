@@ -343,7 +343,7 @@ fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
     (reason.what(), remedy)
 }
 
-/// The flags that apply the remedy of a TLS error.
+/// The flags that remedy a TLS error.
 fn flags_against(reason: &ConnectError) -> Option<&'static str> {
     let ConnectError::Tls(error) = reason else {
         return None;

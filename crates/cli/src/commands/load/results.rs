@@ -12,7 +12,7 @@ pub const NO_PROTOCOL: &str = "none";
 
 /// The results of a load.
 pub struct Results<'a> {
-    /// The URL, or the host of several.
+    /// The URL, or the host of several URLs.
     pub target: String,
     /// The load as text.
     pub load: String,
@@ -30,14 +30,14 @@ pub struct Results<'a> {
     pub cautions: Vec<Caution>,
     /// The thresholds.
     pub judged: Vec<Judged>,
-    /// True if a threshold judges the checks.
+    /// True if a threshold applies to the checks.
     pub judges_checks: bool,
     /// The figures of each second, in order.
     pub seconds: &'a [SecondFigures],
 }
 
 impl Results<'_> {
-    /// Reports whether requests were sent; otherwise connections were only opened.
+    /// Reports whether requests were sent; otherwise, connections were only opened.
     pub fn sends_requests(&self) -> bool {
         self.protocol != NO_PROTOCOL
     }
@@ -58,7 +58,7 @@ impl Results<'_> {
     }
 
     /// Returns the exit code. An error response alone is not a failure, because the target may be
-    /// meant to refuse requests; checks and thresholds state what must hold.
+    /// meant to refuse requests; checks and thresholds state the requirements.
     pub fn exit(&self) -> Exit {
         let counts = self.figures.counts();
         let check_failed = !self.judges_checks && counts.responses_failing_checks > 0;

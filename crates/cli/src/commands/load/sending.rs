@@ -1,4 +1,4 @@
-//! Sends the seconds of a load to metrics servers.
+//! Sends the figures of each second of a load to metrics servers.
 
 use std::path::Path;
 use std::thread;
@@ -29,7 +29,7 @@ pub fn start(settings: &Settings, cores: &[usize]) -> Result<Option<Outputs>, Fa
     started.map_err(|refusal| refused(&refusal))
 }
 
-/// Runs a load while its seconds are sent.
+/// Runs a load and sends the figures of each second.
 pub fn during<T>(outputs: Option<&Outputs>, load: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let done = |delivery| {

@@ -1,4 +1,4 @@
-//! Makes the shape of the load from the flags.
+//! Derives the shape of the load from the flags.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::flags::{ConnectionFlags, ShapeFlags};
 use super::values::stage::Stage;
 use crate::failure::Failure;
 
-/// Connections of a closed load, as in hey and oha.
+/// The default number of connections of a closed load, as in hey and oha.
 const CONNECTIONS: u32 = 50;
 /// The minimum and the maximum number of connections of an open load. They suffice for a target
 /// that stalls for a second, and stay below the usual limits on connections.
@@ -130,7 +130,7 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
 }
 
 impl ShapeFlags {
-    /// The load of the flags, with at least one connection for each worker.
+    /// The load that the flags describe, with at least one connection for each worker.
     pub fn timing(&self, connections: &ConnectionFlags, workers: u32) -> Result<Timing, Failure> {
         let shape = match self.rate {
             Some(rate) => Shape::Open(self.open(rate, connections, workers)),

@@ -1,4 +1,4 @@
-//! Makes the target and its requests from the flags.
+//! Derives the target and its requests from the flags.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -17,7 +17,7 @@ use super::values::{check, data, header, resolve, template};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The requests of the URLs and flags.
+/// The requests that the URLs and flags describe.
 #[derive(Debug)]
 pub struct Asked {
     /// The host, port and scheme that all URLs share.
@@ -278,8 +278,8 @@ fn settings(
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        // A resumed handshake costs the server a fraction of a full one: a mixture of
-        // both is meaningless.
+        // A resumed handshake costs the server a fraction of a full one: figures that mix both are
+        // meaningless.
         resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::figures::Figures;
 use super::live::{Seen, Silence};
 
-/// A silence in which fewer arrivals than this were due may be chance.
+/// A silence in which fewer arrivals than this were due may be coincidental.
 const DUE_MIN: f64 = 4.0;
 /// The maximum number of silences that are listed.
 const SILENCES_LISTED: usize = 3;
@@ -26,7 +26,7 @@ pub struct Caution {
 
 impl From<Reason> for Caution {
     fn from(reason: Reason) -> Self {
-        // Two values in JSON are older than the names of the gates.
+        // Two JSON values predate the names of the gates.
         let word = match reason.gate {
             Gate::EngineSaturated => "engine_cpu".into(),
             Gate::EngineLate => "sends_late".into(),

@@ -17,7 +17,7 @@ use crate::{reports, signals, terminal};
 /// A finished run.
 pub struct Conducted {
     pub findings: Findings,
-    /// The exit code apart from a verdict.
+    /// The exit code if no verdict changes it.
     pub exit: Exit,
 }
 
@@ -26,7 +26,7 @@ impl Conducted {
     /// exit code.
     ///
     /// # Errors
-    /// The terminal cannot be written.
+    /// Writing to the terminal failed.
     pub fn decided(&self, is_json: bool) -> Result<Exit, Failure> {
         let Some(facts) = self.findings.study.facts() else {
             return Ok(self.exit);
@@ -54,7 +54,7 @@ pub enum Output {
     Json,
 }
 
-/// Runs the plan and reports the results, also if the run ends early.
+/// Runs the plan and reports the results, even if the run ends early.
 pub fn to_its_end(
     request: &RunRequest,
     output: Output,
@@ -110,8 +110,8 @@ fn report(dir: &Path, output: Output) -> Result<Conducted, Failure> {
     Ok(Conducted { findings, exit })
 }
 
-/// Reports whether the directory has trials of this run. It may not exist, or belong to another
-/// run.
+/// Reports whether the directory has trials of this run. It may be missing, or may belong to
+/// another run.
 fn has_trials(error: &RunnerError, dir: &Path) -> bool {
     let refused = matches!(
         error,

@@ -87,7 +87,7 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
     lines.join("\n")
 }
 
-/// A wrapped line that begins with its name.
+/// Wraps a line that begins with its name.
 fn wrapped(words: String) -> String {
     terminal::wrapped(&words, terminal::WIDTH, 9)
 }
@@ -112,7 +112,7 @@ fn loads(plan: &Plan) -> Vec<String> {
     common.chain(own).collect()
 }
 
-/// The largest number of groups of a scenario that are listed; further ones are only counted.
+/// The maximum number of groups that are listed for a scenario; the others are only counted.
 const GROUPS_MAX: usize = 8;
 
 /// The groups of a scenario with their shares of each load; empty for a single group.

@@ -12,7 +12,8 @@ use crate::commands::values::in_units;
 /// The default directory that contains runs.
 const FOLDER: &str = "gatebench-runs";
 
-/// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that exists.
+/// Returns `gatebench-runs/SUITE-20260102T030405Z`, with a number appended if that directory
+/// exists.
 pub fn default_dir(suite: &str) -> PathBuf {
     let name = format!("{suite}-{}", Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
     free(&Path::new(FOLDER).join(name))
@@ -84,7 +85,7 @@ pub(super) fn sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     all.filter(|limits| !limits.is_none()).collect()
 }
 
-/// Returns each amount, or a single none if there are no amounts.
+/// Returns each amount, or a single `None` if there are no amounts.
 fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
     if amounts.is_empty() {
         vec![None]

@@ -91,7 +91,7 @@ impl ListSpecifications {
     }
 }
 
-/// Returns the named specifications, or all known ones, that have one of the tags. The mistakes of
+/// Returns the named specifications, or all known ones, that have one of the tags. The mistakes in
 /// all files are reported together.
 fn chosen(
     words: &[String],

@@ -1,4 +1,4 @@
-//! The queries of published dashboards and of gatebench's own return data.
+//! The queries in published dashboards and in gatebench's own dashboards return data.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn all_queries_return_data() {
     let bench = Bench::new();
     bench.write("ping.yaml", SCRAPED);
     bench.load(LOAD);
-    // Both outputs have the same counters, of which a server accepts only the first.
+    // Both outputs send the same counters, and a server would accept only the first of each.
     let (server, native) = (Server::receiver(), Server::receiver());
     let words = format!(
         "run suite.yaml --dir run --out prometheus={} --out prometheus={}?native=true",

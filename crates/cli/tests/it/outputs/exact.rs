@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::server::{Server, is_there};
 use crate::bench::Bench;
 
-/// Requests that ended, by gateway, block and phase, from the records of the trials.
+/// The number of requests that ended, by gateway, block and phase, from the trials' records.
 pub fn recorded(bench: &Bench, run: &str) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     for trial in bench.kept_trials(run) {

@@ -1,4 +1,4 @@
-//! Servers that fail, which must not disturb a run.
+//! Failing servers, which must not disturb a run.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

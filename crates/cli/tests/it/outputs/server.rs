@@ -16,7 +16,7 @@ use crate::engines::installed;
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Reports whether a server is installed, which CI requires.
+/// Reports whether a server is installed; CI requires it.
 pub fn is_there(program: &str) -> bool {
     let is_there = installed(program);
     assert!(
@@ -77,7 +77,8 @@ impl Server {
         })
     }
 
-    /// Starts a server on a free port, or on another one if a process takes that first.
+    /// Starts a server on a free port, or on another one if a different process takes that port
+    /// first.
     fn start(ready: &str, command: impl Fn(u16, &Path) -> Command) -> Self {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -133,7 +134,7 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// The values of a PromQL query by their labels, for every second of the last hour.
+    /// The values of a PromQL query by label, for every second of the last hour.
     #[track_caller]
     pub fn series(&self, query: &str) -> Vec<Value> {
         let now = jiff::Timestamp::now().as_second();
@@ -148,7 +149,7 @@ impl Server {
         data["data"]["result"].as_array().unwrap().clone()
     }
 
-    /// The last values of a PromQL query by their labels.
+    /// The last values of a PromQL query by label.
     #[track_caller]
     pub fn now(&self, query: &str) -> Vec<(Value, f64)> {
         let data = self.json("/api/v1/query", &[("query", query)]);

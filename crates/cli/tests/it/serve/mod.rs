@@ -1,4 +1,4 @@
-//! `gatebench serve`: the pages, the access to them, and the runs that they start.
+//! `gatebench serve`: the pages, access to them, and the runs that they start.
 
 mod pages;
 mod safety;

@@ -81,7 +81,7 @@ fn the_page_has_the_verdict_of_compare() {
     assert_eq!(found["decision"], "worse", "{found}");
     let verdict = found["text"].as_str().unwrap();
     let site = Site::start(folder.path(), &[]);
-    // The list has the newer run first; the older one is the baseline nevertheless.
+    // The list has the newer run first; the older one is still the baseline.
     let page = site.page("/compare?run=day-03&run=day-02");
     assert!(page.contains(verdict), "{verdict}\n{page}");
     let swapped = links(&page, "/compare?").remove(0);

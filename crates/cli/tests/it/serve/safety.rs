@@ -1,4 +1,4 @@
-//! Access to the pages, and the restrictions of pages.
+//! Access to the pages, and the restrictions on them.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::site::Site;
 use crate::history::common::runs::write_run;
 
-/// A folder with a run of one block, and files that no page may show.
+/// A folder with a one-block run, and files that no page may show.
 fn folder() -> TempDir {
     let root = TempDir::new().unwrap();
     let runs = root.path().join("runs");
@@ -132,7 +132,7 @@ fn other_sites_can_only_link_to_a_page() {
     assert_eq!(status("same-origin", "cors", "empty"), 200);
     assert_eq!(status("none", "navigate", "document"), 200);
     assert_eq!(status("cross-site", "navigate", "document"), 200);
-    // Another port of this machine is the same site.
+    // Another port on this machine is the same site.
     for other in ["cross-site", "same-site"] {
         assert_eq!(status(other, "no-cors", "image"), 403, "{other}");
         assert_eq!(status(other, "cors", "empty"), 403, "{other}");

@@ -1,4 +1,4 @@
-//! A `gatebench serve` and a client of it.
+//! A `gatebench serve` process and a client of it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Longer than any response takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server, which is killed when dropped.
+/// A server, which is killed on drop.
 pub struct Site {
     /// The process; none if the test did not start it here.
     child: Option<Child>,
@@ -19,7 +19,7 @@ pub struct Site {
     pub cookie: String,
 }
 
-/// A status, the lines of the head, and the body as it was sent.
+/// A status, the lines of the head, and the body as sent.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -28,7 +28,7 @@ pub struct Response {
 }
 
 impl Site {
-    /// Starts `gatebench serve` with these words in a folder.
+    /// Starts `gatebench serve` with these arguments in a folder.
     pub fn start(folder: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
             .arg("serve")
@@ -71,7 +71,7 @@ impl Site {
         self.url.split_once("token=").unwrap().1
     }
 
-    /// Sends a text, and returns the response.
+    /// Sends text, and returns the response.
     pub fn send(&self, text: &str) -> Response {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
@@ -148,7 +148,7 @@ impl Response {
 pub struct Changes(BufReader<TcpStream>);
 
 impl Changes {
-    /// Waits for a line with these words.
+    /// Waits for a line with this text.
     #[track_caller]
     pub fn until(&mut self, words: &str) -> String {
         let mut all = String::new();
@@ -164,12 +164,12 @@ impl Changes {
     }
 }
 
-/// A text of a page without superfluous escapes.
+/// The text of a page without superfluous escapes.
 fn shown(text: &str) -> String {
     text.replace("&#x2f;", "/").replace("&#x27;", "'")
 }
 
-/// The links of a page that contain some words.
+/// The links of a page that contain this text.
 pub fn links(page: &str, words: &str) -> Vec<String> {
     let targets = page.split("href=\"").skip(1);
     let targets = targets.filter_map(|it| it.split('"').next());

@@ -61,7 +61,7 @@ fn a_run_is_shown_second_by_second_and_a_killed_run_is_marked() {
     changes.until("54.3k requests/s");
     changes.until("<svg");
 
-    // A page that is opened later contains everything, also without scripts.
+    // A page that is opened later contains everything, even without scripts.
     let page = site.page("/run/mine/");
     assert!(
         page.contains("97,531 responses in 2 seconds, 0 failed"),

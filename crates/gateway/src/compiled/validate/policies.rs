@@ -28,7 +28,7 @@ fn framing(name: &str) -> String {
 }
 
 impl Mistakes {
-    /// Adds the mistakes of a policy that its compilation does not find.
+    /// Adds the mistakes in a policy that its compilation does not find.
     pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),

@@ -1,4 +1,4 @@
-//! Edits a JSON document in one pass over its text, without a tree. Parts that no edit concerns are
+//! Edits a JSON document in one pass over its text, without a tree. Parts that no edit affects are
 //! checked and copied unchanged, including white space and numbers. A document is either edited
 //! completely or refused. A document that repeats an edited member is refused, because the next
 //! reader could use either value.
@@ -110,7 +110,7 @@ impl Editor<'_, '_> {
         Ok(())
     }
 
-    /// Returns the places for which an object has members, as bits.
+    /// Returns the places for which an object has members, as a bit set.
     fn seen(&self, plan: &Plan, at: usize, depth: usize) -> Result<u64, NotJson> {
         let mut members = Parts::open(self.text, at, depth)?;
         let mut seen = 0;
@@ -182,7 +182,7 @@ fn after_comma(text: &[u8], at: usize) -> usize {
     (scan::space(text, at) + 1).min(text.len())
 }
 
-/// A name without its escapes; there are almost never any.
+/// A name without its escapes, which almost never occur.
 fn unescaped(raw: &[u8]) -> Cow<'_, [u8]> {
     if !raw.contains(&b'\\') {
         return Cow::Borrowed(raw);

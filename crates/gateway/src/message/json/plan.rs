@@ -1,4 +1,4 @@
-//! Edits compiled to a tree of the places they concern.
+//! Edits compiled to a tree of the places that they affect.
 
 use gatebench_model::policy::JsonEdits;
 use serde_json::Value;

@@ -1,6 +1,6 @@
-//! A strict reader of JSON (RFC 8259) that keeps nothing: it returns where a value ends.
+//! A strict reader of JSON (RFC 8259) that stores nothing: it returns where a value ends.
 
-/// The largest nesting depth of arrays and objects.
+/// The maximum nesting depth of arrays and objects.
 pub(super) const DEPTH_MAX: usize = 128;
 
 /// The text is not JSON, is nested deeper than 128, or contains an edited member twice.
@@ -15,7 +15,7 @@ pub(super) fn space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of the value that begins at `at`; `depth` is its depth of nesting.
+/// Returns the end of the value that begins at `at`; `depth` is its nesting depth.
 pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
     match text.get(at) {
         Some(b'"') => string(text, at),

@@ -12,10 +12,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::policy::credentials::equal_in_constant_time;
 
-/// The largest number of tokens kept.
+/// The maximum number of tokens kept.
 const TOKENS_MAX: usize = 1024;
 
-/// The time that a verification stays valid, in nanoseconds.
+/// The time for which a verification stays valid, in nanoseconds.
 const BELIEVED_NS: u64 = 60_000_000_000;
 
 #[derive(Debug, Default)]

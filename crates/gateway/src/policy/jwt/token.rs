@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// The largest size of a token in bytes; longer tokens are refused without being parsed.
+/// The maximum size of a token in bytes; longer tokens are refused without being parsed.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
 /// A token split into its parts. Nothing in it has been verified.
@@ -56,7 +56,7 @@ impl Audience {
 }
 
 impl<'t> Token<'t> {
-    /// Splits a token into its parts; `None` if it does not have the form of a token.
+    /// Splits a token into its parts; `None` if it is not shaped like a token.
     pub(crate) fn parse(token: &'t [u8]) -> Option<Self> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;

@@ -1,4 +1,4 @@
-//! The display on a terminal: three lines that change.
+//! The display on a terminal: three lines that are updated.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::terminal;
 const TEMPLATE: &str = "{prefix}\n  {bar:40.cyan/dim} {msg}";
 /// The number of steps of the bar.
 const STEPS: u64 = 1_000;
-/// The interval over which the rate is computed, long enough to read the rate.
+/// The interval over which the rate is computed, long enough for the rate to be readable.
 const RATE_OVER: Duration = Duration::from_millis(1_000);
 
 /// Shows progress on standard error.
@@ -20,13 +20,13 @@ pub struct Bar {
     outlook: Outlook,
     bar: ProgressBar,
     rates: Sparkline,
-    /// The time when the rate was last computed, and the responses until then.
+    /// The time when the rate was last computed, and the number of responses until then.
     since: (Instant, u64),
     rate_per_second: Option<f64>,
 }
 
 impl Bar {
-    /// Creates a bar that is shown from the first moment on.
+    /// Creates a bar that is shown immediately.
     pub fn new(outlook: Outlook) -> Self {
         let style =
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use super::{Moment, Outlook, Show};
 use crate::terminal;
 
-/// The shortest and the longest interval between two lines.
+/// The minimum and the maximum interval between two lines.
 const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
-/// The approximate number of lines of a load.
+/// The approximate number of lines for a load.
 const LINES: u32 = 60;
 
 /// Writes lines to standard error.

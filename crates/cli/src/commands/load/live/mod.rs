@@ -29,22 +29,22 @@ pub use silence::Silence;
 /// The interval at which the counters are read.
 const LOOK_EVERY: Duration = Duration::from_millis(125);
 
-/// The figures of a moment.
+/// The figures at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// The time since the first request was due; none while connections are being opened.
     pub elapsed: Option<Duration>,
-    /// Responses per second since the last moment.
+    /// Responses per second since the previous figures.
     pub per_second: f64,
     /// Responses so far, including the warm-up.
     pub completed: u64,
     /// Requests without a response so far.
     pub failed: u64,
-    /// Arrivals that wait for a connection.
+    /// Arrivals that are waiting for a connection.
     pub queued: u64,
-    /// p50 and p99 of the last second, nanoseconds.
+    /// p50 and p99 of the last second, in nanoseconds.
     pub response_ns: Option<(u64, u64)>,
-    /// True if the end was requested.
+    /// True if an early end was requested.
     pub stopping: bool,
 }
 
@@ -63,7 +63,7 @@ impl Moment {
     }
 }
 
-/// The part of the load that is known before it runs.
+/// The facts about a load that are known before it runs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
     /// The load as text.
@@ -74,7 +74,7 @@ pub struct Outlook {
     pub measure: Duration,
     /// The number of requests after which the load ends, if it was given.
     pub requests: Option<u64>,
-    /// True if the results begin with the same words.
+    /// True if the results begin with the same text.
     pub is_said_again: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Outlook {
 pub struct Seen {
     /// The state of the machine.
     pub machine: MachineFacts,
-    /// The times without a response for a second or more, in order.
+    /// The periods of a second or more without a response, in order.
     pub silences: Vec<Silence>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Adds a second that is complete.
+    /// Adds a complete second.
     pub fn take(&self, second: &Interval) {
         let mut seconds = self.seconds.lock().unwrap_or_else(PoisonError::into_inner);
         seconds.push(SecondFigures::of(second));
@@ -132,7 +132,7 @@ impl<'a> Watch<'a> {
         seconds.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a load while a thread watches it.
+    /// Runs a load while a separate thread watches it.
     pub fn during<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, Seen) {
         thread::scope(|scope| {
             let watching = scope.spawn(|| self.watch(quiet));
@@ -226,7 +226,7 @@ impl Drop for Over<'_, '_> {
     }
 }
 
-/// The counters of the machine at both ends of the measurement.
+/// The counters of the machine at the start and at the end of the measurement.
 #[derive(Default)]
 struct MachineWindow {
     before: Option<MachineSample>,

@@ -2,17 +2,17 @@
 
 use super::LOOK_EVERY;
 
-/// The minimum length of a silence: a second, minus the interval before the first look, in which it
-/// may have begun.
+/// The minimum length of a silence: a second, minus the interval before the first reading, in which
+/// it may have begun.
 const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
 
-/// A time in which no response arrived, between two looks at the count of responses. Times are in
+/// A period in which no response arrived, between two readings of the response count. Times are in
 /// nanoseconds since the beginning of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The time of the first look.
+    /// The time of the first reading.
     pub from_ns: u64,
-    /// The time of the last look.
+    /// The time of the last reading.
     pub to_ns: u64,
 }
 
@@ -23,16 +23,16 @@ impl Silence {
     }
 }
 
-/// Finds silences in repeated looks at the count of responses.
+/// Finds silences in repeated readings of the response count.
 #[derive(Debug, Default)]
 pub struct Silences {
-    /// Looks between which the count was the same.
+    /// The first and the last reading of the same count, and this count.
     same: Option<(Silence, u64)>,
     found: Vec<Silence>,
 }
 
 impl Silences {
-    /// Processes the count of responses at a time within the window.
+    /// Processes the response count at a time within the window.
     pub fn look(&mut self, at_ns: u64, completed: u64) {
         match &mut self.same {
             Some((silence, known)) if *known == completed => silence.to_ns = at_ns,

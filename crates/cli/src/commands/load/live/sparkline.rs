@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Values that are shown.
+/// The number of values that are shown.
 const SHOWN: usize = 24;
 
-/// The last values of a series, drawn over the greatest of them.
+/// The last values of a series, scaled to the largest of them.
 #[derive(Debug, Default)]
 pub struct Sparkline(VecDeque<f64>);
 

@@ -10,7 +10,7 @@ use gatebench_stats::highest_trustworthy_percentile;
 use crate::commands::load::figures::{PERCENTILES, SecondFigures, Times};
 use crate::commands::load::results::Results;
 
-/// The number of points of a curve for each factor of ten in the share of slower requests.
+/// The number of points of a curve per decade of the share of slower requests.
 const POINTS_PER_DECADE: f64 = 20.0;
 /// The maximum number of points over time. In a longer load, a point covers several seconds.
 const POINTS_MAX: usize = 300;
@@ -32,7 +32,7 @@ fn percentiles(results: &Results<'_>) -> Option<Chart> {
         ("service", "curve thin", &figures.service),
         ("lateness", "curve thin dashed", &figures.lateness),
     ];
-    // In a closed load, all clocks start together.
+    // In a closed load, each request is due when it is sent, so one curve suffices.
     let shown = if results.open { clocks.len() } else { 1 };
     let series = clocks[..shown].iter().map(|(label, style, times)| Series {
         class: COLOUR.to_owned(),
@@ -68,7 +68,7 @@ fn curve(times: &Times) -> Vec<(f64, f64)> {
 
 /// Responses per second above, and the 99th percentile below; none for less than two seconds.
 fn seconds(results: &Results<'_>) -> Option<Chart> {
-    // The last seconds may be parts of one, or the wait for the last responses.
+    // The last seconds may be incomplete, or only wait for the last responses.
     let is_whole = |it: &&SecondFigures| f64::from(it.second + 1) <= results.figures.window_s;
     let whole: Vec<SecondFigures> = results.seconds.iter().filter(is_whole).copied().collect();
     let seconds = merged(&whole);

@@ -10,7 +10,7 @@ use crate::commands::load::figures::{Figures, class_word};
 use crate::commands::load::judged::percent;
 use crate::commands::load::results::Results;
 
-/// The chapter with all lines that have content.
+/// The chapter with all lines that are not empty.
 pub fn chapter(results: &Results<'_>) -> Chapter {
     let figures = &results.figures;
     let requests = results.sends_requests();
@@ -124,7 +124,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
         flow(counts.bytes_sent, "sent"),
         flow(counts.bytes_received, "received"),
     ];
-    // Both count what arrived within the window.
+    // Both cover only what arrived within the window.
     if counts.completed_in_window > 0 {
         let each = counts.bytes_received as f64 / counts.completed_in_window as f64;
         parts.push(format!("{} per response", size(each)));

@@ -11,16 +11,16 @@ use crate::commands::load::results::Results;
 
 /// The maximum number of bars.
 const ROWS: u32 = 12;
-/// The minimum ratio of the edges of a row, so that times that hardly differ take few rows.
+/// The minimum ratio of the edges of a row, so that similar times take few rows.
 const STEP_MIN: f64 = 1.1;
-/// Shorter times do not belong to responses but to connections that were found closed.
+/// Shorter times come from connections that were found closed, not from responses.
 const LOWEST_NS: u64 = 1_000;
 /// Eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-/// Columns of the longest bar.
+/// The length of the longest bar, in columns.
 const BAR: usize = 20;
 
-/// The requests whose response took up to `to_ns`, and longer than in the previous row.
+/// The requests whose response took at most `to_ns`, and longer than the previous row's `to_ns`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     to_ns: f64,
@@ -92,7 +92,7 @@ fn rows(times: &Times) -> Vec<Row> {
     rows
 }
 
-/// A bar over a share of the columns; a count above zero always has a visible bar.
+/// A bar whose length is a share of the columns; a count above zero always has a visible bar.
 fn bar(share: f64, is_there: bool) -> String {
     let eighths = (share * BAR as f64 * 8.0).round() as usize;
     let eighths = eighths.max(usize::from(is_there));

@@ -65,7 +65,7 @@ fn summary(results: &Results<'_>, form: Forms) -> Chapter {
     }
 }
 
-/// A chapter with a card, and with a heading for the terminal, which prints no chapter headings.
+/// A chapter with a card, and with a heading for the terminal, which shows no chapter titles.
 fn headed(heading: &'static str, id: &'static str, blocks: Vec<Block>) -> Chapter {
     let title = Block::heading(heading).on(TERMINAL);
     match blocks.is_empty() {

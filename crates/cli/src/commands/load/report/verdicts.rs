@@ -49,7 +49,8 @@ fn threshold(judged: &Judged) -> Case {
     case("threshold", &judged.text, judged.held, in_words(judged))
 }
 
-/// A case for each check. A failed check does not fail the load if a threshold judges the checks.
+/// A case for each check. A failed check does not fail the load if a threshold applies to the
+/// checks.
 fn checks<'a>(results: &'a Results<'_>) -> impl Iterator<Item = Case> + 'a {
     let checks = results.figures.failed_checks().into_iter();
     checks.map(|(check, failed)| {

@@ -33,7 +33,7 @@ pub const PICKS: [Named<Pick>; 4] = [
     ("zipf", "The first rows most often (Zipf's law)", Pick::Zipf),
 ];
 
-/// Reads files of rows. Each becomes a source with the name of its file, without the extension.
+/// Reads files of rows. Each becomes a source named after its file, without the extension.
 pub fn sources(files: &[PathBuf], pick: Pick) -> Result<BTreeMap<String, Source>, Failure> {
     let mut sources = BTreeMap::new();
     for path in files {

@@ -1,4 +1,4 @@
-//! `-H`: the headers of the user, except those that the load generator sets itself.
+//! `-H`: the user's headers, except those that the load generator sets itself.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The address of a host: by `--resolve`, or by the machine's own resolver.
+//! The address of a host, from `--resolve` or from the machine's resolver.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;

@@ -51,8 +51,7 @@ impl FromStr for Stage {
     }
 }
 
-/// Reads `100ms`, `50ms-150ms` (each time between is equally likely) or `exp:100ms` (exponential,
-/// with that mean).
+/// Reads `100ms`, `50ms-150ms` (uniform) or `exp:100ms` (exponential, with that mean).
 pub(crate) fn think(text: &str) -> Result<Think, String> {
     if let Some(mean) = text.strip_prefix("exp:") {
         let mean = duration(mean)?;

@@ -2,11 +2,11 @@
 
 use gatebench_model::template::{Piece, Template, TemplateError};
 
-/// Removes the blanks inside the templates of a text: `/a/{{ users.id }}` is
+/// Removes the blanks inside the templates of a string: `/a/{{ users.id }}` becomes
 /// `/a/{{users.id}}`.
 ///
 /// # Errors
-/// The text contains an invalid template.
+/// The string contains an invalid template.
 pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     let template = Template::parse(text)?;
     let pieces = template.pieces().iter().map(|piece| match piece {
@@ -19,7 +19,7 @@ pub fn without_blanks(text: &str) -> Result<String, TemplateError> {
     Ok(pieces.collect())
 }
 
-/// Quotes literal braces again, because they could begin a template with the text after them.
+/// Quotes literal braces again, because, with the text after them, they could begin a template.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -9,14 +9,14 @@ pub struct Site {
     pub tls: bool,
     /// A name or an address, without the brackets of an IPv6 address.
     pub host: String,
-    /// The port, given or the default of the scheme.
+    /// The given port, or the scheme's default.
     pub port: u16,
-    /// Host and port as they are written: the Host header.
+    /// Host and port as written: the Host header.
     pub authority: String,
 }
 
-/// Reads `[http://]HOST[:PORT][/PATH][?QUERY]`. Path and query stay as they are written; a fragment
-/// is not sent.
+/// Reads `[http://]HOST[:PORT][/PATH][?QUERY]`. Path and query are kept as written; a fragment is
+/// not sent.
 pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
     let written = if text.contains("://") {
         text.to_owned()
