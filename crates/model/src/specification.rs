@@ -141,7 +141,7 @@ pub struct LoadStep {
     pub threads: Option<u32>,
     /// The length of each run.
     pub duration: HumanDuration,
-    /// The length of the same load before each run. Its figures are discarded.
+    /// The length of the warm-up before each run, with the same load. Its figures are discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
     /// The number of consecutive runs in the same process of the gateway.
@@ -151,7 +151,7 @@ pub struct LoadStep {
     /// A Lua script next to this file, instead of the scenario's requests. wrk then sends the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// The change of the gateway in each run.
+    /// The change to the gateway in each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
 }
@@ -227,7 +227,7 @@ impl Specification {
         if scenario.route_of(path).is_none() {
             return Err(NoRoute { path: path.clone() });
         }
-        // If the scenario has the same request, its checks are stricter than those of a status.
+        // If the scenario has the same request, its checks are stricter than a check of the status.
         let written = scenario
             .load_requests()
             .find(|it| it.path == *path && it.method == "GET");

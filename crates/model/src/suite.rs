@@ -43,8 +43,8 @@ pub struct Suite {
     /// True if the null gateway, which only copies bytes, is also measured in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// True if the bare network is measured before each direct load, with messages of the size of
-    /// requests and responses whose contents are not read.
+    /// True if the bare network is measured before each direct load, with messages as large as the
+    /// requests and responses, whose contents are not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// The sizes of each gateway in CPUs. There is a variant for each size that the machine can
@@ -61,8 +61,8 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite of one block without gateways and scenarios; other settings have the defaults of a
-    /// file.
+    /// A suite of one block without gateways or scenarios; other settings have the same defaults as
+    /// in a file.
     pub fn new(
         suite: impl Into<String>,
         title: impl Into<String>,

@@ -42,7 +42,7 @@ impl Phase {
     }
 }
 
-/// The name of a phase with one number of its sweep. Names contain no points.
+/// The name of a phase with one number of its sweep. Names contain no dots.
 pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
     format!("{name}-{letter}{number}").replace('.', "-")
 }

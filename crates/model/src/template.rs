@@ -1,6 +1,6 @@
 //! Templates: text with values of `data`, written `{{ name }}` or `{{ name.column }}`.
 //!
-//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside of a template is
+//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside a template is
 //! plain text, because many JSON bodies end with it.
 
 use std::ops::Range;

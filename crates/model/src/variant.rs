@@ -35,7 +35,7 @@ pub(crate) fn expand(
     vec![root]
 }
 
-/// The tree of a base, in which every position is `place`, so that mistakes of the base are
+/// The tree of a base, in which every position is `place`, so that mistakes in the base are
 /// reported at its name.
 fn base_of(
     name: &str,

@@ -1,6 +1,6 @@
 //! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and the activities next to them read the context, which must not start
+//! The trial, its phases and their concurrent activities read the context, which must not start
 //! anything.
 
 use gatebench_model::{Culprit, Phase, Placement, Plan, Scenario, Trial, Variant};
@@ -62,7 +62,7 @@ pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize
 }
 
 impl<'a> TrialContext<'a> {
-    /// Returns the culprit if the load's target does not respond.
+    /// Returns the culprit to name if the load's target does not respond.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
             Variant::Direct => Culprit::Upstream,

@@ -26,15 +26,15 @@ pub(crate) struct Lockstep {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The number of trials that still run.
+    /// The number of trials that are still running.
     members: usize,
     /// The number of running trials that wait for the others.
     waiting: usize,
-    /// The number of completed meetings.
+    /// The number of times that all members waited and were released.
     meetings: u64,
     /// The indexes of the members, in the order of their turns.
     turns: VecDeque<usize>,
-    /// True while the first of these has its turn.
+    /// True while the first of these is taking its turn.
     is_taken: bool,
     /// The indexes of members whose warm-up is over while others still warm up.
     warm: BTreeSet<usize>,
@@ -82,7 +82,7 @@ impl Lockstep {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is complete, so the state is valid even after a panic.
+        // No change to the state can be interrupted by a panic, so the state is always valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,7 +110,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Waits for all members that still run.
+    /// Waits for all members that are still running.
     ///
     /// # Errors
     /// The run was interrupted.

@@ -19,7 +19,7 @@ pub struct Isolation {
     pub group: String,
 }
 
-/// The reasons why a scenario cannot show isolation.
+/// The reasons why a scenario cannot be used to test isolation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotIsolable {
     /// It has no second group.

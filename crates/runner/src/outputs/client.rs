@@ -20,7 +20,7 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 const READ_SLICE: Duration = Duration::from_millis(50);
 /// The maximum size of a response that is kept for the error message, in bytes.
 const WORDS_BYTES: usize = 200;
-/// The maximum pause that a server can request.
+/// The maximum pause that a server may request.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
 /// Delivers bodies to a single target.

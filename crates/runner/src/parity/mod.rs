@@ -32,7 +32,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of threads that send requests to routes. Sequential requests to thousands of routes
 /// would wait for every response.
 const ASKERS: usize = 8;
-/// Statuses of a gateway that lacks the route, or a connection to the upstream.
+/// Statuses from a gateway that lacks the route, or has no connection to the upstream.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
 /// The target and the upstream of the proof.
@@ -181,7 +181,7 @@ pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<Pa
     Ok(record)
 }
 
-/// Describes the first failure; none if everything holds.
+/// Describes the first failure; none if there is none.
 pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
     if let Some(case) = record.cases.iter().find(|case| !case.passed) {
         return Some(format!(
@@ -208,8 +208,8 @@ struct Prover<'a> {
     place: &'a Place<'a>,
     sequence: u64,
     ledger: Option<Snapshot>,
-    /// The number of requests since the ledger was read whose responses show that they reached the
-    /// upstream.
+    /// The number of requests, since the ledger was read, whose responses show that they reached
+    /// the upstream.
     known: u64,
 }
 

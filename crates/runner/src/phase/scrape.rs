@@ -150,8 +150,8 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
 /// Adds the metrics to the series row of the same second. If a second has several fetches, the
 /// first one is used.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
-    // A day has 86,400 rows and fetches, so they are matched by key. The last one of equal keys
-    // stays.
+    // A day has 86,400 rows and fetches, so they are matched by key. Of equal keys, the last one is
+    // kept.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
     for row in series {

@@ -12,16 +12,16 @@ use super::bins::{BIN_NS, Glance};
 use crate::context::TrialContext;
 use crate::lockstep::Member;
 
-/// The longest warm-up of a gateway, unless its folder sets one.
+/// The maximum warm-up of a gateway, unless its folder sets one.
 pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
 /// Time from the decision to the start of the measurement. Workers see it in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same for several loads, because each of them must first see the agreed start.
+/// The same time for several loads, because each of them must first see the agreed start.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
-/// The longest wait for other loads after a load's own warm-up.
+/// The maximum wait for other loads after a load's own warm-up.
 const WAIT_MAX_NS: u64 = 120_000_000_000;
 
 /// The warm-up of one load.

@@ -97,7 +97,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
-    /// The number of glances that were replaced by later ones.
+    /// The number of glances that later ones replaced.
     pub(crate) late_glances: usize,
 }
 
@@ -121,8 +121,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Drops all samples of the machine but the first, before another one is added, because a day
-    /// has 86,400.
+    /// Drops all samples of the machine but the first, before another is added, because a day has
+    /// 86,400.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();

@@ -1,4 +1,4 @@
-//! The loads of a run in the requested length, and the resulting changes.
+//! The loads of a run of the requested length, and the resulting changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

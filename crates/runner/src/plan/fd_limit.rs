@@ -2,7 +2,7 @@
 //! the load is reduced.
 //!
 //! Gateways inherit this process's limit. A proxy needs more descriptors than the load generator:
-//! one on either side of each connection.
+//! one for each side of a connection.
 
 use gatebench_model::{LoadProfile, Phase, Scenario, Sweep};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -39,7 +39,7 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     })
 }
 
-/// In the sweeps of loads, replaces numbers of connections that exceed the limit with the largest
+/// Replaces the numbers of connections in sweeps of loads that exceed the limit with the largest
 /// possible number, based on the scenario with the most connections.
 pub(crate) fn fit<'a>(
     loads: impl Iterator<Item = &'a mut LoadProfile>,

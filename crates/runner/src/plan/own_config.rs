@@ -15,7 +15,7 @@ use super::selection::Selection;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The largest included file.
+/// The maximum size of an included file, in bytes.
 const INCLUDED_BYTES_MAX: u64 = 4 << 20;
 
 impl From<ImportError> for RunnerError {

@@ -41,7 +41,8 @@ pub struct Selection {
     pub sizes: Vec<Limits>,
     /// The user's configurations for the only named gateway, one variant for each.
     pub configs: Vec<String>,
-    /// A scenario without a file that replaces the suite's: that of the configurations' routes.
+    /// A scenario without a file that replaces the suite's: it has the routes of the
+    /// configurations.
     pub scenario: Option<Scenario>,
     /// The host on which the gateways run; none for this machine.
     pub elsewhere: Option<Elsewhere>,
@@ -85,7 +86,7 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether a suite's null gateway takes part: only if the run just measures, with the
+    /// Reports whether a suite's null gateway takes part: only if the run only measures, with the
     /// built-in load generator and gateways on this machine.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();

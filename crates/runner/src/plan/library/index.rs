@@ -14,7 +14,7 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 /// The extension of all these files.
 const EXTENSION: &str = "yaml";
-/// The maximum depth of folders below an overlaying directory, which limits the search in a large
+/// The maximum depth of folders below an overlay directory, which limits the search in a large
 /// unrelated directory.
 const DEPTH_MAX: usize = 6;
 
@@ -29,7 +29,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 const SCENARIO: &str = "scenario";
 
-/// The file that has a name.
+/// The file that a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,
