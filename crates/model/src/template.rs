@@ -64,12 +64,12 @@ impl Template {
         Ok(template)
     }
 
-    /// The parts, in their order.
+    /// The parts, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The required values, in their order in the text.
+    /// The required values, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,

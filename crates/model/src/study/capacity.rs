@@ -14,7 +14,7 @@ use crate::{LoadProfile, Objective, Phase, Shape};
 pub const LONGEST_FACTOR: u32 = 4;
 
 /// The maximum number of steps of a repeat. A search without noise takes 16 to 25 steps, and a
-/// disturbed step counts as up to three.
+/// disturbed step takes up to three attempts.
 pub const STEPS_MAX: u32 = 200;
 
 /// The phase that measures the highest rate of a gateway.
@@ -27,7 +27,7 @@ const WARM_UP_PART: u32 = 4;
 const SATURATION_PART: u32 = 2;
 
 /// The expected number of steps of a repeat: about four in the search and twelve near the result,
-/// plus a warm-up for each.
+/// each with a warm-up.
 const EXPECTED_STEPS: u32 = 20;
 
 /// The settings of the search.

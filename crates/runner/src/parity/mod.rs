@@ -39,7 +39,7 @@ const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 pub(crate) struct Place<'a> {
     /// The target of the requests.
     pub(crate) target: Wire,
-    /// The targets of the upstream, with their ledgers; empty for an upstream of the user. In that
+    /// The targets of the upstream, with their ledgers; empty for the user's own upstream. In that
     /// case, a request counts as having reached the upstream if the response carries the upstream's
     /// times.
     pub(crate) upstream: Vec<Wire>,
@@ -48,9 +48,9 @@ pub(crate) struct Place<'a> {
     /// True for the proof after the load.
     pub(crate) is_after: bool,
     /// True if the user configured the gateway. The gateway may then have other routes, so cases
-    /// that are on none of the scenario's routes are left out.
+    /// that are on none of the scenario's routes are skipped.
     pub(crate) is_attached: bool,
-    /// The interrupt of the run.
+    /// The interrupt that stops the run.
     pub(crate) interrupt: &'a Interrupt,
 }
 
