@@ -170,7 +170,7 @@ pub enum Check {
 /// The maximum number of characters of a string in an error.
 const SHOWN_CHARS: usize = 40;
 
-/// The text for reports: `status is 200`.
+/// The form shown in reports: `status is 200`.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

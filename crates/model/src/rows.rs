@@ -39,7 +39,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 /// # Errors
 /// The first malformed line.
 pub fn csv(text: &str) -> Result<List, RowsError> {
-    // A CR that does not end a line belongs to its value, so the reader ends lines at the LF only.
+    // A CR that does not end a line is part of its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)

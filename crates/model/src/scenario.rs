@@ -64,7 +64,7 @@ pub struct Scenario {
     /// Valid and invalid requests that prove, before and after the load, that the policies work.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
-    /// The routes and cases that apply after the change `configure` of a load.
+    /// The routes and cases that apply after a load's `configure` change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
     /// The number of upstream processes. The gateway distributes the requests among them, by
@@ -77,7 +77,7 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
     /// Lists of weights of the targets [default: all equal]. The first list applies from the start.
-    /// Each change `weights` of a load switches to the next list, and from the last to the first.
+    /// Each `weights` change of a load switches to the next list, and from the last to the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
@@ -88,10 +88,10 @@ pub struct Scenario {
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
     /// True if the gateway may send a request to another target when one fails, and may stop using
-    /// a target for a while. If false, no gateway repeats a request.
+    /// a target for a while. If false, no gateway retries a request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
-    /// The calls to the gateway's admin interface, after the loads and during them.
+    /// The calls to the gateway's admin interface, during and after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
     /// Effects of an imported configuration for which gatebench has no policy. Only the gateway
@@ -120,7 +120,7 @@ pub struct Later {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// The interval at which they are fetched under load, in whole seconds [default: never].
+    /// The interval at which the metrics are fetched under load, in whole seconds [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrape_every: Option<HumanDuration>,
 }
@@ -141,7 +141,7 @@ impl Scenario {
         self.all_policies().map(Policy::kind).collect()
     }
 
-    /// The policies of the routes before and after a change.
+    /// The policies of the routes that apply before or after a change.
     pub(crate) fn all_policies(&self) -> impl Iterator<Item = &Policy> {
         self.all_routes().flat_map(|route| &route.policies)
     }
@@ -166,7 +166,7 @@ impl Scenario {
         self
     }
 
-    /// The routes before and after a change.
+    /// The routes that apply before or after a change.
     pub fn all_routes(&self) -> impl Iterator<Item = &Route> {
         let later = self.later.iter().flat_map(|later| &later.routes);
         self.routes.iter().chain(later)
@@ -270,7 +270,7 @@ pub enum UpstreamKind {
     Httpbin,
     /// A SOAP service with four operations; its responses have `X-Soap-Region: soap1`.
     Calculator,
-    /// The same service elsewhere, with `X-Soap-Region: soap2`.
+    /// The same service in another region, with `X-Soap-Region: soap2`.
     CalculatorSoap2,
     /// Serves every path, with the status and size that the request names.
     Any,

@@ -65,7 +65,8 @@ pub struct SoapChain {
     /// A WSDL document (1.1 or 2.0) or a schema that describes the content of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xsd_api_schema: Option<String>,
-    /// The documents that definitions import and include, by the locations in these definitions.
+    /// The documents that definitions import and include, keyed by the locations that the
+    /// definitions use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
     /// How long compiled definitions are kept.
@@ -117,7 +118,7 @@ impl Default for SoapChain {
     }
 }
 
-/// The processors of stylesheets.
+/// The stylesheet processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum XsltLibrary {

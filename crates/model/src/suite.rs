@@ -33,7 +33,7 @@ pub struct Suite {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// The condition of a quiet machine before each load [default: no wait].
+    /// How quiet the machine must be before each load [default: no wait].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
     /// True if the load is also sent to the upstream directly.
@@ -180,7 +180,7 @@ pub struct LoadOfSize {
     pub cpus: f64,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Load profiles that replace `load` for single scenarios, by scenario.
+    /// Load profiles that replace `load` for individual scenarios, by scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_scenarios: BTreeMap<String, String>,
 }

@@ -1,7 +1,7 @@
 //! Trials of one block that run together. They wait for each other when all must be ready, and take
 //! turns when one must run alone.
 //!
-//! Two processes that run at the same time on the same cores are disturbed equally by other work of
+//! Two processes that run at the same time on the same cores are disturbed equally by other work on
 //! the machine, so the ratio of their CPU times varies less than that of two consecutive trials:
 //! Bulej, Horký, Tůma, Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in
 //! the Cloud*, ICPE 2020.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Phase, Shape};
 
 /// Two variants to compare, and a third that is identical to the second. Any difference between the
-/// second and the third is therefore noise of the machine.
+/// second and the third is therefore machine noise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AbTest {
     /// Label of the variant under test.

@@ -104,10 +104,10 @@ pub struct Specified {
     pub combines: bool,
     /// True if the report names the error logs.
     pub saves_error_log: bool,
-    /// Retries, in a plan of an earlier version.
+    /// The number of retries, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// The condition of a quiet machine before each load, in a plan of an earlier version.
+    /// How quiet the machine must be before each load, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
 }

@@ -24,7 +24,7 @@ fn paths() -> Vec<PathBuf> {
     paths
 }
 
-/// The first keys of the kinds of files.
+/// The first key of each kind of file.
 const KEYS: [&str; 5] = ["scenario", "profile", "suite", "specification", "published"];
 
 /// Every document in files that begin with `key`, also checked by an independent validator.

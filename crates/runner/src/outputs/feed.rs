@@ -65,8 +65,8 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Masks the secrets in a text. Very short secrets are not masked, because they may be part of
-    /// other words.
+    /// Masks the secrets in a string. Very short secrets are not masked, because they may be part
+    /// of other words.
     fn masked(&self, text: String) -> String {
         let secrets = self.secrets.iter().filter(|it| it.len() >= SECRET_MIN);
         secrets.fold(text, |text, secret| text.replace(secret, MASK))

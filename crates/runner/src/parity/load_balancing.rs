@@ -9,7 +9,7 @@ use crate::http_probe::{exchange, render};
 use crate::ledger;
 
 /// The expected number of requests for the target with the lowest weight. A gateway that chooses
-/// randomly among ten targets misses one of them in one of ten million cases.
+/// randomly among ten targets misses one of them with a probability of one in ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target; none if there is only one target, or no ledger can

@@ -21,7 +21,7 @@ use crate::abort::{Abort, Failure};
 use crate::progress::{Observer, Progress};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The interval between checks for an interrupt, which is the longest sleep.
+/// The interval between checks for an interrupt, which is also the maximum sleep.
 const NAP_NS: u64 = 20_000_000;
 /// The interval at which the processes are checked.
 const LIVENESS_EVERY: Duration = Duration::from_millis(100);

@@ -56,7 +56,7 @@ impl Wanted {
     }
 }
 
-/// Returns each value, or a single none if there are no values.
+/// Returns each value, or a single `None` if there are no values.
 fn each_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     let none = values.is_empty().then_some(None);
     values.iter().cloned().map(Some).chain(none)

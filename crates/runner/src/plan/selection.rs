@@ -35,7 +35,7 @@ pub struct Selection {
     pub blocks: Option<u32>,
     /// The seed of the random order.
     pub seed: Option<u64>,
-    /// The number of cores of the gateway [default: 1].
+    /// The number of cores for the gateway [default: 1].
     pub gateway_cores: Option<usize>,
     /// Limits of each gateway, one variant for each.
     pub sizes: Vec<Limits>,
@@ -114,7 +114,7 @@ pub struct Attach {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub plan: Plan,
-    /// The gateways by label of their variant.
+    /// The gateways by the label of their variant.
     pub gateways: BTreeMap<String, FoundGateway>,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<PreparedGenerator>,

@@ -12,7 +12,7 @@ use super::call;
 use crate::context::TrialContext;
 use crate::phase::watch::Shared;
 
-/// The longest sleep between checks for the end of the load.
+/// The maximum sleep between checks for the end of the load.
 const NAP_NS: u64 = 20_000_000;
 
 /// The calls of a phase, and their interval.

@@ -165,7 +165,7 @@ impl Library {
     /// The specifications with these names or paths.
     ///
     /// # Errors
-    /// A name is unknown, or files have mistakes; the error has all of them.
+    /// A name is unknown, or files have mistakes; the error lists all of them.
     pub fn specifications_named(
         &self,
         words: &[String],
@@ -195,7 +195,7 @@ impl Library {
         self.find(word, Path::new(""))
     }
 
-    /// The document with a name, or at a path relative to `base`.
+    /// The document with this name, or at a path relative to `base`.
     pub(crate) fn find<T: Document>(
         &self,
         word: &str,
