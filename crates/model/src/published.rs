@@ -115,7 +115,8 @@ pub enum LoadChoice {
     Rate,
     /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The load with a rising rate; if there is none, the first load with users.
+    /// The load with a rising rate; if there is none, the first load with users, or otherwise at a
+    /// rate.
     Rising,
     /// All loads with a constant number of connections.
     Connections,

@@ -76,8 +76,8 @@ pub struct Scenario {
     /// separate process.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
-    /// Lists of weights of the targets [default: all equal]. The first list applies from the start.
-    /// Each `weights` change of a load switches to the next list, and from the last to the first.
+    /// Lists of target weights [default: all equal]. The first list applies from the start. Each
+    /// `weights` change of a load switches to the next list, and from the last to the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,

@@ -17,8 +17,8 @@ use gatebench_net::http1::{
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_testbed::{Interrupt, Wire};
 
-/// The timeout for a response, excluding its body. On a busy machine, some responses have taken 7
-/// s.
+/// The timeout for a response, excluding its body. On a busy machine, some responses have taken
+/// seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The timeout for a response after the gateway has printed a fatal line.
 const HANGING_AFTER: Duration = Duration::from_secs(1);

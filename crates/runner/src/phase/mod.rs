@@ -66,7 +66,7 @@ pub(crate) struct Measured {
     pub(crate) summary: PhaseSummary,
     /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
-    /// The reason for an early end after which the partial phase is kept.
+    /// The reason for an early end, if the partial phase is kept.
     pub(crate) abort: Option<Abort>,
 }
 

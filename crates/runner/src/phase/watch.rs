@@ -39,7 +39,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Creates the state for a warm-up of this length, or one that ends adaptively.
+    /// Creates the state for a warm-up of this length, or for an adaptive one.
     pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
         Self {
             warm_up_ns,
@@ -93,7 +93,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) measure_ns: u64,
     /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
-    /// The changes of the gateway during the load.
+    /// The changes to the gateway during the load.
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
@@ -112,7 +112,7 @@ pub(crate) struct Watched {
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// The death of a process, or another failure.
     pub(crate) death: Option<Failure>,
-    /// The record of the gateway's changes.
+    /// The record of the changes to the gateway.
     pub(crate) change: Option<ChangeRecord>,
     /// The record of the upstream's failure.
     pub(crate) failure: Option<FailureRecord>,
@@ -131,7 +131,7 @@ impl Watched {
 }
 
 impl Watch<'_> {
-    /// Watches until the load is over. A death or an interrupt ends the load.
+    /// Watches until the load is over. The death of a process or an interrupt ends the load.
     pub(crate) fn run(mut self) -> Watched {
         let mut watched = Watched::default();
         let mut checked = Instant::now();
@@ -204,7 +204,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Takes a glance of the load if it is time for one.
+    /// Takes a glance at the load if it is time for one.
     fn glance(&mut self, watched: &mut Watched) {
         let now_ns = clock::now_ns();
         let mut edges = watched.glances.len();
@@ -238,7 +238,8 @@ impl Watch<'_> {
         watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
-    /// Makes the scheduled changes of the gateway and the upstream's failure at their times.
+    /// Makes the scheduled changes to the gateway, and causes the upstream's failure, at their
+    /// times.
     fn advance(&mut self) -> Result<(), Abort> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());

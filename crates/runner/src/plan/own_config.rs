@@ -29,7 +29,7 @@ impl From<ImportError> for RunnerError {
 }
 
 /// Reads a user's configuration and adapts it to run here; none if it is a template, which runs
-/// unchanged, or its language is unknown.
+/// unchanged, or if its language is unknown.
 ///
 /// # Errors
 /// The configuration cannot be read, has mistakes, or has parts that cannot run here.

@@ -1,4 +1,4 @@
-//! Turns the arguments of a user into a plan with available gateways.
+//! Turns a user's arguments into a plan with available gateways.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

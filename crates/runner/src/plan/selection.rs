@@ -86,8 +86,9 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether a suite's null gateway takes part: only if the run only measures, with the
-    /// built-in load generator and gateways on this machine.
+    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run with
+    /// the direct variant and the built-in load generator, without a study, another host, limits or
+    /// a choice of cores.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
