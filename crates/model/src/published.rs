@@ -1,5 +1,5 @@
-//! A published document: its tables and the statements about them. A run can be printed in the
-//! columns of these tables.
+//! A published document: its tables and the statements about them. The figures of a run can be
+//! printed in the columns of these tables.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -169,7 +169,7 @@ pub struct ColumnGroup {
     pub columns: Vec<PublishedColumn>,
 }
 
-/// One figure of a published table, and the corresponding measurement of gatebench.
+/// One figure of a published table, and gatebench's corresponding measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedColumn {
@@ -325,7 +325,7 @@ pub struct StatedCorrection {
     pub effect: Effect,
     /// One line for people.
     pub title: String,
-    /// How the document measured, and what its figures mean as a result.
+    /// How the figures of the document were measured, and what they mean as a result.
     pub published: String,
     /// How gatebench measures.
     pub here: String,

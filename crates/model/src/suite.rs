@@ -36,7 +36,7 @@ pub struct Suite {
     /// How quiet the machine must be before each load [default: no wait].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
-    /// True if the load is also sent to the upstream directly.
+    /// True if the load is also sent directly to the upstream.
     #[serde(default = "yes", alias = "floor")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: bool,

@@ -3,7 +3,7 @@
 use crate::load::{LoadProfile, Phase, Shape, Sweep};
 
 impl LoadProfile {
-    /// The profile with a phase for each number of each sweep.
+    /// Returns the profile with a phase for each number of each sweep.
     pub fn expanded(&self) -> Self {
         Self {
             phases: self.phases.iter().flat_map(Phase::expanded).collect(),

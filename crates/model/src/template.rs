@@ -16,7 +16,7 @@ pub struct Template {
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Literal text; never empty, and never followed by another piece of text.
+    /// Literal text; never empty, and never followed by more literal text.
     Text(String),
     /// A value of a source.
     Value(Reference),

@@ -7,8 +7,8 @@ use gatebench_config::{Data, Node, Problem, ReadFile, tree};
 
 use crate::contract::upgrade;
 
-/// Completes a gateway folder, in the form of the current contract, from the folder that it
-/// extends. Returns nothing if that folder cannot be read.
+/// Completes a gateway folder, which is in the form of the current contract, from the folder that
+/// it extends. Returns nothing if that folder cannot be read.
 pub(crate) fn expand(
     mut root: Node,
     read_file: ReadFile<'_>,

@@ -66,7 +66,7 @@ pub struct Checked {
     pub scenario: String,
     pub title: String,
     pub outcome: CheckOutcome,
-    /// The end of the gateway's standard error, if a case fails.
+    /// The last part of the gateway's standard error, if a case fails.
     pub stderr: String,
     /// The problem when the gateway was stopped, if any.
     pub stopped_badly: Option<String>,
@@ -103,9 +103,9 @@ impl Checked {
     }
 }
 
-/// Returns the default scenarios of a check: the contract for every gateway, then all scenarios of
-/// the library with cases. Scenarios that only have more routes or consumers than others are
-/// omitted, because they are meant for measurements.
+/// Returns the default scenarios of a check: the contract for every gateway, then all of the
+/// library's scenarios that have cases. Scenarios that only have more routes or consumers than
+/// others are omitted, because they are meant for measurements.
 ///
 /// # Errors
 /// A file has mistakes.

@@ -31,7 +31,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// The outputs of the trial, if there are any.
     pub(crate) outputs: Option<TrialFeed<'a>>,
-    /// The completed repeats of the search that this trial continues, in the order of their starts.
+    /// The completed repeats of the search that this trial continues, in the order in which they
+    /// started.
     pub(crate) earlier: Vec<TrialRecord>,
     /// The other trials of the block, if they run together.
     pub(crate) lockstep: Option<Member<'a>>,

@@ -13,7 +13,8 @@ pub enum RunnerError {
     /// Mistakes in files, grouped by file.
     #[error("{}", counted(.0))]
     Mistakes(Vec<Diagnostics>),
-    /// Several errors: templates that do not render, scenarios that cannot be requested.
+    /// Several errors, such as templates that do not render, or scenarios without a route for a
+    /// request.
     #[error("{}", .0.iter().map(RunnerError::one_line).collect::<Vec<_>>().join("\n"))]
     Several(Vec<RunnerError>),
     /// A command-line argument is unknown, or conflicts with another.

@@ -83,7 +83,7 @@ pub(crate) fn send(
     exchange(wire, &bytes, request.method == "HEAD", interrupt)
 }
 
-/// Sends bytes on a new connection and reads the response.
+/// Sends these bytes on a new connection and reads the response.
 ///
 /// # Errors
 /// The system's error; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
@@ -101,7 +101,7 @@ pub(crate) fn exchange(
     read_response(&mut stream, is_head, interrupt, || wire.fatal_line())
 }
 
-/// Reads a response from a stream whose reads time out. `fatal` returns the line in which the other
+/// Reads a response from a stream with a read timeout. `fatal` returns the line in which the other
 /// side reports that it will not respond, if there is one.
 ///
 /// # Errors
@@ -200,7 +200,7 @@ impl Response {
     }
 }
 
-/// Returns the text with plain newlines, cut after `chars_max` characters.
+/// Returns the text with plain newlines, truncated to `chars_max` characters.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.replace("\r\n", "\n");
     match text.char_indices().nth(chars_max) {
@@ -219,7 +219,7 @@ pub(crate) mod tests {
 
     const CHUNK_BYTES: usize = 16 * 1024;
 
-    /// A server that responds to one request with these parts, one write each.
+    /// A server that responds to one request with these parts, each in a separate write.
     pub(crate) fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

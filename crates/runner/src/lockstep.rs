@@ -28,7 +28,7 @@ pub(crate) struct Lockstep {
 struct State {
     /// The number of trials that are still running.
     members: usize,
-    /// The number of running trials that wait for the others.
+    /// The number of running trials that are waiting for the others.
     waiting: usize,
     /// The number of times that all members waited and were released.
     meetings: u64,
@@ -36,7 +36,7 @@ struct State {
     turns: VecDeque<usize>,
     /// True while the first of these is taking its turn.
     is_taken: bool,
-    /// The indexes of members whose warm-up is over while others still warm up.
+    /// The indexes of members whose warm-up is over while others are still warming up.
     warm: BTreeSet<usize>,
     /// The number of common starts, and the time of the last one.
     begins: (u64, u64),
@@ -139,7 +139,7 @@ impl<'a> Member<'a> {
     }
 
     /// Returns the common start of the measurements, once every member has warmed up. The start is
-    /// `at_ns` if the last missing member has left.
+    /// `at_ns` if the last member that had not warmed up has left.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.lockstep.state();
         if state.begins.0 == ticket {

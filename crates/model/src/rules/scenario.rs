@@ -216,8 +216,8 @@ fn request(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports a request with both `body` and `body_file`. A body that was read from a file has the
-/// position of the path.
+/// Reports a request with both `body` and `body_file`. A body read from a file has the position of
+/// its path.
 fn one_body(request: &Node, problems: &mut Vec<Problem>) {
     if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
         && body.span != file.value.span

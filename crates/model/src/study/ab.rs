@@ -30,8 +30,8 @@ pub struct AbTest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
-    /// CPU time of the gateway per request. It comes from a phase in which gateways are loaded side
-    /// by side, otherwise from a fixed rate, otherwise from saturation.
+    /// CPU time of the gateway per request. It comes from a phase that loads the gateways side by
+    /// side; if there is none, from a fixed rate; otherwise, from saturation.
     #[default]
     Cpu,
     /// Responses per second of the closed load.

@@ -72,7 +72,7 @@ pub struct Soak {
     pub growth_bytes_per_hour: u64,
 }
 
-/// The sampling of stacks during measurements, to find where gateways spend CPU time.
+/// The sampling of stacks during measurements, to find where a gateway spends CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flame {
     /// Samples per second of each core.
@@ -197,7 +197,7 @@ impl Study {
         self.capacity().is_some()
     }
 
-    /// Returns the number of threads of the load generator, if it is given.
+    /// Returns the number of threads of the load generator, if it is set.
     pub fn engine_threads(&self) -> Option<u32> {
         self.versions()?.threads
     }

@@ -244,8 +244,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Returns the start and the end of a second; the last second may be shorter. The drain has the
-/// number after the last second, and ends now. The end is never in the future.
+/// Returns the start and the end of a second; the last second may be shorter. The drain is numbered
+/// after the last second, and ends now. The end is never in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);

@@ -41,7 +41,7 @@ pub struct Outputs {
     pub(super) run: String,
     pub(super) tags: BTreeMap<String, String>,
     /// The same instant on the wall clock and on `CLOCK_MONOTONIC`. The wall clock is read only
-    /// once, so that the order of facts stays correct if it is set back later.
+    /// once, so that facts stay in order if it is set back later.
     wall: (u64, u64),
     loads: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -120,7 +120,7 @@ impl Outputs {
 
     /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
     /// then waits until the remaining data is sent. The first failure of each target is passed to
-    /// `warn`, unless its probe has failed.
+    /// `warn`, unless its probe had already failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,

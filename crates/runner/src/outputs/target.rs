@@ -1,5 +1,4 @@
-//! The target of an output: an argument of the command line, combined with settings from the
-//! environment.
+//! The target of an output: a command-line argument combined with settings from the environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -254,7 +253,7 @@ fn given<T: FromStr>(
 
 const BOOLEAN: &str = "true or false";
 
-/// Returns the URL of the command line, or that of the variable, which may contain secrets.
+/// Returns the URL from the command line, or the one from the variable, which may contain secrets.
 fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     let (default, port) = match kind {
         Kind::Prometheus => (PROMETHEUS, None),

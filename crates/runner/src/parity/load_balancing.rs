@@ -1,4 +1,4 @@
-//! Proves that a gateway distributes requests over all targets of the upstream.
+//! Proves that a gateway distributes requests among all targets of the upstream.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_store::ParityCaseRecord;

@@ -1,5 +1,5 @@
 //! Proves that a gateway does what its scenario requires: cases before and after a load, the
-//! distribution of requests over targets, forwarding in parts, and the time until a change takes
+//! distribution of requests among targets, forwarding in parts, and the time until a change takes
 //! effect.
 //!
 //! This module sends requests and reads the upstream's ledger. It must not depend on trials or
@@ -26,7 +26,7 @@ use crate::http_probe::{RESPONSE_TIMEOUT, Response, exchange, render, send, shor
 use crate::ledger;
 use crate::numbers::count;
 
-/// The maximum number of characters of a failed message that are kept.
+/// The maximum number of characters of a failed case's messages that are kept.
 const SHOWN_CHARS: usize = 2_000;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of threads that send requests to routes. Sequential requests to thousands of routes
@@ -79,7 +79,7 @@ pub(crate) fn proof(
 /// An attached gateway gets only the cases that are on routes of the scenario.
 ///
 /// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
-/// a status other than 404, 502, 503 and 504: a refusal by a policy shows that the route exists.
+/// a status other than 404, 502, 503 or 504: a refusal by a policy shows that the route exists.
 pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
@@ -125,8 +125,8 @@ fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> 
     scenario.routes.iter().map(request).collect()
 }
 
-/// Returns the first request on each route, preferring those of the load to those of the cases. The
-/// route of each request is looked up, not the requests of each route, because there may be
+/// Returns the first request on each route, preferring the load's requests to those of the cases.
+/// The route of each request is looked up, not the requests of each route, because there may be
 /// thousands of routes.
 fn requests_of_routes<'a>(
     scenario: &'a Scenario,

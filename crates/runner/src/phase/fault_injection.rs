@@ -9,7 +9,7 @@ use gatebench_upstream::Snapshot;
 use crate::abort::Abort;
 use crate::ledger;
 
-/// A time in the measurement, with the number of requests of each target up to then.
+/// A time in the measurement, and each target's number of requests up to then.
 #[derive(Debug)]
 struct Mark {
     at_ns: u64,

@@ -1,5 +1,5 @@
-//! Threads that prevent cores from idling. A virtual core that idles returns to the host, and its
-//! wake-up takes tens of microseconds to milliseconds, which would count as the gateway's time.
+//! Threads that prevent cores from idling. An idle virtual core is returned to the host, and waking
+//! it takes from tens of microseconds to milliseconds, which would count as the gateway's time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -306,7 +306,7 @@ fn kept_awake<'a>(context: &TrialContext<'a>, phase: &Phase) -> &'a [usize] {
     }
 }
 
-/// The activities during a load, each on a separate thread; the watch is not among them.
+/// The activities during a load other than the watch, each on a separate thread.
 struct Companions<'a> {
     /// Fetches metrics.
     scraping: Option<Scraping<'a>>,
@@ -327,8 +327,8 @@ struct Run {
     profile: Option<Result<Profile, ProfileError>>,
 }
 
-/// Runs the load generator on this thread, and the watch and each other activity on a separate
-/// thread.
+/// Runs the load generator on this thread, and the watch and each of the other activities on its
+/// own thread.
 fn run_watched(
     context: &TrialContext<'_>,
     load: &Load,

@@ -4,7 +4,7 @@
 //! The load generator publishes the time of its first request, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
 //! 0.1 ms late, or a few milliseconds late on a busy core. Each usage covers the time between its
-//! own samples, so the only error is that the window is shifted by this delay.
+//! own samples, so the only error is a shift of the window by this delay.
 
 use gatebench_net::clock;
 use gatebench_store::{
@@ -195,7 +195,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
         between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
     };
     let supervisors_ns = last.supervisors_cpu_ns - first.supervisors_cpu_ns;
-    // CPU time on another machine is not part of these cores.
+    // CPU time on another machine is not spent on these cores.
     let gateway = |it: &Moment| it.gateway.filter(|_| !it.gateway_is_elsewhere);
     let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);

@@ -21,7 +21,7 @@ pub(crate) struct Timeline<'a> {
     /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
     pub(crate) onlooker: Option<Onlooker<'a>>,
-    /// The seconds, merged over the workers, without the usage that is sampled.
+    /// The seconds, merged over the workers, without the sampled usage.
     rows: Vec<SeriesRow>,
     requests: Vec<RequestsRow>,
     /// The number of seconds in each histogram.
@@ -204,7 +204,7 @@ pub(crate) fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u6
     is_trustworthy(quantile * 100.0, histogram.len()).then(|| histogram.value_at_quantile(quantile))
 }
 
-/// Returns a histogram with the load generator's precision that grows as needed.
+/// Returns a histogram that has the load generator's precision and grows as needed.
 pub(crate) fn empty() -> Histogram<u64> {
     let mut histogram = Histogram::new(3).expect("3 significant digits are allowed");
     histogram.auto(true);

@@ -1,4 +1,4 @@
-//! Separates responses of the upstream from others by the nonces that came back.
+//! Separates the upstream's responses from others by the nonces that they return.
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 
@@ -23,8 +23,8 @@ pub(crate) struct Seen {
 /// The load generator alone cannot distinguish them, because neither has times. The ledger counts
 /// the nonces of the load, including the warm-up, that reached the upstream. If there are at least
 /// as many nonces as responses, every response came from the upstream, and the gateway stripped the
-/// header of an untimed one. Otherwise the share of requests that reached the upstream is assumed
-/// to be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
+/// header of untimed ones. Otherwise, the share of requests that reached the upstream is assumed to
+/// be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
 /// measurement's responses came from the upstream. They include the traced ones; the header of the
 /// others was stripped. This does not apply to requests that the gateway itself must serve. Without
 /// a ledger (the upstream of an attached gateway may be the user's), requests with untimed

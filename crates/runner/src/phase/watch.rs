@@ -71,12 +71,12 @@ impl Shared {
         live.map(|live| pick(live).load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the responses so far, including the warm-up.
+    /// Returns the number of responses so far, including the warm-up.
     pub(crate) fn completed(&self) -> u64 {
         self.sum(|live| &live.completed)
     }
 
-    /// Returns the requests so far with a response or a failure, including the warm-up.
+    /// Returns the number of requests so far that got a response or failed, including the warm-up.
     fn ended(&self) -> u64 {
         self.completed() + self.sum(|live| &live.failed)
     }
@@ -106,7 +106,7 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Watched {
     /// Samples at the start of the measurement, at each of its seconds, and at its end.
     pub(crate) moments: Vec<Moment>,
-    /// Glances at the start of the measurement and at each tenth of a second of it.
+    /// Glances at the start of the measurement and at each of its tenths of a second.
     pub(crate) glances: Vec<Glance>,
     /// The end of the warm-up.
     pub(crate) warm_up: Option<WarmUpRecord>,
@@ -253,8 +253,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Returns the time of the sample with this index; none before the start is known, and after
-    /// the last one.
+    /// Returns the time of the sample with this index; none before the start is known, or after the
+    /// last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)

@@ -1,4 +1,4 @@
-//! The request of a user, and the resulting plan with its gateways and load generator.
+//! A user's request, and the resulting plan with its gateways and load generator.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Selection {
     pub no_direct: bool,
     /// Adds the null gateway, regardless of the suite.
     pub null: bool,
-    /// Repeats open loads with threads that keep the gateway's cores from idling.
+    /// Repeats open loads while threads keep the gateway's cores from idling.
     pub keep_awake: bool,
     /// A gateway that is already running.
     pub attach: Option<Attach>,
@@ -50,7 +50,7 @@ pub struct Selection {
     pub length: Length,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<GeneratorChoice>,
-    /// The study of the run, unless it is made from a specification.
+    /// The study of the run, unless a specification determines it.
     pub study: Box<dyn StudyChoice>,
     /// The specification of the run.
     pub specification: Option<Listed<Specification>>,

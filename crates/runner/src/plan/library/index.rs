@@ -1,4 +1,4 @@
-//! The index of a library, which maps each name to the file of the document.
+//! The index of a library, which maps each name to its document's file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ const EXTENSION: &str = "yaml";
 const DEPTH_MAX: usize = 6;
 
 /// The first key of each kind of file, and the folder of that kind. A file without any of these
-/// keys is assumed to belong to its folder's kind, so that its mistakes are reported.
+/// keys is assumed to be of its folder's kind, so that its mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "loads"),
