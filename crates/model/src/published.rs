@@ -1,5 +1,5 @@
-//! A published document: its tables and the statements about them. A run can be printed in the
-//! columns of these tables.
+//! A published document: its tables and the statements about them. The figures of a run can be
+//! printed in the columns of these tables.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub struct Published {
     pub title: String,
     /// The gateways and machines that were measured, as a sentence.
     pub setting: String,
-    /// The address of the document, or a reference to it.
+    /// The URL of the document, or a citation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The suite with its scenarios.
@@ -51,7 +51,7 @@ pub struct Published {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedTable {
-    /// The title; a gateway or a scenario is put before it.
+    /// The title; the report adds the gateway or the scenario as a prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The suite with its scenarios, if it differs from the document's.
@@ -62,10 +62,10 @@ pub struct PublishedTable {
     /// True if figures were published for several numbers of CPUs; the nearest is used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_cpus: bool,
-    /// True if the table shows rows that the run lacks. Otherwise, a note names them.
+    /// True if the table shows rows that the run lacks. Otherwise, a note lists them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_absent: bool,
-    /// The loads that columns show.
+    /// The loads that the columns show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
     /// The denominator of ratios: a row, or a target if the rows are connections.
@@ -105,19 +105,20 @@ impl RowKind {
     }
 }
 
-/// A choice among the loads of a scenario.
+/// A selection from the loads of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadChoice {
-    /// The first load of users who send as soon as they have their response.
+    /// The first load with users who send again as soon as they have a response.
     Users,
     /// The first load at a rate.
     Rate,
-    /// The first load at a rate, or of users if there is none.
+    /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The load whose rate rises, or of users if there is none.
+    /// The load with a rising rate; if there is none, the first load with users, or otherwise at a
+    /// rate.
     Rising,
-    /// All loads of a constant number of connections.
+    /// All loads with a constant number of connections.
     Connections,
 }
 
@@ -161,23 +162,23 @@ pub struct ColumnGroup {
     /// True if there is a group for each target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each_target: bool,
-    /// The loads that columns show, if they differ from the table's.
+    /// The loads that the columns show, if they differ from the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
     #[schemars(length(min = 1))]
     pub columns: Vec<PublishedColumn>,
 }
 
-/// One figure of a published table, and the corresponding measurement of gatebench.
+/// One figure of a published table, and gatebench's corresponding measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedColumn {
     /// The header in one or two lines. A column without a header is repeated for each target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<String>,
-    /// The shown figure, which determines the unit.
+    /// The figure to show, which determines the unit.
     pub figure: Figure,
-    /// The shown loads, if they differ from the group's.
+    /// The loads to show, if they differ from the group's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadChoice>,
     /// How the figure is shown.
@@ -252,7 +253,7 @@ pub enum Figure {
     PeakP95,
     /// 99th percentile of the response time in the best ten seconds.
     PeakP99,
-    /// The largest memory of the gateway.
+    /// The gateway's peak memory.
     Memory,
     /// CPU time of the gateway per request.
     Cpu,
@@ -324,11 +325,11 @@ pub struct StatedCorrection {
     pub effect: Effect,
     /// One line for people.
     pub title: String,
-    /// How the document measured, and what its figures mean as a result.
+    /// How the figures of the document were measured, and what they mean as a result.
     pub published: String,
     /// How gatebench measures.
     pub here: String,
-    /// Why a run may show no effect, instead of the usual reason.
+    /// Why a run may show no effect; replaces the usual reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
     /// The precision of the document's times in milliseconds, for `rounded`.
@@ -363,17 +364,17 @@ pub enum Effect {
     Users,
     /// The p95 at saturation, and at a fixed rate.
     Saturation,
-    /// The rate including the ramp, and after it.
+    /// The rate with the ramp included, and with it excluded.
     Ramp,
     /// CPU time per request of a row without compression, and of a row with it.
     Compression,
-    /// Memory at the end, and the largest memory.
+    /// Memory at the end, and peak memory.
     MemoryAtEnd,
     /// The mean rounded to a step, and as recorded.
     Rounded,
     /// The rates of the lowest and of the highest block.
     OneRun,
-    /// The rate of the peak, and the mean.
+    /// The peak rate, and the mean rate.
     Peak,
     /// The p95 of the whole measurement, and that of the peak.
     SinceBeginning,

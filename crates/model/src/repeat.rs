@@ -15,7 +15,7 @@ const LISTS: [&str; 5] = ["routes", "consumers", "requests", "groups", "parity"]
 pub(crate) const INDEX: &str = "index";
 
 /// Adds `repeat` to the keys of an item in the schema. The type lacks this key, because reading a
-/// file replaces a repeated item by its copies.
+/// file replaces a repeated item with its copies.
 pub(crate) fn describe(schema: &mut Schema) {
     let repeat = json_schema!({
         "type": "integer",
@@ -119,7 +119,7 @@ impl Expander<'_> {
     }
 }
 
-/// Replaces `{{ index }}` in a string by the number of a copy.
+/// Replaces `{{ index }}` in a string with the number of a copy.
 fn insert(node: &mut Node, number: &str) {
     if let Data::Text(text) = &mut node.data
         && text.contains("{{")

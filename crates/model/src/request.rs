@@ -12,7 +12,7 @@ use crate::repeat;
 
 /// One request of the load, or of a parity case.
 ///
-/// In a load, the path, the values of headers and a body of text are templates
+/// In a load, the path, the header values and a text body are templates
 /// ([`Template`](crate::template::Template)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,7 @@ pub struct Request {
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// A file whose contents become `body`, by its path relative to the scenario's file.
+    /// A file whose contents become `body`; its path is relative to the scenario's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<String>,
     /// The conditions on each response.
@@ -161,16 +161,16 @@ pub enum Check {
     BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),
-    /// The body is JSON, and the value at a path equals another.
+    /// The body is JSON, and the value at a path equals the given one.
     Json(JsonCheck),
     /// The body is JSON, and there is no value at this path (a JSON Pointer, RFC 6901).
     JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
-/// The number of characters of a string that an error shows.
+/// The maximum number of characters of a string in an error.
 const SHOWN_CHARS: usize = 40;
 
-/// The text for reports: `status is 200`.
+/// The form shown in reports: `status is 200`.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

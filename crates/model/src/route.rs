@@ -23,7 +23,7 @@ pub struct Route {
     /// True if the prefix is removed before the upstream sees the path.
     #[serde(default)]
     pub strip_path: bool,
-    /// Policies in the order in which they act.
+    /// Policies in the order in which they apply.
     #[serde(default)]
     pub policies: Vec<Policy>,
 }
@@ -55,7 +55,7 @@ impl Route {
 }
 
 /// Reports whether a path is below the prefix of a route. A prefix ends at the end of a segment:
-/// `/json` contains `/json` and `/json/valid`, but not `/jsonx`.
+/// `/json` matches `/json` and `/json/valid`, but not `/jsonx`.
 pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     path.strip_prefix(prefix)

@@ -39,7 +39,7 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 /// # Errors
 /// The first malformed line.
 pub fn csv(text: &str) -> Result<List, RowsError> {
-    // A CR that does not end a line belongs to its value, so the reader ends lines at the LF only.
+    // A CR that does not end a line is part of its value, so the reader ends lines at the LF only.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -79,9 +79,9 @@ pub fn csv(text: &str) -> Result<List, RowsError> {
     Ok(table)
 }
 
-/// The values of the record at these bytes of the text; none for an empty line. The reader accepts
-/// text after a quoted value and an unclosed quoted value, so each quoted value is written again
-/// and compared with the text.
+/// The values of the record in this byte range of the text; none for an empty line. The reader
+/// accepts text after a quoted value and an unclosed quoted value, so each quoted value is written
+/// again and compared with the text.
 fn values<'r>(
     text: &str,
     range: Range<usize>,

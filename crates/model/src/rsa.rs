@@ -10,7 +10,7 @@ use crate::policy::JwtPublicKey;
 const BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
 const END: &str = "-----END PUBLIC KEY-----";
 
-/// The numbers of an RSA public key, big-endian and without leading zeros.
+/// The modulus and exponent of an RSA public key, big-endian and without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RsaNumbers {
     /// The modulus.
@@ -22,7 +22,7 @@ pub struct RsaNumbers {
 /// The reason why a string is not an RSA public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRsaKey {
-    /// There is no PEM block of a public key.
+    /// There is no PEM block with a public key.
     #[error("this is not a public key in PEM")]
     NoPem,
     /// The block contains another kind of key.
@@ -31,7 +31,7 @@ pub enum NoRsaKey {
 }
 
 impl JwtPublicKey {
-    /// Reads the numbers of this key.
+    /// Reads the modulus and exponent of this key.
     ///
     /// # Errors
     /// The text is not PEM, or the key is not an RSA key.
@@ -41,7 +41,7 @@ impl JwtPublicKey {
     }
 }
 
-/// The bytes between the lines of a PEM file.
+/// The decoded bytes between the BEGIN and END lines.
 fn pem(text: &str) -> Option<Vec<u8>> {
     let (_, after) = text.split_once(BEGIN)?;
     let (inside, _) = after.split_once(END)?;
@@ -49,8 +49,8 @@ fn pem(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(compact).ok()
 }
 
-/// The numbers in a `SubjectPublicKeyInfo` (RFC 5280 section 4.1) of an `RSAPublicKey` (RFC 8017
-/// A.1.1).
+/// The modulus and exponent in a `SubjectPublicKeyInfo` (RFC 5280 section 4.1) of an `RSAPublicKey`
+/// (RFC 8017 A.1.1).
 fn numbers(der: &[u8]) -> Option<RsaNumbers> {
     let info = SubjectPublicKeyInfoRef::try_from(der).ok()?;
     if info.algorithm != pkcs1::ALGORITHM_ID {

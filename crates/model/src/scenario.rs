@@ -61,14 +61,14 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub groups: Vec<Group>,
-    /// Valid and invalid requests that prove, before and after the load, that the policies act.
+    /// Valid and invalid requests that prove, before and after the load, that the policies work.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
-    /// The routes and cases that apply after the change `configure` of a load.
+    /// The routes and cases that apply after a load's `configure` change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
-    /// The number of upstream processes. The gateway distributes the requests over them, by default
-    /// in turn.
+    /// The number of upstream processes. The gateway distributes the requests among them, by
+    /// default in turn.
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub targets: u32,
@@ -76,8 +76,8 @@ pub struct Scenario {
     /// separate process.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
-    /// Lists of weights of the targets [default: all equal]. The first list applies from the start,
-    /// and the next one after each change `weights` of a load; the first list follows the last.
+    /// Lists of target weights [default: all equal]. The first list applies from the start. Each
+    /// `weights` change of a load switches to the next list, and from the last to the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(inner(range(min = 1, max = 100))))]
     pub weights: Vec<Vec<u32>>,
@@ -87,11 +87,11 @@ pub struct Scenario {
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10_000))]
     pub upstreams: u32,
-    /// True if the gateway may send a request to another target when one fails, and may leave a
-    /// target out for a while. If false, no gateway repeats a request.
+    /// True if the gateway may send a request to another target when one fails, and may stop using
+    /// a target for a while. If false, no gateway retries a request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failover: bool,
-    /// The calls to the gateway's admin interface, after the loads and during them.
+    /// The calls to the gateway's admin interface, during and after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
     /// Effects of an imported configuration for which gatebench has no policy. Only the gateway
@@ -110,17 +110,17 @@ pub struct Later {
     /// Routes that are added, or replace the route with the same name.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
-    /// The cases that hold after the change, in addition to those that hold before it. The change
+    /// The cases that apply after the change, in addition to those that apply before it. The change
     /// is in effect when the first of these cases gets the expected response.
     #[schemars(length(min = 1))]
     pub parity: Vec<ParityCase>,
 }
 
-/// The metrics of a gateway, for Prometheus.
+/// A gateway's metrics, in Prometheus's text format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// The interval at which they are fetched under load, in whole seconds [default: never].
+    /// The interval at which the metrics are fetched under load, in whole seconds [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrape_every: Option<HumanDuration>,
 }
@@ -136,12 +136,12 @@ fn is_one(count: &u32) -> bool {
 }
 
 impl Scenario {
-    /// The names of the policies that any route uses.
+    /// The names of all policies that the routes use.
     pub fn policies(&self) -> BTreeSet<&'static str> {
         self.all_policies().map(Policy::kind).collect()
     }
 
-    /// The policies of the routes before and after a change.
+    /// The policies of the routes that apply before or after a change.
     pub(crate) fn all_policies(&self) -> impl Iterator<Item = &Policy> {
         self.all_routes().flat_map(|route| &route.policies)
     }
@@ -152,7 +152,7 @@ impl Scenario {
             .any(|it| matches!(it, Policy::RedisRateLimit(limit) if limit.redis.is_none()))
     }
 
-    /// Sets this address of Redis in the limits that name no server.
+    /// Sets this Redis address in the limits that name no server.
     #[must_use]
     pub fn with_redis(mut self, address: SocketAddr) -> Self {
         let later = self.later.iter_mut().flat_map(|later| &mut later.routes);
@@ -166,7 +166,7 @@ impl Scenario {
         self
     }
 
-    /// The routes before and after a change.
+    /// The routes that apply before or after a change.
     pub fn all_routes(&self) -> impl Iterator<Item = &Route> {
         let later = self.later.iter().flat_map(|later| &later.routes);
         self.routes.iter().chain(later)
@@ -270,7 +270,7 @@ pub enum UpstreamKind {
     Httpbin,
     /// A SOAP service with four operations; its responses have `X-Soap-Region: soap1`.
     Calculator,
-    /// The same service elsewhere, with `X-Soap-Region: soap2`.
+    /// The same service in another region, with `X-Soap-Region: soap2`.
     CalculatorSoap2,
     /// Serves every path, with the status and size that the request names.
     Any,
@@ -319,7 +319,7 @@ pub struct ParityCase {
     /// True if the request must reach the upstream, as the upstream's ledger shows.
     pub reaches_upstream: bool,
     /// The size of the body that the upstream must have received, according to its ledger. This
-    /// requires `when: before`, because requests of the load may still be in flight.
+    /// requires `when: before`, because requests of the load may still be in flight after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
     /// When the case is tested.

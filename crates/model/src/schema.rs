@@ -53,7 +53,8 @@ impl FileKind {
         self.facts().1
     }
 
-    /// The name on the command line, the name in a sentence, and the schema for that title.
+    /// The name on the command line, the name in a sentence, and the schema with that name as its
+    /// title.
     const fn facts(self) -> (&'static str, &'static str, fn(&str) -> Value) {
         match self {
             Self::Scenario => ("scenario", "scenario", of::<Scenario>),

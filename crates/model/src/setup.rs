@@ -14,7 +14,7 @@ pub const MILLIS_PER_CPU: u32 = 1_000;
 /// The user's settings in addition to the gateway's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
-    /// The requested version, or the beginning of it, as in `1.22`.
+    /// The requested version, or a prefix of it, as in `1.22`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The absolute path of the user's configuration, which replaces the one that the folder
@@ -32,7 +32,7 @@ pub struct Setup {
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Another host for a gateway. Load generator and upstream stay on this machine.
+/// Another host for a gateway. The load generator and the upstream stay on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
     /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.

@@ -6,8 +6,8 @@ use gatebench_config::{HumanDuration, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Settings of `soap`. A message that cannot be processed results in a SOAP fault, or in an
-/// error in JSON for JSON clients.
+/// Settings of `soap`. A message that cannot be processed results in a SOAP fault, or in a JSON
+/// error for JSON clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SoapPolicy {
@@ -20,7 +20,7 @@ pub struct SoapPolicy {
 }
 
 impl SoapPolicy {
-    /// Both directions by their names in files.
+    /// Both directions, with their names in files.
     pub fn chains(&self) -> impl Iterator<Item = (&'static str, &SoapChain)> {
         let request = self.request.as_ref().map(|chain| ("request", chain));
         let response = self.response.as_ref().map(|chain| ("response", chain));
@@ -34,9 +34,9 @@ impl SoapPolicy {
     }
 }
 
-/// The steps of one direction, which act in this order: stylesheet before, schema of the envelope,
-/// schema of the body's content, SOAPAction, stylesheet after, route by XPath. All but the second
-/// are optional.
+/// The steps of one direction, which apply in this order: stylesheet before, schema of the
+/// envelope, schema of the body's content, SOAPAction, stylesheet after, route by XPath. All but
+/// the second are optional.
 ///
 /// A definition is the text of a document, or the path of its file relative to this file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,10 +62,11 @@ pub struct SoapChain {
     /// The schema of SOAP 1.2 envelopes [default: they are refused].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xsd_soap12_schema: Option<String>,
-    /// A WSDL 1.1 or 2.0, or a schema, that describes the content of the body.
+    /// A WSDL document (1.1 or 2.0) or a schema that describes the content of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xsd_api_schema: Option<String>,
-    /// The documents that definitions import and include, by the locations in these definitions.
+    /// The documents that definitions import and include, keyed by the locations that the
+    /// definitions use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub includes: BTreeMap<String, String>,
     /// How long compiled definitions are kept.
@@ -74,7 +75,7 @@ pub struct SoapChain {
     pub verbose: bool,
     /// How the SOAPAction of requests is compared with the WSDL.
     pub soap_action: SoapAction,
-    /// The upstreams and paths of requests by their content. The first match wins.
+    /// The upstreams and paths of requests, depending on their content. The first match wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub route_xpath_targets: Vec<XPathTarget>,
     /// Namespaces by the prefixes that these expressions use.
@@ -117,7 +118,7 @@ impl Default for SoapChain {
     }
 }
 
-/// The processors of stylesheets.
+/// The stylesheet processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum XsltLibrary {
@@ -135,13 +136,13 @@ pub enum SoapAction {
     /// The SOAPAction is not compared.
     #[default]
     No,
-    /// The SOAPAction must be present if the WSDL requires one, and equal the WSDL's.
+    /// The SOAPAction must be present if the WSDL requires one, and must equal the WSDL's.
     Yes,
     /// The SOAPAction may be absent. If it is present, it must equal the WSDL's.
     YesNullAllowed,
 }
 
-/// The target of requests in which an expression finds a given text.
+/// The target of requests in which an expression selects a given text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct XPathTarget {

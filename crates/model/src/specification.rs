@@ -1,7 +1,7 @@
 //! A specification: a benchmark in the steps of Kong's testing framework, which contain the same
 //! information as a suite and a load.
 //!
-//! The order of the steps is fixed, so a specification states only which steps there are, and the
+//! The order of the steps is fixed, so a specification states only which steps it has, and the
 //! settings of `setup` and `start_load`. `setup` names the scenarios, and `start_load` is the load.
 //! The versions for `start_gateway`, which are the variants, come from the command line.
 
@@ -29,10 +29,10 @@ pub struct Specification {
     #[serde(default)]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// The condition of a quiet machine before each load.
+    /// How quiet the machine must be before each load.
     #[serde(default)]
     pub settle: Settle,
-    /// The steps, in their order.
+    /// The steps, in order.
     #[schemars(length(min = 1))]
     pub steps: Vec<Step>,
 }
@@ -45,7 +45,7 @@ pub struct NoRoute {
     pub path: String,
 }
 
-/// A step that specifications can have.
+/// A step that a specification can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
     /// Its position in the order. Steps with the same position may come in any order.
@@ -141,7 +141,7 @@ pub struct LoadStep {
     pub threads: Option<u32>,
     /// The length of each run.
     pub duration: HumanDuration,
-    /// The length of the same load before each run. Its figures are discarded.
+    /// The length of the warm-up before each run, with the same load. Its figures are discarded.
     #[serde(default = "warm_up")]
     pub warm_up: HumanDuration,
     /// The number of consecutive runs in the same process of the gateway.
@@ -151,7 +151,7 @@ pub struct LoadStep {
     /// A Lua script next to this file, instead of the scenario's requests. wrk then sends the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// The change of the gateway in each run.
+    /// The change to the gateway in each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
 }
@@ -216,7 +216,8 @@ impl Specification {
         }
     }
 
-    /// Replaces the scenario's requests by a request for the path in `start_load`, if there is one.
+    /// Replaces the scenario's requests with a request for the path in `start_load`, if there is
+    /// one.
     ///
     /// # Errors
     /// No route of the scenario contains the path.
@@ -227,7 +228,7 @@ impl Specification {
         if scenario.route_of(path).is_none() {
             return Err(NoRoute { path: path.clone() });
         }
-        // If the scenario has the same request, its checks are stricter than those of a status.
+        // If the scenario has the same request, its checks are stricter than a check of the status.
         let written = scenario
             .load_requests()
             .find(|it| it.path == *path && it.method == "GET");

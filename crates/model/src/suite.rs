@@ -33,18 +33,18 @@ pub struct Suite {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 10))]
     pub retries: u32,
-    /// The condition of a quiet machine before each load [default: no wait].
+    /// How quiet the machine must be before each load [default: no wait].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
-    /// True if the load is also sent to the upstream directly.
+    /// True if the load is also sent directly to the upstream.
     #[serde(default = "yes", alias = "floor")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: bool,
     /// True if the null gateway, which only copies bytes, is also measured in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
-    /// True if the bare network is measured before each direct load, with messages of the size of
-    /// requests and responses whose contents are not read.
+    /// True if the bare network is measured before each direct load, with messages as large as the
+    /// requests and responses, whose contents are not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
     /// The sizes of each gateway in CPUs. There is a variant for each size that the machine can
@@ -61,8 +61,8 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite of one block without gateways and scenarios; other settings have the defaults of a
-    /// file.
+    /// A suite of one block without gateways or scenarios; other settings have the same defaults as
+    /// in a file.
     pub fn new(
         suite: impl Into<String>,
         title: impl Into<String>,
@@ -180,7 +180,7 @@ pub struct LoadOfSize {
     pub cpus: f64,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Load profiles that replace `load` for single scenarios, by scenario.
+    /// Load profiles that replace `load` for individual scenarios, by scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_scenarios: BTreeMap<String, String>,
 }

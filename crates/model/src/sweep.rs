@@ -3,7 +3,7 @@
 use crate::load::{LoadProfile, Phase, Shape, Sweep};
 
 impl LoadProfile {
-    /// The profile with a phase for each number of each sweep.
+    /// Returns the profile with a phase for each number of each sweep.
     pub fn expanded(&self) -> Self {
         Self {
             phases: self.phases.iter().flat_map(Phase::expanded).collect(),
@@ -42,7 +42,7 @@ impl Phase {
     }
 }
 
-/// The name of a phase with one number of its sweep. Names contain no points.
+/// The name of a phase with one number of its sweep. Names contain no dots.
 pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
     format!("{name}-{letter}{number}").replace('.', "-")
 }

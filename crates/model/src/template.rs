@@ -1,6 +1,6 @@
 //! Templates: text with values of `data`, written `{{ name }}` or `{{ name.column }}`.
 //!
-//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside of a template is
+//! A value in quotes is literal, so `{{ "{{" }}` writes two braces. A `}}` outside a template is
 //! plain text, because many JSON bodies end with it.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct Template {
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Literal text; never empty, and never followed by another piece of text.
+    /// Literal text; never empty, and never followed by more literal text.
     Text(String),
     /// A value of a source.
     Value(Reference),
@@ -64,12 +64,12 @@ impl Template {
         Ok(template)
     }
 
-    /// The parts, in their order.
+    /// The parts, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The required values, in their order in the text.
+    /// The required values, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,

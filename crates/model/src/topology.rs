@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A CPU whose speed is at least this share of another's is of the same kind. Favoured cores are a
-/// few per cent faster than others, and efficiency cores reach three quarters of their speed.
+/// few per cent faster than the others, and efficiency cores reach three quarters of the others'
+/// speed.
 const SAME_KIND_MIN: f64 = 0.85;
 
 /// A logical CPU, and the hardware to which it belongs. Facts that cannot be read are absent.
@@ -56,7 +57,7 @@ impl Topology {
         Self { cpus }
     }
 
-    /// A machine with equal CPUs, each with its own core.
+    /// A machine with identical CPUs, each with its own core.
     pub fn flat(numbers: &[usize]) -> Self {
         let alone = |&number| Cpu {
             number,
@@ -148,7 +149,7 @@ impl Topology {
     }
 }
 
-/// Where a CPU is, as far as this is known.
+/// The location of a CPU, as far as it is known.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {
-    /// True if clients use TLS to the gateway.
+    /// True if clients connect to the gateway with TLS.
     pub tls: bool,
     /// Clients use HTTP/2 (over TLS, by ALPN), with up to this many concurrent requests on a
     /// connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub http2_streams: Option<u32>,
-    /// True if the gateway uses TLS to the upstream, whose certificate it verifies.
+    /// True if the gateway connects to the upstream with TLS, and verifies its certificate.
     pub upstream_tls: bool,
 }
 
@@ -28,7 +28,7 @@ impl Transport {
         *self == Self::default()
     }
 
-    /// Returns the needs of the transport, by the names in [`Transport::KINDS`].
+    /// Returns the requirements of the transport, with the names in [`Transport::KINDS`].
     pub(crate) fn needs(self) -> impl Iterator<Item = &'static str> {
         let wanted = [self.tls, self.http2_streams.is_some(), self.upstream_tls];
         let words = Self::KINDS.into_iter().zip(wanted);

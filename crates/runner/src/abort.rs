@@ -60,7 +60,7 @@ impl Failure {
     }
 
     /// A plan that cannot be run. Files are checked before the start, so the manifest must have
-    /// been changed later.
+    /// been changed since then.
     pub(crate) fn of_manifest(error: &impl ToString) -> Self {
         let culprit = Culprit::File {
             path: "manifest.json".into(),
@@ -77,7 +77,7 @@ impl Failure {
         )
     }
 
-    /// A core could not be kept from idling.
+    /// A core could not be prevented from idling.
     pub(crate) fn of_keeper(error: &io::Error) -> Self {
         Self::environment(
             format!("cannot keep a core of the gateway awake: {error}"),

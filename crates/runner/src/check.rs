@@ -25,21 +25,20 @@ use crate::parity::{self, Place, proof};
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
 
-/// The behaviour that every gateway must have, whatever its policies.
+/// The behaviour that every gateway must have, regardless of its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
-/// The folder of the gateway in that of a scenario, and the prefix of the upstreams' folders.
+/// The gateway's folder in a scenario's folder, and the prefix of the upstreams' folders.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
 /// The number of requests, sent one after the other on separate connections.
 const REUSE_REQUESTS: u64 = 20;
-/// The largest number of upstream connections for these requests; the gateway may have several
+/// The maximum number of upstream connections for these requests; the gateway may have several
 /// workers.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
-/// The longest time until changed routes take effect. Traefik waits two seconds for further
-/// changes.
+/// The maximum time until changed routes take effect. Traefik waits 2 s for further changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum numbers of routes and consumers of a checked scenario. Larger scenarios prove
@@ -67,9 +66,9 @@ pub struct Checked {
     pub scenario: String,
     pub title: String,
     pub outcome: CheckOutcome,
-    /// The end of the gateway's standard error, if a case fails.
+    /// The last part of the gateway's standard error, if a case fails.
     pub stderr: String,
-    /// The problem with the end of the gateway, if any.
+    /// The problem when the gateway was stopped, if any.
     pub stopped_badly: Option<String>,
     /// The folder of the rendered files and logs.
     pub work: PathBuf,
@@ -104,12 +103,12 @@ impl Checked {
     }
 }
 
-/// Returns the default scenarios of a check: the contract for every gateway, then all scenarios of
-/// the library with cases. Scenarios that only have more routes or consumers than others are
-/// omitted, because they are meant for measurements.
+/// Returns the default scenarios of a check: the contract for every gateway, then all of the
+/// library's scenarios that have cases. Scenarios that only have more routes or consumers than
+/// others are omitted, because they are meant for measurements.
 ///
 /// # Errors
-/// A file with mistakes.
+/// A file has mistakes.
 pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, RunnerError> {
     let contract =
         parse("contract.yaml", CONTRACT).map_err(|it| RunnerError::Mistakes(vec![it]))?;
@@ -225,7 +224,7 @@ fn check_one(
 }
 
 /// Removes the files of an earlier check from a scenario's folder, because a program could append
-/// to them or copy them.
+/// to or copy them.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

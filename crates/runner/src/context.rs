@@ -1,6 +1,6 @@
 //! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and the activities next to them read the context, which must not start
+//! The trial, its phases and their concurrent activities read the context, which must not start
 //! anything.
 
 use gatebench_model::{Culprit, Phase, Placement, Plan, Scenario, Trial, Variant};
@@ -31,7 +31,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// The outputs of the trial, if there are any.
     pub(crate) outputs: Option<TrialFeed<'a>>,
-    /// The completed repeats of the search that this trial continues, in the order of their starts.
+    /// The completed repeats of the search that this trial continues, in the order in which they
+    /// started.
     pub(crate) earlier: Vec<TrialRecord>,
     /// The other trials of the block, if they run together.
     pub(crate) lockstep: Option<Member<'a>>,
@@ -62,7 +63,7 @@ pub(crate) fn local_cores(placement: &Placement, gateway: &[usize]) -> Vec<usize
 }
 
 impl<'a> TrialContext<'a> {
-    /// Returns the culprit if the load's target does not respond.
+    /// Returns the culprit to name if the load's target does not respond.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
             Variant::Direct => Culprit::Upstream,

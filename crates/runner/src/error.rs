@@ -13,10 +13,11 @@ pub enum RunnerError {
     /// Mistakes in files, grouped by file.
     #[error("{}", counted(.0))]
     Mistakes(Vec<Diagnostics>),
-    /// Several errors: templates that do not render, scenarios that cannot be requested.
+    /// Several errors, such as templates that do not render, or scenarios without a route for a
+    /// request.
     #[error("{}", .0.iter().map(RunnerError::one_line).collect::<Vec<_>>().join("\n"))]
     Several(Vec<RunnerError>),
-    /// An argument of the command line is unknown, or contradicts another.
+    /// A command-line argument is unknown, or conflicts with another.
     #[error("{message}")]
     Words {
         /// The error.
@@ -32,7 +33,7 @@ pub enum RunnerError {
         message: String,
         remedy: String,
     },
-    /// The plan contradicts its study.
+    /// The plan conflicts with its study.
     #[error(transparent)]
     Study(#[from] PlanError),
     /// A gateway or an upstream cannot be found or started.
@@ -41,7 +42,7 @@ pub enum RunnerError {
     /// The run directory cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The machine does not meet the needs of the plan.
+    /// The machine does not meet the requirements of the plan.
     #[error("{message}")]
     Environment {
         /// The missing condition.
@@ -81,7 +82,7 @@ impl RunnerError {
         format!("{culprit}{self} → {}", self.remedy())
     }
 
-    /// Returns the culprit; none for arguments of the command line.
+    /// Returns the culprit; none for command-line arguments.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } | Self::Study(_) => None,

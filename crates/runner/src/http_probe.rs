@@ -17,10 +17,10 @@ use gatebench_net::http1::{
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use gatebench_testbed::{Interrupt, Wire};
 
-/// The timeout of a response, apart from its body. On a busy machine, some responses have taken
+/// The timeout for a response, excluding its body. On a busy machine, some responses have taken
 /// seven seconds.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
-/// The wait for the response of a gateway that has written a fatal line.
+/// The timeout for a response after the gateway has printed a fatal line.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
 /// The minimum rate of a body, which even a slow gateway on a busy machine exceeds.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
@@ -30,7 +30,7 @@ const SLICE: Duration = Duration::from_millis(50);
 /// checked: the same as in the load generator.
 const BODY_BYTES_MAX: usize = 16 << 20;
 /// The maximum number of bytes of a body that are read: twice the upstream's largest response. Each
-/// byte extends the deadline, so this also limits the time, to a minute at [`BODY_BYTES_PER_MS`].
+/// byte extends the deadline, so this also limits the time, to one minute at [`BODY_BYTES_PER_MS`].
 const READ_BYTES_MAX: usize = 256 << 20;
 
 /// A whole response.
@@ -83,13 +83,13 @@ pub(crate) fn send(
     exchange(wire, &bytes, request.method == "HEAD", interrupt)
 }
 
-/// Sends bytes on a new connection and reads the response.
+/// Sends these bytes on a new connection and reads the response.
 ///
 /// # Errors
 /// The system's error; [`io::ErrorKind::TimedOut`] if the response is not complete in time,
 /// [`io::ErrorKind::InvalidData`] if it is not HTTP/1.1, [`io::ErrorKind::FileTooLarge`] if its
 /// body is too large, [`io::ErrorKind::Interrupted`] if the run was interrupted,
-/// [`io::ErrorKind::Other`] if the process wrote why it does not respond.
+/// [`io::ErrorKind::Other`] if the process printed why it does not respond.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],
@@ -101,7 +101,7 @@ pub(crate) fn exchange(
     read_response(&mut stream, is_head, interrupt, || wire.fatal_line())
 }
 
-/// Reads a response from a stream whose reads time out. `fatal` returns the line in which the other
+/// Reads a response from a stream with a read timeout. `fatal` returns the line in which the other
 /// side reports that it will not respond, if there is one.
 ///
 /// # Errors
@@ -200,7 +200,7 @@ impl Response {
     }
 }
 
-/// Returns the text with plain newlines, cut after `chars_max` characters.
+/// Returns the text with plain newlines, truncated to `chars_max` characters.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
     let text = text.replace("\r\n", "\n");
     match text.char_indices().nth(chars_max) {
@@ -219,7 +219,7 @@ pub(crate) mod tests {
 
     const CHUNK_BYTES: usize = 16 * 1024;
 
-    /// A server that responds to one request with these parts, one write each.
+    /// A server that responds to one request with these parts, each in a separate write.
     pub(crate) fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

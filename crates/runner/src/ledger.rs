@@ -26,7 +26,7 @@ pub(crate) fn begun(targets: &[Wire], interrupt: &Interrupt) -> Result<Vec<u64>,
     targets.iter().map(of).collect()
 }
 
-/// Returns the growth of each target's number of requests.
+/// Returns the increase in each target's number of requests.
 pub(crate) fn gained(from: &[u64], to: &[u64]) -> Vec<u64> {
     let pairs = from.iter().zip(to);
     pairs.map(|(from, to)| to.saturating_sub(*from)).collect()
@@ -73,7 +73,7 @@ pub(crate) fn nonces_seen(before: &Snapshot, after: &Snapshot) -> u64 {
     (after.unique + after.untracked).saturating_sub(before.unique + before.untracked)
 }
 
-/// Returns the growth of the ledger.
+/// Returns the increase in the ledger's counts.
 pub(crate) fn delta(before: &Snapshot, after: &Snapshot) -> LedgerDelta {
     LedgerDelta {
         requests: after.requests.saturating_sub(before.requests),

@@ -1,10 +1,10 @@
 //! The runner turns the user's choice into a plan, and a plan into a run directory.
 //!
-//! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] goes through
-//! the plan trial by trial. Nothing here prints: an [`Observer`] receives typed events.
+//! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] executes the
+//! plan trial by trial. Nothing here prints: an [`Observer`] receives typed events.
 //!
 //! # Modules
-//! `plan` makes the plan, `trial` runs one trial, `phase` runs one load and the activities next to
+//! `plan` makes the plan, `trial` runs one trial, `phase` runs one load and the activities during
 //! it, and `run` decides the order of trials. Below them, `parity` proves that a gateway does what
 //! its scenario requires, and `context` contains the inputs of a trial. `check` tests a gateway
 //! folder without a load. The crate `testbed` starts and ends processes.

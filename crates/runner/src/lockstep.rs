@@ -1,7 +1,7 @@
 //! Trials of one block that run together. They wait for each other when all must be ready, and take
 //! turns when one must run alone.
 //!
-//! Two processes that run at the same time on the same cores are disturbed equally by other work of
+//! Two processes that run at the same time on the same cores are disturbed equally by other work on
 //! the machine, so the ratio of their CPU times varies less than that of two consecutive trials:
 //! Bulej, Horký, Tůma, Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in
 //! the Cloud*, ICPE 2020.
@@ -26,17 +26,17 @@ pub(crate) struct Lockstep {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The number of trials that still run.
+    /// The number of trials that are still running.
     members: usize,
-    /// The number of running trials that wait for the others.
+    /// The number of running trials that are waiting for the others.
     waiting: usize,
-    /// The number of completed meetings.
+    /// The number of times that all members waited and were released.
     meetings: u64,
     /// The indexes of the members, in the order of their turns.
     turns: VecDeque<usize>,
-    /// True while the first of these has its turn.
+    /// True while the first of these is taking its turn.
     is_taken: bool,
-    /// The indexes of members whose warm-up is over while others still warm up.
+    /// The indexes of members whose warm-up is over while others are still warming up.
     warm: BTreeSet<usize>,
     /// The number of common starts, and the time of the last one.
     begins: (u64, u64),
@@ -82,7 +82,7 @@ impl Lockstep {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change of the state is complete, so the state is valid even after a panic.
+        // No change to the state can be interrupted by a panic, so the state is always valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,7 +110,7 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Waits for all members that still run.
+    /// Waits for all members that are still running.
     ///
     /// # Errors
     /// The run was interrupted.
@@ -139,7 +139,7 @@ impl<'a> Member<'a> {
     }
 
     /// Returns the common start of the measurements, once every member has warmed up. The start is
-    /// `at_ns` if the last missing member has left.
+    /// `at_ns` if the last member that had not warmed up has left.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.lockstep.state();
         if state.begins.0 == ticket {

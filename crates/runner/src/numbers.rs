@@ -1,4 +1,4 @@
-//! Conversions of numbers; a value that is too large becomes the largest possible one.
+//! Number conversions that saturate at the maximum.
 
 use std::time::Duration;
 

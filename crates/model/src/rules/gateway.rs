@@ -15,7 +15,7 @@ use crate::transport::Transport;
 
 const WORKING_FOLDER: &str = "the trial's working folder";
 
-/// Finds the mistakes of a gateway folder beyond its schema.
+/// Finds mistakes in a gateway folder that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
         && let Some(reserved) = name.text().filter(|it| is_direct(it))
@@ -93,7 +93,8 @@ fn made(file: &Node) -> Option<&str> {
     file.get("to").map_or_else(template, Node::text)
 }
 
-/// Checks that pinned folders stay in Maven's build, and that a digest pins at least one folder.
+/// Checks that pinned folders are inside Maven's build folder, and that a digest pins at least one
+/// folder.
 fn libraries(root: &Node, problems: &mut Vec<Problem>) {
     let Some(maven) = root.at(&["install", "maven"]) else {
         return;
@@ -188,13 +189,13 @@ fn stay_in<'n>(
     }
 }
 
-/// Reports whether a path stays below its start.
+/// Reports whether a path stays below its starting folder.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Checks the names of features and parts, and that each feature is stated only once.
+/// Checks the names of features and parts, and that no feature is listed twice.
 fn features(root: &Node, problems: &mut Vec<Problem>) {
     let all = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_FEATURES].concat();
     let words = Words {

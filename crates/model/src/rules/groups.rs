@@ -49,7 +49,7 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that either all groups that share the phase's load have a share, or none has.
+/// Checks that of the groups that share the phase's load, either all have a `share` or none has.
 fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
     let (own, sharing): (Vec<&Node>, Vec<&Node>) =
         groups.iter().partition(|group| group.get("load").is_some());

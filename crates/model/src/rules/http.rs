@@ -23,13 +23,13 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(allowed)
 }
 
-/// Visible ASCII, with spaces and tabs only inside (RFC 9110 section 5.5 without the obsolete
-/// bytes).
+/// Visible ASCII, with spaces and tabs except at the ends (RFC 9110 section 5.5 without the
+/// obsolete bytes).
 fn is_field_value(text: &str) -> bool {
     text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
-/// Reports whether no policy may change a field.
+/// Reports whether a field is one that no policy may change.
 fn is_fixed(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     folded == HOST || RESERVED.contains(&folded.as_str())

@@ -8,7 +8,7 @@ use gatebench_config::{HumanDuration, Node, Problem};
 use super::{in_order, not_zero, span, unique};
 use crate::sweep::swept_name;
 
-/// Finds the mistakes of a load profile beyond its schema.
+/// Finds mistakes in a load profile that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let phases = root.list("phases");
     let names = phases.iter().filter_map(|phase| phase.get("name"));
@@ -44,7 +44,7 @@ fn begins_with_the_gateway(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks `closed` or `open` of a phase or of a group.
+/// Checks the `closed` or `open` load of a phase or group.
 pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
     if let Some(closed) = parent.get("closed") {
         think(closed, problems);
@@ -184,7 +184,7 @@ fn sends_something(phase: &Node, measure: Option<HumanDuration>, problems: &mut 
     let Some((open, measure)) = phase.get("open").zip(measure) else {
         return;
     };
-    // A measurement of zero was already reported.
+    // A measurement of zero length was already reported.
     if let Some(node) = open.get("rate_per_second")
         && arrivals(open, measure.as_secs_f64()).is_some_and(|arrivals| arrivals < 1.0)
         && !measure.is_zero()

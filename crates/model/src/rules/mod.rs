@@ -1,6 +1,5 @@
-//! Rules that a schema cannot express. They check the tree and not the types, so that they also
-//! apply to a file that violates its schema. They ignore such violations, which were already
-//! reported.
+//! Rules that a schema cannot express. They check the tree, not the types, so they also apply to a
+//! file that violates its schema. They ignore such violations, which have already been reported.
 
 mod admin;
 mod data;

@@ -10,7 +10,7 @@ use super::{http, not_zero, soap};
 /// Policies that identify the consumer.
 const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
 
-/// Checks the policies of a route, in their order.
+/// Checks the policies of a route, in order.
 pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
     let entries = || route.list("policies").iter().flat_map(Node::entries);
     let mut mocked = false;
@@ -217,7 +217,7 @@ pub(super) fn somebody_may_call(root: &Node, problems: &mut Vec<Problem>) {
         let Some(entry) = policies.find_map(|it| it.entry(policy)) else {
             continue;
         };
-        // Malformed credentials count here, because they were already reported.
+        // Malformed credentials count as present here, because they were already reported.
         let has_one = |consumer: &Node| {
             let found = consumer.get(credential);
             found.is_some_and(|it| !matches!(&it.data, Data::List(items) if items.is_empty()))

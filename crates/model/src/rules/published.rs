@@ -4,7 +4,7 @@ use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// Settings of corrections that belong to one effect only.
+/// Settings of corrections that are valid with only one effect.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",
@@ -23,7 +23,7 @@ const SETTINGS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Finds the mistakes of a published document beyond its schema.
+/// Finds mistakes in a published document that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     groups(root, true, problems);
     for table in root.list("tables") {

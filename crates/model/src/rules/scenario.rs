@@ -8,8 +8,8 @@ use super::{admin, data, groups, http, policies, soap, span, unique};
 use crate::data::Rows;
 use crate::route::path_matches;
 
-/// Finds the mistakes of a scenario beyond its schema. `text` is the text from which `root` was
-/// read, and `attachments` are the rows of the files that it names.
+/// Finds mistakes in a scenario that its schema does not catch. `text` is the text from which
+/// `root` was parsed, and `attachments` are the rows of the files that it names.
 pub(crate) fn check(
     root: &Node,
     text: &str,
@@ -216,8 +216,8 @@ fn request(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Reports a request with both `body` and `body_file`. A body that was read from a file has the
-/// position of the path.
+/// Reports a request with both `body` and `body_file`. A body read from a file has the position of
+/// its path.
 fn one_body(request: &Node, problems: &mut Vec<Problem>) {
     if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
         && body.span != file.value.span
@@ -254,7 +254,7 @@ fn splits(prefix: &str, path: &str) -> bool {
     prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
 }
 
-/// Reports whether a case proves that a request stays away from the upstream.
+/// Reports whether a case proves that a request does not reach the upstream.
 fn is_refused(case: &Node) -> bool {
     case.get("reaches_upstream").and_then(Node::flag) == Some(false)
 }

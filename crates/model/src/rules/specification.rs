@@ -6,7 +6,7 @@ use super::load::change_fits;
 use super::{not_zero, unique};
 use crate::specification::{KnownStep, SAVE_ERROR_LOG, SETUP, START_GATEWAY, START_LOAD, STEPS};
 
-/// Finds the mistakes of a specification beyond its schema.
+/// Finds mistakes in a specification that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     unique(root.list("tags"), "tags", "name it once", problems);
     let nodes = root.list("steps");

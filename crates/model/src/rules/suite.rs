@@ -5,7 +5,7 @@ use gatebench_config::{Node, Problem};
 use super::unique;
 use crate::label::is_direct;
 
-/// Finds the mistakes of a suite beyond its schema.
+/// Finds mistakes in a suite that its schema does not catch.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let again = "name it once; to compare a gateway with itself, use `gatebench ab`";
     unique(root.list("gateways"), "gateways", again, problems);
@@ -26,7 +26,7 @@ fn name(scenario: &Node) -> Option<&Node> {
     scenario.get("scenario").or(Some(scenario))
 }
 
-/// Reports loads that no length of a run uses, which would silently never be sent.
+/// Reports loads that would silently never be sent, because no run length uses them.
 fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     for scenario in root.list("scenarios") {
         let own = scenario.entry("as_published");
@@ -45,7 +45,7 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Checks that each load belongs to a size of the suite, and each size has at most one load.
+/// Checks that each load belongs to a size of the suite, and that each size has at most one load.
 fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
     let once = "name each size once";
     let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes are", once, problems);

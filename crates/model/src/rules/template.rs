@@ -171,8 +171,8 @@ impl<'n> Sources<'n> {
         }
     }
 
-    /// The position of a part of a node's text, or of the node if its text is not written
-    /// literally.
+    /// The position of a part of a node's text, or of the node if the file does not contain its
+    /// text literally.
     fn culprit(&self, node: &Node, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(node.span.clone()).unwrap_or_default();
         let part = node.text().and_then(|text| text.get(part.clone()));

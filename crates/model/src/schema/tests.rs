@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::{FileKind, schema};
 
-/// The keywords by which `gatebench-config` checks a file, and those that only describe.
+/// The keywords that `gatebench-config` uses to check a file, and those that only describe it.
 const UNDERSTOOD: [&str; 15] = [
     "$ref",
     "anyOf",
@@ -29,8 +29,8 @@ const DESCRIPTIVE: [&str; 7] = [
     "format",
     "patternErrorMessage",
 ];
-/// Supported together with `oneOf`: keys beyond those of the mapping and its choice are unknown in
-/// any case.
+/// Supported together with `oneOf`: keys other than those of the mapping and its choice are unknown
+/// anyway.
 const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
 
 fn check_keywords(schema: &Value) {

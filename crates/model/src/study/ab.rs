@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Phase, Shape};
 
-/// Two compared variants, and a third one that equals the second. Any difference between the second
-/// and the third is therefore noise of the machine.
+/// Two variants to compare, and a third that is identical to the second. Any difference between the
+/// second and the third is therefore machine noise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AbTest {
-    /// Label of the variant under judgement.
+    /// Label of the variant under test.
     pub candidate: String,
     /// Label of the variant that it is compared with.
     pub baseline: String,
@@ -17,8 +17,8 @@ pub struct AbTest {
     pub again: String,
     /// The deciding metric.
     pub metric: DecisiveMetric,
-    /// The maximum number of blocks. A test ends earlier if it is decided. The error rate of the
-    /// verdict holds for this number of interim analyses.
+    /// The maximum number of blocks. A test ends as soon as it is decided. The error rate of the
+    /// verdict is valid for this number of interim analyses.
     pub blocks_max: u32,
     /// True if blocks up to `blocks_max` have only the deciding phases, and later blocks only the
     /// others.
@@ -30,8 +30,8 @@ pub struct AbTest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
-    /// CPU time of the gateway per request. It comes from a phase in which gateways are loaded side
-    /// by side, otherwise from a fixed rate, otherwise from saturation.
+    /// CPU time of the gateway per request. It comes from a phase that loads the gateways side by
+    /// side; if there is none, from a fixed rate; otherwise, from saturation.
     #[default]
     Cpu,
     /// Responses per second of the closed load.
@@ -40,7 +40,7 @@ pub enum DecisiveMetric {
     AddedP50,
     /// 99th percentile of the time that the gateway adds to a request at a fixed rate.
     AddedP99,
-    /// Largest anonymous memory of the gateway.
+    /// Peak anonymous memory of the gateway.
     Memory,
 }
 

@@ -1,4 +1,4 @@
-//! The search for the rate that a gateway sustains with an objective.
+//! The search for the highest rate at which a gateway meets an objective.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{LoadProfile, Objective, Phase, Shape};
 pub const LONGEST_FACTOR: u32 = 4;
 
 /// The maximum number of steps of a repeat. A search without noise takes 16 to 25 steps, and a
-/// disturbed step takes up to three.
+/// disturbed step takes up to three attempts.
 pub const STEPS_MAX: u32 = 200;
 
 /// The phase that measures the highest rate of a gateway.
@@ -27,13 +27,13 @@ const WARM_UP_PART: u32 = 4;
 const SATURATION_PART: u32 = 2;
 
 /// The expected number of steps of a repeat: about four in the search and twelve near the result,
-/// plus a warm-up for each.
+/// each with a warm-up.
 const EXPECTED_STEPS: u32 = 20;
 
 /// The settings of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
-    /// The objective that a rate must hold.
+    /// The objective that the gateway must meet at a rate.
     pub objective: Objective,
     /// The measured length of each step. A step whose percentile needs more requests is up to
     /// [`LONGEST_FACTOR`] times as long.
@@ -53,7 +53,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The load at the beginning of every trial, also of the direct variant: saturation.
+    /// The load at the beginning of every trial, including those of the direct variant: saturation.
     pub fn load(&self) -> LoadProfile {
         let closed = Shape::Closed(Closed::new(self.connections));
         let measure = HumanDuration(self.step.0 / SATURATION_PART);
@@ -83,7 +83,7 @@ impl Capacity {
         self.phase(name, Shape::Open(open), measure)
     }
 
-    /// The expected duration of a repeat without the start and end of its process.
+    /// The expected duration of a repeat, excluding the start and end of its process.
     pub fn expected(&self) -> Duration {
         self.step.0.saturating_mul(EXPECTED_STEPS)
     }

@@ -13,13 +13,13 @@ pub struct Isolation {
     pub failing: String,
     /// Name of the scenario in which every group sends the requests of the good group.
     pub healthy: String,
-    /// Name of a copy of that scenario. Any difference between the two is noise of the machine.
+    /// Name of a copy of that scenario. Any difference between the two is machine noise.
     pub again: String,
     /// The good group.
     pub group: String,
 }
 
-/// The reasons why a scenario cannot show isolation.
+/// The reasons why a scenario cannot be used to test isolation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotIsolable {
     /// It has no second group.

@@ -24,7 +24,8 @@ pub struct Shares {
     pub connections: u32,
     /// The distribution of arrivals.
     pub arrivals: Spread,
-    /// The length of the same load before each measurement. Its figures are discarded.
+    /// The length of the warm-up before each measurement, with the same load. Its figures are
+    /// discarded.
     pub warm_up: HumanDuration,
     /// The measured length of each load.
     pub measure: HumanDuration,

@@ -32,8 +32,8 @@ pub enum Study {
     Measure(Option<Shares>),
     /// An A/B test.
     Ab(AbTest),
-    /// A search for the rate that a gateway sustains with an objective. Each trial of a gateway is
-    /// a repeat.
+    /// A search for the highest rate at which a gateway meets an objective. Each trial of a gateway
+    /// is a repeat.
     Capacity(Capacity),
     /// A long load on a single process.
     Soak(Soak),
@@ -68,11 +68,11 @@ fn within_percent() -> u32 {
 pub struct Soak {
     /// The total measured time of all segments.
     pub duration: HumanDuration,
-    /// Growth of memory that does not matter, in bytes per hour.
+    /// Memory growth that is tolerated, in bytes per hour.
     pub growth_bytes_per_hour: u64,
 }
 
-/// The sampling of stacks during measurements, to find where gateways spend CPU time.
+/// The sampling of stacks during measurements, to find where a gateway spends CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flame {
     /// Samples per second of each core.
@@ -104,10 +104,10 @@ pub struct Specified {
     pub combines: bool,
     /// True if the report names the error logs.
     pub saves_error_log: bool,
-    /// Retries, in a plan of an earlier version.
+    /// The number of retries, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// The condition of a quiet machine before each load, in a plan of an earlier version.
+    /// How quiet the machine must be before each load, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
 }
@@ -197,13 +197,13 @@ impl Study {
         self.capacity().is_some()
     }
 
-    /// Returns the number of threads of the load generator, if it is given.
+    /// Returns the number of threads of the load generator, if it is set.
     pub fn engine_threads(&self) -> Option<u32> {
         self.versions()?.threads
     }
 
-    /// Reports whether a trial that is stopped early is valid. A stopped soak or profile only
-    /// covers less time.
+    /// Reports whether a trial that is stopped early is valid. A soak or profile that is stopped
+    /// early merely covers less time.
     pub fn may_be_stopped(&self) -> bool {
         matches!(self, Self::Soak(_) | Self::Profile(_))
     }
@@ -221,7 +221,7 @@ impl Study {
     }
 }
 
-/// The study of a suite. A command that makes another study takes precedence.
+/// The study of a suite. A command that runs another study takes precedence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteStudy {

@@ -29,7 +29,7 @@ fn text(keys: &str) -> String {
 }
 
 /// Reads the plan of an earlier manifest that has these settings under this key, and asserts that
-/// the plan is written as it was read.
+/// writing the plan restores the same JSON.
 #[track_caller]
 fn read(key: &str, settings: &str) -> Plan {
     let plan: Plan = serde_json::from_str(&text(&format!(r#", "{key}": {settings}"#))).unwrap();

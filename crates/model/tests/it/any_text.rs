@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and the positions in its messages are within the text.
+//! No input makes the parser panic, and the positions in its messages are within the input.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ static VALIDATORS: LazyLock<HashMap<&str, jsonschema::Validator>> = LazyLock::ne
         .collect()
 });
 
-/// Asserts that an accepted text fits the published schema, by an independent validator.
+/// Asserts, with an independent validator, that an accepted input conforms to the published schema.
 fn parses<T: Document + Serialize>(text: &str) {
     match parse::<T>("any.yaml", text) {
         Err(mistakes) => points_into(text, &mistakes),
@@ -65,7 +65,7 @@ const SEEDS: [&str; 10] = [
     include_str!("../mistakes/gateway-folder.yaml"),
 ];
 
-/// A file of gatebench with a part replaced by something else.
+/// One of gatebench's files with a part replaced by something else.
 fn damaged() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z ]{0,8}",

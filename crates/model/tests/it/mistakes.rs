@@ -1,5 +1,5 @@
-//! Files with mistakes and their messages: `mistakes/KIND-WHAT.yaml` next to its golden text.
-//! `GATEBENCH_BLESS=1` rewrites the golden texts.
+//! Files with mistakes and their messages: `mistakes/KIND-WHAT.yaml` next to its golden file.
+//! `GATEBENCH_BLESS=1` rewrites the golden files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

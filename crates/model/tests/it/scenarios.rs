@@ -1,4 +1,4 @@
-//! The files that come with gatebench are valid, and agree with the published schemas.
+//! The files that come with gatebench are valid, and conform to the published schemas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ fn paths() -> Vec<PathBuf> {
     paths
 }
 
-/// The first keys of the kinds of files.
+/// The first key of each kind of file.
 const KEYS: [&str; 5] = ["scenario", "profile", "suite", "specification", "published"];
 
 /// Every document in files that begin with `key`, also checked by an independent validator.

@@ -36,7 +36,7 @@ pub struct PreparedGenerator {
     pub own_load: bool,
 }
 
-/// The URL of an order that is only checked.
+/// The URL in an order that is checked but never run.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
@@ -70,7 +70,7 @@ impl PreparedGenerator {
     /// generator.
     ///
     /// # Errors
-    /// All properties of the plan that it does not support.
+    /// The plan has properties that it does not support; all are listed.
     fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
         if let Some((message, remedy)) = self.refusal(plan) {
             return Err(RunnerError::words(message, remedy));

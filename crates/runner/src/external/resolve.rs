@@ -13,7 +13,7 @@ use super::{GeneratorChoice, NOWHERE, PreparedGenerator};
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The timeout of a command of the load generator. k6 may have to compile a script.
+/// The timeout for a command of the load generator. k6 may have to compile a script.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The name of the only phase of a script with its own load.
@@ -97,7 +97,7 @@ fn find(
 }
 
 fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> {
-    // Some programs exit with a failure although they print their version.
+    // Some programs print their version and still exit with an error status.
     let (_, output) = ask_generator(program, generator.version_arguments(), RESPONSE_TIMEOUT)?;
     generator.version_in(&output).ok_or_else(|| {
         let output = output.lines().next().unwrap_or_default();
@@ -145,7 +145,7 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     Ok(true)
 }
 
-/// Returns the output of `k6 inspect`. k6 compiles the script for it.
+/// Returns the output of `k6 inspect`. This compiles the script.
 fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String, RunnerError> {
     let environment = format!("GATEBENCH_URL={NOWHERE}");
     let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();

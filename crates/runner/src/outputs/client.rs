@@ -18,9 +18,9 @@ use super::target::{Endpoint, Place, Target};
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which a wait for a response checks its deadline.
 const READ_SLICE: Duration = Duration::from_millis(50);
-/// The maximum size of a response that is kept for the error message, in bytes.
+/// The maximum number of bytes of a response that are kept for the error message.
 const WORDS_BYTES: usize = 200;
-/// The maximum pause that a server can request.
+/// The maximum pause that a server may request.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
 /// Delivers bodies to a single target.
@@ -173,7 +173,7 @@ fn is_pause(error: &io::Error) -> bool {
     )
 }
 
-/// Returns the seconds in the field `Retry-After`; none for a date, after which the usual pause
+/// Returns the seconds in the field `Retry-After`; none for a date, in which case the usual pause
 /// applies.
 fn retry_after(head: &[u8]) -> Option<Duration> {
     let head = String::from_utf8_lossy(head);

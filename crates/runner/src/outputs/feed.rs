@@ -65,8 +65,8 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Masks the secrets in a text. Very short secrets stay, because they may be part of other
-    /// words.
+    /// Masks the secrets in a string. Very short secrets are not masked, because they may be part
+    /// of other words.
     fn masked(&self, text: String) -> String {
         let secrets = self.secrets.iter().filter(|it| it.len() >= SECRET_MIN);
         secrets.fold(text, |text, secret| text.replace(secret, MASK))
@@ -244,8 +244,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Returns the start and the end of a second; the last second may be shorter. The drain has the
-/// number after the last second, and ends now. No end lies in the future.
+/// Returns the start and the end of a second; the last second may be shorter. The drain is numbered
+/// after the last second, and ends now. The end is never in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);

@@ -19,9 +19,9 @@ use crate::threads::step_aside;
 
 /// The interval at which facts are encoded.
 const EVERY: Duration = Duration::from_secs(1);
-/// The longest wait for the response to a probe.
+/// The timeout for the response to a probe.
 const PROBE: Duration = Duration::from_secs(2);
-/// The longest time to send the remaining data at the end.
+/// The maximum time for sending the remaining data at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
 /// The output settings of a command.
@@ -40,8 +40,8 @@ pub struct Outputs {
     /// The name of the run.
     pub(super) run: String,
     pub(super) tags: BTreeMap<String, String>,
-    /// A time of the wall clock and of `CLOCK_MONOTONIC`. The wall clock is read only once, so that
-    /// the order of facts stays correct if it is set back later.
+    /// The same instant on the wall clock and on `CLOCK_MONOTONIC`. The wall clock is read only
+    /// once, so that facts stay in order if it is set back later.
     wall: (u64, u64),
     loads: AtomicU64,
     inbox: Mutex<Inbox>,
@@ -68,7 +68,7 @@ struct Inbox {
 
 impl Outputs {
     /// Starts the senders of the run in this directory, on these cores (on any if there are none),
-    /// and tries each target. The refusal of a target, or its missing response, is passed to
+    /// and tries each target. If a target refuses or does not respond, the reason is passed to
     /// `warn`. Returns none if there are no targets.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl Outputs {
 
     /// Encodes facts on a separate thread until the guard is dropped, even by a panic. The thread
     /// then waits until the remaining data is sent. The first failure of each target is passed to
-    /// `warn`, unless its probe has failed.
+    /// `warn`, unless its probe had already failed.
     pub fn encode_on<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
@@ -165,8 +165,8 @@ impl Outputs {
         self.targets.iter().map(delivery).collect()
     }
 
-    /// Waits for a second or for the end. Returns the facts since the last call, and whether it is
-    /// the end.
+    /// Waits for a second, or until no more facts follow. Returns the facts since the last call,
+    /// and whether no more follow.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
@@ -191,15 +191,14 @@ impl Outputs {
         self.loads.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The time of the wall clock at a time of `CLOCK_MONOTONIC`.
+    /// The wall-clock time at a time of `CLOCK_MONOTONIC`.
     pub(super) fn unix_ns(&self, at_ns: u64) -> u64 {
         (self.wall.0 + at_ns).saturating_sub(self.wall.1)
     }
 }
 
 /// Starts the thread that sends queued bodies, on these cores, or on any if there are none. Callers
-/// wait for it only through the queue, whose waits are limited, because the resolution of a name
-/// may block.
+/// wait for it only through the queue, whose waits are limited, because name resolution may block.
 fn start_sender(target: Target, queue: Arc<Queue>, cores: Vec<usize>) -> io::Result<()> {
     let builder = thread::Builder::new().name("output".into());
     builder.spawn(move || {

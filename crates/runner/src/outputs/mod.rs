@@ -1,10 +1,9 @@
 //! Sends a run, second by second, to metrics servers and files, without waiting for any of them.
 //!
-//! A [`Target`] is an argument of the command line combined with the environment's secrets. Trials
-//! pass facts to [`Outputs`], which encodes them once a second and queues them for one sender per
+//! A [`Target`] is a command-line argument combined with secrets from the environment. Trials pass
+//! facts to [`Outputs`], which encodes them once a second and queues them for one sender per
 //! target. `feed` turns the records of a load into facts, and `replay` does the same for a run on
-//! disk. The workers of the load generator are not involved, and a failing server only causes a
-//! warning.
+//! disk. The load generator's workers are not involved, and a failing server only causes a warning.
 
 mod client;
 mod feed;

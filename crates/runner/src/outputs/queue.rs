@@ -1,4 +1,4 @@
-//! The bodies that wait for one target.
+//! The bodies that are waiting to be sent to one target.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,7 +40,7 @@ struct State {
     sending_ns: u64,
     failures_in_a_row: u32,
     probe: Option<Result<(), Refusal>>,
-    /// The first failure that was not yet reported.
+    /// The first failure that has not been reported yet.
     failure: Option<Refusal>,
     has_failed: bool,
     /// The time at which sending ends; none until the queue is closed.
@@ -94,8 +94,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a body whose encoding took this CPU time. If there are too many bodies, the oldest are
-    /// dropped.
+    /// Adds a body whose encoding took this CPU time. The oldest bodies are dropped if there are
+    /// too many.
     pub(super) fn add(&self, body: Body, cpu_ns: u64) {
         let mut state = self.state();
         state.encoding_ns += cpu_ns;
@@ -131,7 +131,7 @@ impl Queue {
         loop {
             let now = Instant::now();
             let end = state.until.map_or(end, |until| end.min(until));
-            // At the end, no further seconds are awaited, but a failing server still gets a pause.
+            // Once the queue is closed, only a failing server still gets a pause.
             let is_idle = state.until.is_some() && state.failures_in_a_row == 0;
             if now >= end || is_idle {
                 return;
@@ -218,14 +218,14 @@ impl Queue {
         self.state().failure.take()
     }
 
-    /// Discards the failure, because another one was already reported.
+    /// Discards the failure, because another one has already been reported.
     pub(super) fn has_been_reported(&self) {
         let mut state = self.state();
         state.has_failed = true;
         state.failure = None;
     }
 
-    /// Returns the deadline of a request whose usual deadline is this one.
+    /// Returns the deadline of a request: the usual one, or the end of sending if that is earlier.
     pub(super) fn deadline(&self, usual: Instant) -> Instant {
         self.state().until.map_or(usual, |until| until.min(usual))
     }

@@ -1,5 +1,4 @@
-//! The target of an output: an argument of the command line, combined with settings from the
-//! environment.
+//! The target of an output: a command-line argument combined with settings from the environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +29,7 @@ pub enum TargetError {
     /// There is no such kind of output.
     #[error("'{0}' is not a kind of output")]
     Kind(String),
-    /// The target is not a URL; its text has no secrets.
+    /// The target is not a URL; the text contains no secrets.
     #[error("'{0}' is not a URL")]
     Url(String),
     /// The value of a variable is not a URL. The value may contain a secret.
@@ -254,7 +253,7 @@ fn given<T: FromStr>(
 
 const BOOLEAN: &str = "true or false";
 
-/// Returns the URL of the command line, or that of the variable, which may contain secrets.
+/// Returns the URL from the command line, or the one from the variable, which may contain secrets.
 fn url(kind: Kind, word: &str, variables: Variables<'_>) -> Result<Url, TargetError> {
     let (default, port) = match kind {
         Kind::Prometheus => (PROMETHEUS, None),
@@ -286,8 +285,8 @@ fn basic(user: &str, password: &str) -> (String, String) {
     ("Authorization".into(), format!("Basic {value}"))
 }
 
-/// Returns the header with the user and the password of the variables or of the URL, which is then
-/// without them.
+/// Returns the header with the user and password of the variables, or otherwise of the URL, from
+/// which they are removed.
 fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String)> {
     let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
     let (user, password) = user.or(url.user.take())?;
@@ -415,7 +414,7 @@ fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     let kind = Kind::Otlp;
     let mut url = url(kind, word, variables)?;
     let sense = sense(&mut url.query)?;
-    // A URL without a path means the usual path of the server.
+    // A URL without a path means the server's usual path.
     if url.path == "/" {
         url.path = "/v1/metrics".into();
     }

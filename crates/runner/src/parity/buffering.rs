@@ -101,8 +101,8 @@ fn connect(place: &Place<'_>) -> io::Result<Line> {
     place.target.connect(TIMEOUT, TIMEOUT)
 }
 
-/// Reads a response. Returns the arrival of the first byte of its body, none without a body, and
-/// the arrival of its last byte.
+/// Reads a response. Returns the arrival times of the first byte of the body (none without a body)
+/// and of the last byte of the response.
 fn read_response(stream: &mut Line, is_head: bool) -> io::Result<(Option<Instant>, Instant)> {
     let mut response = ResponseReader::new(stream, is_head);
     let mut first = None;

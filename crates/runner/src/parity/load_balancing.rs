@@ -1,4 +1,4 @@
-//! Proves that a gateway distributes requests over all targets of the upstream.
+//! Proves that a gateway distributes requests among all targets of the upstream.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_store::ParityCaseRecord;
@@ -9,7 +9,7 @@ use crate::http_probe::{exchange, render};
 use crate::ledger;
 
 /// The expected number of requests for the target with the lowest weight. A gateway that chooses
-/// randomly among ten targets misses one of them in one case of ten million.
+/// randomly among ten targets misses one of them with a probability of one in ten million.
 const REQUESTS_PER_TARGET: u64 = 20;
 
 /// Sends enough requests to reach every target; none if there is only one target, or no ledger can
@@ -25,7 +25,7 @@ pub(crate) fn prove(
 ) -> Result<Option<ParityCaseRecord>, Abort> {
     let mut cases = scenario.parity.iter().filter(|it| it.reaches_upstream);
     let case = || cases.next().map(|it| &it.request);
-    // The upstream's list also contains the scenario's further upstreams, after the targets.
+    // The upstream's list also contains the scenario's additional upstreams, after the targets.
     let targets = place.upstream.len().min(scenario.targets as usize);
     let targets = &place.upstream[..targets];
     let request = samples.first().or_else(case);

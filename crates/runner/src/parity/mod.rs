@@ -1,5 +1,5 @@
 //! Proves that a gateway does what its scenario requires: cases before and after a load, the
-//! distribution of requests over targets, forwarding in parts, and the time until a change takes
+//! distribution of requests among targets, forwarding in parts, and the time until a change takes
 //! effect.
 //!
 //! This module sends requests and reads the upstream's ledger. It must not depend on trials or
@@ -26,20 +26,20 @@ use crate::http_probe::{RESPONSE_TIMEOUT, Response, exchange, render, send, shor
 use crate::ledger;
 use crate::numbers::count;
 
-/// The maximum number of characters of a failed message that are kept.
+/// The maximum number of characters of a failed case's messages that are kept.
 const SHOWN_CHARS: usize = 2_000;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of threads that send requests to routes. Sequential requests to thousands of routes
 /// would wait for every response.
 const ASKERS: usize = 8;
-/// Statuses of a gateway that lacks the route, or a connection to the upstream.
+/// Statuses from a gateway that lacks the route, or has no connection to the upstream.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
 /// The target and the upstream of the proof.
 pub(crate) struct Place<'a> {
     /// The target of the requests.
     pub(crate) target: Wire,
-    /// The targets of the upstream, with their ledgers; empty for an upstream of the user. In that
+    /// The targets of the upstream, with their ledgers; empty for the user's own upstream. In that
     /// case, a request counts as having reached the upstream if the response carries the upstream's
     /// times.
     pub(crate) upstream: Vec<Wire>,
@@ -48,9 +48,9 @@ pub(crate) struct Place<'a> {
     /// True for the proof after the load.
     pub(crate) is_after: bool,
     /// True if the user configured the gateway. The gateway may then have other routes, so cases
-    /// that are on none of the scenario's routes are left out.
+    /// that are on none of the scenario's routes are skipped.
     pub(crate) is_attached: bool,
-    /// The interrupt of the run.
+    /// The interrupt that stops the run.
     pub(crate) interrupt: &'a Interrupt,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn proof(
 /// An attached gateway gets only the cases that are on routes of the scenario.
 ///
 /// A route responds if a request on it reaches the upstream, or if the gateway itself responds with
-/// a status other than 404, 502, 503 and 504: a refusal by a policy shows that the route exists.
+/// a status other than 404, 502, 503 or 504: a refusal by a policy shows that the route exists.
 pub(crate) fn prove(
     scenario: &Scenario,
     samples: &[Request],
@@ -125,8 +125,8 @@ fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> 
     scenario.routes.iter().map(request).collect()
 }
 
-/// Returns the first request on each route, preferring those of the load to those of the cases. The
-/// route of each request is looked up, not the requests of each route, because there may be
+/// Returns the first request on each route, preferring the load's requests to those of the cases.
+/// The route of each request is looked up, not the requests of each route, because there may be
 /// thousands of routes.
 fn requests_of_routes<'a>(
     scenario: &'a Scenario,
@@ -181,7 +181,7 @@ pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<Pa
     Ok(record)
 }
 
-/// Describes the first failure; none if everything holds.
+/// Describes the first failure; none if there is none.
 pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
     if let Some(case) = record.cases.iter().find(|case| !case.passed) {
         return Some(format!(
@@ -208,8 +208,8 @@ struct Prover<'a> {
     place: &'a Place<'a>,
     sequence: u64,
     ledger: Option<Snapshot>,
-    /// The number of requests since the ledger was read whose responses show that they reached the
-    /// upstream.
+    /// The number of requests, since the ledger was read, whose responses show that they reached
+    /// the upstream.
     known: u64,
 }
 

@@ -1,12 +1,12 @@
-//! Divides a load into bins of a tenth of a second, each with its responses and CPU time, for
-//! decisions within seconds.
+//! Divides a load into bins of a tenth of a second, each with its responses and CPU time, so that
+//! decisions take only seconds.
 
 use gatebench_store::BinsRecord;
 
 /// Length of a bin.
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
-/// The largest number of bins of a measurement. A longer measurement has none, because its seconds
+/// The maximum number of bins of a measurement. A longer measurement has none, because its seconds
 /// are enough to test it.
 const BINS_MAX: u64 = 6_000;
 

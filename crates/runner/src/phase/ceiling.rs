@@ -13,7 +13,7 @@ use super::Loading;
 use crate::context::TrialContext;
 use crate::http_probe::{exchange, render};
 
-/// The longest measurement, which is short because the rate is steady from the start.
+/// The maximum length of the measurement. It is short, because the rate is steady from the start.
 const MEASURE_MAX: Duration = Duration::from_secs(2);
 const WARM_UP_MAX: Duration = Duration::from_millis(200);
 /// The length of the measurement in a smoke run.

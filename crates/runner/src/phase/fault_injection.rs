@@ -9,14 +9,14 @@ use gatebench_upstream::Snapshot;
 use crate::abort::Abort;
 use crate::ledger;
 
-/// A time in the measurement, with the number of requests of each target up to then.
+/// A time in the measurement, and each target's number of requests up to then.
 #[derive(Debug)]
 struct Mark {
     at_ns: u64,
     seen: Vec<u64>,
 }
 
-/// The running failure of a target in a phase.
+/// The failure of a target in a phase.
 #[derive(Debug)]
 pub(crate) struct FaultInjection<'a> {
     failure: &'a TargetFailure,
@@ -45,13 +45,13 @@ impl<'a> FaultInjection<'a> {
         })
     }
 
-    /// Starts or ends the failure of the first target if its time has come, `at_ns` after the start
-    /// of the measurement.
+    /// Starts or ends the failure of the first target if this is due `at_ns` after the start of the
+    /// measurement.
     pub(crate) fn advance(&mut self, running: &mut Running, at_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && at_ns >= self.failure.from.as_nanos() {
             let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
             self.start(running)?;
-            // The target still worked while the ledgers were read, so its last count is used.
+            // The target was still working while the ledgers were read, so its last count is used.
             if let Some((first, killed)) = seen.first_mut().zip(self.killed.as_ref()) {
                 *first = killed.begun;
             }
@@ -108,7 +108,7 @@ impl<'a> FaultInjection<'a> {
     }
 
     /// Returns the record after the load; none if the load ended before the failure. `ended` is the
-    /// number of requests that had a response or failed, including the warm-up.
+    /// number of requests that got a response or failed, including the warm-up.
     pub(crate) fn record(
         self,
         running: &Running,

@@ -63,7 +63,7 @@ fn engine_facts(outcome: &Outcome) -> EngineFacts {
 /// Returns the counts of a load or a group; `texts` describe its checks.
 pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
     let classes = Class::ALL.into_iter().zip(counts.by_class);
-    // A failed connection is an error of the gateway, although it lost no request.
+    // A failed connection is an error of the gateway, even though no request was lost.
     let failed = counts.errors.iter().zip(&counts.connections_failed);
     let failed = failed.map(|(requests, connections)| requests + connections);
     let errors = ErrorKind::ALL.into_iter().zip(failed);

@@ -1,5 +1,5 @@
-//! Threads that keep cores from idling. A virtual core that idles returns to the host, and its
-//! wake-up takes tens of microseconds to milliseconds, which would count as the gateway's time.
+//! Threads that prevent cores from idling. An idle virtual core is returned to the host, and waking
+//! it takes from tens of microseconds to milliseconds, which would count as the gateway's time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +9,12 @@ use std::thread::{self, Scope};
 use gatebench_net::turns::run_when_idle;
 use gatebench_net::workers::pin_to_core;
 
-/// Spins on each of these cores whenever nothing else runs there, until `over` is set. Returns when
-/// all threads spin.
+/// Spins on each of these cores whenever nothing else runs there, until `over` is set. Returns once
+/// all threads are spinning.
 ///
 /// # Errors
-/// The system's error if a core cannot be kept awake. The thread then ends, because it would
-/// disturb the load on another core or with a higher priority.
+/// The system's error if a core cannot be kept awake. The thread then ends, because on another core
+/// or with a higher priority it would disturb the load.
 pub(crate) fn keep_awake<'scope>(
     scope: &'scope Scope<'scope, '_>,
     cores: &[usize],

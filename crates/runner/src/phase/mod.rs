@@ -1,7 +1,7 @@
 //! One phase: a load, the observations and actions during it, and its record.
 //!
 //! [`measure`] runs the load generator on its own thread. The watch, the scrapes, the calls to an
-//! admin interface and the profile each have another thread. In [`external`], an external load
+//! admin interface and the profile each have their own thread. In [`external`], an external load
 //! generator replaces the built-in one. A phase must not depend on the order of a trial or on how
 //! the plan was made: its inputs are a context, the running parts of a trial, and the load.
 
@@ -66,7 +66,7 @@ pub(crate) struct Measured {
     pub(crate) summary: PhaseSummary,
     /// Samples of the gateway's stacks, if the plan requires them.
     pub(crate) profile: Option<Profile>,
-    /// The reason for an early end after which the partial phase is kept.
+    /// The reason for an early end, if the partial phase is kept.
     pub(crate) abort: Option<Abort>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Loading<'a> {
     pub(crate) workload: &'a Workload,
     /// Tag of the nonces.
     pub(crate) tag: u16,
-    /// Start of the trial on `CLOCK_MONOTONIC`, nanoseconds.
+    /// Start of the trial on `CLOCK_MONOTONIC`, in nanoseconds.
     pub(crate) trial_began_ns: u64,
     /// The trial's folder.
     pub(crate) folder: &'a Path,
@@ -150,7 +150,7 @@ pub(crate) fn measure(
     let outcome = run.outcome.map_err(in_phase)?;
     let mut after = match &abort {
         None => ledger::read(&running.upstream(), context.interrupt)?,
-        // An interrupted load lacks some responses.
+        // An interrupted load has not received all responses.
         Some(_) => None,
     };
     if let Some((after, killed)) = after.as_mut().zip(run.watched.killed.as_ref()) {
@@ -306,7 +306,7 @@ fn kept_awake<'a>(context: &TrialContext<'a>, phase: &Phase) -> &'a [usize] {
     }
 }
 
-/// The activities during a load, each on a separate thread; the watch is not among them.
+/// The activities during a load other than the watch, each on a separate thread.
 struct Companions<'a> {
     /// Fetches metrics.
     scraping: Option<Scraping<'a>>,
@@ -327,8 +327,8 @@ struct Run {
     profile: Option<Result<Profile, ProfileError>>,
 }
 
-/// Runs the load generator on this thread, and the watch and each other activity on a separate
-/// thread.
+/// Runs the load generator on this thread, and the watch and each of the other activities on its
+/// own thread.
 fn run_watched(
     context: &TrialContext<'_>,
     load: &Load,
@@ -366,7 +366,7 @@ fn run_watched(
     })
 }
 
-/// Signals the end of the load to the watch on drop, even if the load generator panics.
+/// On drop, signals the end of the load to the watch, even if the load generator panics.
 struct Over<'a>(&'a Shared);
 
 impl Drop for Over<'_> {

@@ -25,7 +25,7 @@ const READING: Duration = Duration::from_secs(2);
 /// machine.
 const READING_MAX: Duration = Duration::from_secs(10);
 
-/// The smallest number of samples of a useful profile.
+/// The minimum number of samples in a useful profile.
 const SAMPLES_MIN: u64 = 100;
 
 /// The settings and the time span of the samples.

@@ -13,7 +13,7 @@ use crate::abort::Abort;
 use crate::ledger;
 use crate::parity::propagation::Propagation;
 
-/// The running changes of a phase.
+/// The changes to the gateway in a phase.
 pub(crate) struct Reconfiguration<'a> {
     change: &'a GatewayChange,
     /// The case that proves that the first change took effect, if there is one.
@@ -24,7 +24,7 @@ pub(crate) struct Reconfiguration<'a> {
     due: VecDeque<HumanDuration>,
     record: Option<ChangeRecord>,
     propagation: Option<Propagation>,
-    /// The requests of each target at the last change, or at the start of the measurement.
+    /// Each target's number of requests at the last change, or at the start of the measurement.
     seen: Option<Vec<u64>>,
     weighed: Vec<WeighedRecord>,
 }
@@ -83,7 +83,7 @@ impl<'a> Reconfiguration<'a> {
         Ok(())
     }
 
-    /// Records the requests of each target since the last change.
+    /// Records each target's number of requests since the last change.
     fn weigh(&mut self, running: &Running) -> Result<(), Abort> {
         let Some(before) = &self.seen else {
             return Ok(());

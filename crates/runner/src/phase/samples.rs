@@ -4,7 +4,7 @@
 //! The load generator publishes the time of its first request, so the edges are known in advance.
 //! Samples are taken at the edges instead of being interpolated. A sleeping thread wakes up about
 //! 0.1 ms late, or a few milliseconds late on a busy core. Each usage covers the time between its
-//! own samples, so the only error is that the window is shifted by this delay.
+//! own samples, so the only error is a shift of the window by this delay.
 
 use gatebench_net::clock;
 use gatebench_store::{
@@ -54,7 +54,7 @@ pub(crate) type Pss = [Option<u64>; 3];
 pub(crate) type PssAround = [Pss; 2];
 
 impl Samplers {
-    /// Creates samplers of the running processes, with the gateway on these cores of this machine.
+    /// Creates samplers for the running processes, with the gateway on these cores of this machine.
     pub(crate) fn new(running: &Running, gateway_cores: Vec<usize>) -> Self {
         let gateway = running.gateway_sampler();
         let upstream = running.upstream_root();
@@ -96,7 +96,7 @@ impl Samplers {
         Glance {
             at_ns: clock::now_ns(),
             responses,
-            // Reading the CPU time of another host often takes too long.
+            // Another host's CPU time cannot be read this often.
             gateway_cpu_ns: self.local_gateway().map(Sampler::cpu_ns),
             upstream_cpu_ns: self.upstream.as_ref().map(Sampler::cpu_ns),
         }
@@ -111,13 +111,13 @@ impl Samplers {
         self.gateway.as_ref()?.local()
     }
 
-    /// Observes the gateway before or after a load. This is too slow during a measurement.
+    /// Observes the gateway before or after a load. This is too slow to do during a measurement.
     pub(crate) fn outside(&self) -> Option<Outside> {
         self.gateway.as_ref().map(GatewaySampler::outside)
     }
 
-    /// Reads the proportional set sizes. The kernel walks every page for them, which is too slow
-    /// during a measurement.
+    /// Reads the proportional set sizes. The kernel walks every page to compute them, which is too
+    /// slow during a measurement.
     pub(crate) fn pss(&self) -> Pss {
         let gateway = self.gateway.as_ref().and_then(GatewaySampler::pss_bytes);
         let upstream = self.upstream.as_ref().and_then(Sampler::pss_bytes);
@@ -195,7 +195,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
         between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
     };
     let supervisors_ns = last.supervisors_cpu_ns - first.supervisors_cpu_ns;
-    // CPU time on another machine is not part of these cores.
+    // CPU time on another machine is not spent on these cores.
     let gateway = |it: &Moment| it.gateway.filter(|_| !it.gateway_is_elsewhere);
     let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);
@@ -310,7 +310,8 @@ mod tests {
             (1_000, 60, 1)
         );
         assert_eq!(facts.gateway_cores, None);
-        // If no process pays for softirq, its 70 ns belong to no other process either.
+        // If no process is charged for softirq time, its 70 ns do not count as another process's
+        // time.
         cores.gateway_alone = Some(vec![1]);
         let facts = machine_where(&moments, &cores, SoftirqPayer::Nobody);
         assert_eq!(facts.foreign_cpu_ns, 0);

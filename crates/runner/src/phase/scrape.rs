@@ -77,7 +77,7 @@ impl Scraping<'_> {
         let took_ns = nanos(began.elapsed());
         let response = response.ok().filter(|it| it.status == 200);
         let bytes = response.as_ref().map_or(0, |it| it.body_bytes as u64);
-        // A partial body gives no sum.
+        // A partial body yields no sum.
         let whole = response.filter(|it| it.body.len() == it.body_bytes);
         let body = whole.map(|it| it.body).unwrap_or_default();
         let text = String::from_utf8_lossy(&body);
@@ -114,7 +114,7 @@ fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64
             Some(rest) => rest.rsplit_once('}')?,
             None => ("", rest.strip_prefix(' ')?),
         };
-        // A time stamp may follow the value.
+        // A timestamp may follow the value.
         let value: f64 = value.split_whitespace().next()?.parse().ok()?;
         wanted(labels).then_some(value)
     });
@@ -122,8 +122,7 @@ fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64
     (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
 }
 
-/// Reports whether a sample has this label as a whole: `status_code="200"` does not contain a label
-/// `code`.
+/// Reports whether a sample has exactly this label: `status_code="200"` is not a label `code`.
 fn has_label(labels: &str, label: &str) -> bool {
     let begins =
         |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
@@ -150,8 +149,8 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
 /// Adds the metrics to the series row of the same second. If a second has several fetches, the
 /// first one is used.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
-    // A day has 86,400 rows and fetches, so they are matched by key. The last one of equal keys
-    // stays.
+    // A day has 86,400 rows and fetches, so they are matched by key. Of equal keys, the last one is
+    // kept.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
     for row in series {

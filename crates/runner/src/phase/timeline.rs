@@ -21,7 +21,7 @@ pub(crate) struct Timeline<'a> {
     /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
     pub(crate) onlooker: Option<Onlooker<'a>>,
-    /// The seconds, merged over the workers, without the usage that is sampled.
+    /// The seconds, merged over the workers, without the sampled usage.
     rows: Vec<SeriesRow>,
     requests: Vec<RequestsRow>,
     /// The number of seconds in each histogram.
@@ -37,7 +37,7 @@ pub(crate) struct Onlooker<'a> {
     pub(crate) measure_ns: u64,
 }
 
-/// The histograms of a stretch of seconds.
+/// The histograms of consecutive seconds.
 type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
 /// The results of a load over time.
@@ -58,8 +58,8 @@ impl Timed {
 }
 
 impl Timeline<'_> {
-    /// Creates a timeline that merges the histograms of this number of seconds, because a day must
-    /// not need more memory than a minute.
+    /// Creates a timeline that merges the histograms of this number of seconds, because a load of a
+    /// day must not need more memory than one of a minute.
     pub(crate) fn new(workers: usize, stretch_seconds: u32) -> Self {
         Self {
             merge: Merge::new(workers),
@@ -191,7 +191,7 @@ fn second(interval: &Interval) -> SeriesRow {
 fn sample_usage(row: &mut SeriesRow, moments: &[Moment]) {
     let at = row.second as usize;
     let both = moments.get(at).zip(moments.get(at + 1));
-    // The process of the load generator also has other threads than its workers.
+    // The load generator's process also has threads other than its workers.
     let workers_cpu_ns = row.engine.map_or(0, |usage| usage.cpu_ns);
     [row.gateway, row.engine, row.upstream] = both.map_or([None; 3], |(from, to)| steps(from, to));
     if let Some(engine) = &mut row.engine {
@@ -204,7 +204,7 @@ pub(crate) fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u6
     is_trustworthy(quantile * 100.0, histogram.len()).then(|| histogram.value_at_quantile(quantile))
 }
 
-/// Returns a histogram with the load generator's precision that grows as needed.
+/// Returns a histogram that has the load generator's precision and grows as needed.
 pub(crate) fn empty() -> Histogram<u64> {
     let mut histogram = Histogram::new(3).expect("3 significant digits are allowed");
     histogram.auto(true);

@@ -1,8 +1,8 @@
-//! Separates responses of the upstream from others by the nonces that came back.
+//! Separates the upstream's responses from others by the nonces that they return.
 
 use gatebench_store::{LedgerDelta, TraceCounts};
 
-/// The load generator's counts of a load.
+/// The load generator's counts for a load.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Responses of the measurement with their own nonce and times.
@@ -20,18 +20,18 @@ pub(crate) struct Seen {
 /// Distinguishes responses to requests that never reached the upstream from responses whose header
 /// was stripped.
 ///
-/// The load generator alone cannot distinguish them, because both have no times. The ledger counts
+/// The load generator alone cannot distinguish them, because neither has times. The ledger counts
 /// the nonces of the load, including the warm-up, that reached the upstream. If there are at least
 /// as many nonces as responses, every response came from the upstream, and the gateway stripped the
-/// header of an untimed one. Otherwise the share of requests that reached the upstream is assumed
-/// to be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
+/// header of untimed ones. Otherwise, the share of requests that reached the upstream is assumed to
+/// be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
 /// measurement's responses came from the upstream. They include the traced ones; the header of the
 /// others was stripped. This does not apply to requests that the gateway itself must serve. Without
 /// a ledger (the upstream of an attached gateway may be the user's), requests with untimed
 /// responses count as never having reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
-/// responds to a repeated nonce without times, so the same number of untimed responses are neither
+/// responds to a repeated nonce without times, so the same number of untimed responses is neither
 /// stripped nor cached.
 pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let (traced, untimed, foreign) = (seen.traced, seen.untimed, seen.foreign);
@@ -61,7 +61,7 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
 }
 
 /// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known.
-/// Responses beyond it did not come from the upstream; the gateway sent those that it had to send
+/// Responses beyond it did not come from the upstream; of these, the gateway had to send some
 /// itself.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);

@@ -12,16 +12,17 @@ use super::bins::{BIN_NS, Glance};
 use crate::context::TrialContext;
 use crate::lockstep::Member;
 
-/// The longest warm-up of a gateway, unless its folder sets one.
+/// The maximum warm-up of a gateway, unless its folder sets one.
 pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 
-/// Time from the decision to the start of the measurement. Workers see it in their next round.
+/// Time from the decision to the start of the measurement, in nanoseconds. Workers see the decision
+/// in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same for several loads, because each of them must first see the agreed start.
+/// The same time for several loads, because each of them must first see the agreed start.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
-/// The longest wait for other loads after a load's own warm-up.
+/// The maximum wait for other loads after a load's own warm-up.
 const WAIT_MAX_NS: u64 = 120_000_000_000;
 
 /// The warm-up of one load.
@@ -70,13 +71,13 @@ impl<'a> Warming<'a> {
         self.max_ns > self.min_ns
     }
 
-    /// The time of the next glance, from the start of the load.
+    /// The time of the next glance, counted from the start of the load.
     pub(crate) fn due_ns(&self) -> u64 {
         self.glances.len() as u64 * BIN_NS
     }
 
-    /// Adds a glance, this long after the start. Returns the start of the measurement once it is
-    /// decided.
+    /// Adds a glance taken this long after the start. Returns the start of the measurement once it
+    /// is decided.
     pub(crate) fn look(&mut self, glance: Glance, since_start_ns: u64) -> Option<u64> {
         self.glances.push(glance);
         // The decision must precede the end of the warm-up in the load generator.
@@ -108,8 +109,8 @@ impl<'a> Warming<'a> {
 }
 
 /// Reports whether the warm-up lasts until the cost settles. It does not for loads with think times
-/// or a fixed number of requests, which may end earlier, and for the steps of a search, which
-/// follow a load that has warmed the gateway up.
+/// or a fixed number of requests, which may end earlier, or for the steps of a search, which follow
+/// a load that has warmed up the gateway.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {

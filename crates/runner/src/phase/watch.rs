@@ -21,7 +21,7 @@ use crate::abort::{Abort, Failure};
 use crate::progress::{Observer, Progress};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The interval between checks for an interrupt, which is the longest sleep.
+/// The interval between checks for an interrupt, which is also the maximum sleep.
 const NAP_NS: u64 = 20_000_000;
 /// The interval at which the processes are checked.
 const LIVENESS_EVERY: Duration = Duration::from_millis(100);
@@ -39,7 +39,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Creates the state for a warm-up of this length, or one that ends adaptively.
+    /// Creates the state for a warm-up of this length, or for an adaptive one.
     pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
         Self {
             warm_up_ns,
@@ -71,12 +71,12 @@ impl Shared {
         live.map(|live| pick(live).load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the responses so far, including the warm-up.
+    /// Returns the number of responses so far, including the warm-up.
     pub(crate) fn completed(&self) -> u64 {
         self.sum(|live| &live.completed)
     }
 
-    /// Returns the requests so far with a response or a failure, including the warm-up.
+    /// Returns the number of requests so far that got a response or failed, including the warm-up.
     fn ended(&self) -> u64 {
         self.completed() + self.sum(|live| &live.failed)
     }
@@ -93,11 +93,11 @@ pub(crate) struct Watch<'a> {
     pub(crate) measure_ns: u64,
     /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
-    /// The changes of the gateway during the load.
+    /// The changes to the gateway during the load.
     pub(crate) reconfiguration: Option<Reconfiguration<'a>>,
     /// The failure of the upstream during the load.
     pub(crate) fault_injection: Option<FaultInjection<'a>>,
-    /// The number of glances that were replaced by later ones.
+    /// The number of glances that later ones replaced.
     pub(crate) late_glances: usize,
 }
 
@@ -106,13 +106,13 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Watched {
     /// Samples at the start of the measurement, at each of its seconds, and at its end.
     pub(crate) moments: Vec<Moment>,
-    /// Glances at the start of the measurement and at each tenth of a second of it.
+    /// Glances at the start of the measurement and at each of its tenths of a second.
     pub(crate) glances: Vec<Glance>,
     /// The end of the warm-up.
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// The death of a process, or another failure.
     pub(crate) death: Option<Failure>,
-    /// The record of the gateway's changes.
+    /// The record of the changes to the gateway.
     pub(crate) change: Option<ChangeRecord>,
     /// The record of the upstream's failure.
     pub(crate) failure: Option<FailureRecord>,
@@ -121,8 +121,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Drops all samples of the machine but the first, before another one is added, because a day
-    /// has 86,400.
+    /// Drops all samples of the machine but the first, before another is added, because a day has
+    /// 86,400.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();
@@ -131,7 +131,7 @@ impl Watched {
 }
 
 impl Watch<'_> {
-    /// Watches until the load is over. A death or an interrupt ends the load.
+    /// Watches until the load is over. The death of a process or an interrupt ends the load.
     pub(crate) fn run(mut self) -> Watched {
         let mut watched = Watched::default();
         let mut checked = Instant::now();
@@ -204,7 +204,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Takes a glance of the load if it is time for one.
+    /// Takes a glance at the load if it is time for one.
     fn glance(&mut self, watched: &mut Watched) {
         let now_ns = clock::now_ns();
         let mut edges = watched.glances.len();
@@ -238,7 +238,8 @@ impl Watch<'_> {
         watched.failure = failure.and_then(|it| record_of(it, &mut watched.death));
     }
 
-    /// Makes the scheduled changes of the gateway and the upstream's failure at their times.
+    /// Makes the scheduled changes to the gateway, and causes the upstream's failure, at their
+    /// times.
     fn advance(&mut self) -> Result<(), Abort> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());
@@ -252,8 +253,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Returns the time of the sample with this index; none before the start is known, and after
-    /// the last one.
+    /// Returns the time of the sample with this index; none before the start is known, or after the
+    /// last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
         Some(self.shared.begin_ns()? + after_begin_ns)

@@ -1,4 +1,4 @@
-//! The loads of a run in the requested length, and the resulting changes.
+//! The loads of a run of the requested length, and the resulting changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::error::RunnerError;
 
 /// The maximum number of blocks with `--quick`.
 const QUICK_BLOCKS_MAX: u32 = 3;
-/// The longest warm-up and the longest measurement of a phase with `--quick`.
+/// The maximum warm-up and measurement of a phase with `--quick`.
 const QUICK_WARM_UP: HumanDuration = HumanDuration::from_millis(500);
 const QUICK_MEASURE: HumanDuration = HumanDuration::from_millis(2_000);
 
-/// The longest warm-up of a load with a requested duration.
+/// The maximum warm-up of a load with a requested duration.
 const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
 /// The maximum share of the warm-up in a requested duration: one tenth.

@@ -2,7 +2,7 @@
 //! the load is reduced.
 //!
 //! Gateways inherit this process's limit. A proxy needs more descriptors than the load generator:
-//! one on either side of each connection.
+//! one for each side of a connection.
 
 use gatebench_model::{LoadProfile, Phase, Scenario, Sweep};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -16,7 +16,7 @@ use crate::workload::connections;
 const BESIDES: u64 = 256;
 /// Descriptors that a proxy needs for each connection of the load.
 const PER_PROXIED: u64 = 2;
-/// A reduced number of connections is rounded to a multiple of this, unless it is smaller.
+/// A reduced number of connections is rounded down to a multiple of this, unless it is smaller.
 const ROUND: u64 = 100;
 
 /// Raises this process's limit for this number of connections.
@@ -39,7 +39,7 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     })
 }
 
-/// In the sweeps of loads, replaces numbers of connections that exceed the limit with the largest
+/// Replaces the numbers of connections in sweeps of loads that exceed the limit with the largest
 /// possible number, based on the scenario with the most connections.
 pub(crate) fn fit<'a>(
     loads: impl Iterator<Item = &'a mut LoadProfile>,
@@ -53,8 +53,8 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     let (asked, most_of_all) = greatest(load, scenarios)?;
     let needed = needed(u64::from(most_of_all));
     let allowed = allow_descriptors(needed).err()?;
-    // The ratio to the scenario's connections stays the same: streams of HTTP/2, and groups with
-    // separate loads, multiply them.
+    // The ratio to the scenario's connections stays the same: HTTP/2 streams and groups with
+    // separate loads multiply them.
     let each = f64::from(most_of_all) / f64::from(asked);
     let most = rounded((fitting(allowed) as f64 / each) as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);

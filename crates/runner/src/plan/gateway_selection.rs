@@ -15,7 +15,7 @@ use super::selection::Attach;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The argument for all gateways that are found.
+/// The argument that selects all gateways that are found.
 const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
@@ -56,7 +56,7 @@ impl Wanted {
     }
 }
 
-/// Returns each value, or a single none if there are no values.
+/// Returns each value, or a single `None` if there are no values.
 fn each_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     let none = values.is_empty().then_some(None);
     values.iter().cloned().map(Some).chain(none)
@@ -185,7 +185,7 @@ impl GatewaySelection {
     /// twice, to measure its own noise.
     fn unique_label(&self, name: &str) -> String {
         let taken = |it: &str| {
-            // The trials of a label that is parsed as another variant would be lost.
+            // Trials would be lost if their label were parsed as that of another variant.
             label::is_direct(it) || self.variants.iter().any(|known| known.label() == it)
         };
         let numbered = (2..).map(|number| format!("{name}-{number}"));

@@ -15,7 +15,7 @@ use super::selection::Selection;
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-/// The largest included file.
+/// The maximum size of an included file, in bytes.
 const INCLUDED_BYTES_MAX: u64 = 4 << 20;
 
 impl From<ImportError> for RunnerError {
@@ -29,7 +29,7 @@ impl From<ImportError> for RunnerError {
 }
 
 /// Reads a user's configuration and adapts it to run here; none if it is a template, which runs
-/// unchanged, or its language is unknown.
+/// unchanged, or if its language is unknown.
 ///
 /// # Errors
 /// The configuration cannot be read, has mistakes, or has parts that cannot run here.

@@ -1,4 +1,4 @@
-//! Turns the arguments of a user into a plan with available gateways.
+//! Turns a user's arguments into a plan with available gateways.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -341,7 +341,7 @@ fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, RunnerErr
 /// Renders the templates for every gateway and scenario, with placeholders for ports and folders.
 ///
 /// # Errors
-/// All mistakes in the templates, without duplicates.
+/// Templates have mistakes; the error lists all, without duplicates.
 fn dry_render(prepared: &Prepared) -> Result<(), RunnerError> {
     let mut mistakes: Vec<RunnerError> = Vec::new();
     for (label, gateway) in &prepared.gateways {

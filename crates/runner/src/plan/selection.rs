@@ -1,4 +1,4 @@
-//! The request of a user, and the resulting plan with its gateways and load generator.
+//! A user's request, and the resulting plan with its gateways and load generator.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub struct Selection {
     pub no_direct: bool,
     /// Adds the null gateway, regardless of the suite.
     pub null: bool,
-    /// Repeats open loads with threads that keep the gateway's cores from idling.
+    /// Repeats open loads while threads keep the gateway's cores from idling.
     pub keep_awake: bool,
     /// A gateway that is already running.
     pub attach: Option<Attach>,
@@ -35,13 +35,14 @@ pub struct Selection {
     pub blocks: Option<u32>,
     /// The seed of the random order.
     pub seed: Option<u64>,
-    /// The number of cores of the gateway [default: 1].
+    /// The number of cores for the gateway [default: 1].
     pub gateway_cores: Option<usize>,
     /// Limits of each gateway, one variant for each.
     pub sizes: Vec<Limits>,
     /// The user's configurations for the only named gateway, one variant for each.
     pub configs: Vec<String>,
-    /// A scenario without a file that replaces the suite's: that of the configurations' routes.
+    /// A scenario without a file that replaces the suite's: it has the routes of the
+    /// configurations.
     pub scenario: Option<Scenario>,
     /// The host on which the gateways run; none for this machine.
     pub elsewhere: Option<Elsewhere>,
@@ -49,7 +50,7 @@ pub struct Selection {
     pub length: Length,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<GeneratorChoice>,
-    /// The study of the run, unless it is made from a specification.
+    /// The study of the run, unless a specification determines it.
     pub study: Box<dyn StudyChoice>,
     /// The specification of the run.
     pub specification: Option<Listed<Specification>>,
@@ -85,8 +86,9 @@ impl Selection {
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Reports whether a suite's null gateway takes part: only if the run just measures, with the
-    /// built-in load generator and gateways on this machine.
+    /// Reports whether the run permits a suite's null gateway: it must be a full or quick run with
+    /// the direct variant and the built-in load generator, without a study, another host, limits or
+    /// a choice of cores.
     fn allows_null(&self) -> bool {
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
@@ -113,7 +115,7 @@ pub struct Attach {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub plan: Plan,
-    /// The gateways by label of their variant.
+    /// The gateways by the label of their variant.
     pub gateways: BTreeMap<String, FoundGateway>,
     /// An external load generator that replaces the built-in one.
     pub engine: Option<PreparedGenerator>,

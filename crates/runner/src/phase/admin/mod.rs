@@ -23,7 +23,7 @@ use crate::progress::Step;
 
 pub(crate) use under_load::Calling;
 
-/// The longest time until a change takes effect.
+/// The maximum time until a change takes effect.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The wait before the next request.
 const ASK_EVERY: Duration = Duration::from_millis(1);
@@ -33,8 +33,8 @@ const SLICE: Duration = Duration::from_millis(50);
 const SHOWN_CHARS: usize = 400;
 
 /// Runs the rounds of the scenario; none if it has none, or if there is no admin interface. The
-/// first call without a response or an effect ends them with a warning, because earlier
-/// measurements are still valid.
+/// first call that gets no response or has no effect ends them with a warning, not an error,
+/// because earlier measurements are still valid.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,
     running: &Running,

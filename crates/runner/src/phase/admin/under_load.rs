@@ -1,4 +1,4 @@
-//! Calls to an admin interface during a load, at predetermined times and one after the other.
+//! Calls to an admin interface during a load, one after the other, at predetermined times.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::call;
 use crate::context::TrialContext;
 use crate::phase::watch::Shared;
 
-/// The longest sleep between checks for the end of the load.
+/// The maximum sleep between checks for the end of the load.
 const NAP_NS: u64 = 20_000_000;
 
 /// The calls of a phase, and their interval.
@@ -76,7 +76,7 @@ impl<'a> Calling<'a> {
         }
     }
 
-    /// Makes the call with this number, which is due at `due_ns` of the measurement.
+    /// Makes the call with this number, which is due `due_ns` after the start of the measurement.
     fn make(&self, number: usize, due_ns: u64, shared: &Shared, record: &mut AdminLoadRecord) {
         let calls = &self.calls.calls;
         let (verb, request) = &calls[number % calls.len()];

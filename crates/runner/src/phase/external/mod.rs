@@ -1,5 +1,5 @@
-//! One phase driven by an external load generator: a warm-up that is discarded, then a measurement,
-//! each in a separate process.
+//! One phase with an external load generator: a warm-up that is discarded, then a measurement, each
+//! in a separate process.
 
 mod record;
 
@@ -80,7 +80,7 @@ fn asked(context: &TrialContext<'_>) -> Scenario {
     scenario
 }
 
-/// Warnings about a phase that an external load generator drove.
+/// Warnings about a phase whose load came from an external load generator.
 pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
     let Some(external) = &record.external else {
         return Vec::new();
@@ -310,8 +310,8 @@ impl Watched {
         self.moments.push(moment);
     }
 
-    /// Drops the frequencies before the start and after the end of the load generator, because idle
-    /// cores have another frequency.
+    /// Drops the frequencies from before the start and after the end of the load generator, because
+    /// idle cores have a different frequency.
     fn forget_idle_cores(&mut self) {
         if let [first, .., last] = &mut self.moments[..] {
             first.frequencies_khz.clear();

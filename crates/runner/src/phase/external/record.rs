@@ -17,12 +17,12 @@ use crate::phase::samples::{self, PssAround};
 use crate::phase::trace::{self, Seen};
 use crate::phase::{Measured, Timed};
 
-/// The figures of a load generator, and the observations around its run.
+/// The figures of a load generator, and the observations before, during and after its run.
 pub(super) struct Observed {
     pub(super) figures: Figures,
     pub(super) command: Vec<String>,
     pub(super) limits: Limits,
-    /// Start of the measurement in the trial, in nanoseconds.
+    /// Start of the measurement, in nanoseconds since the start of the trial.
     pub(super) began_ns: u64,
     pub(super) pss: PssAround,
     pub(super) ledger: Option<LedgerDelta>,

@@ -1,4 +1,4 @@
-//! The index of a library, which maps each name to the file of the document.
+//! The index of a library, which maps each name to its document's file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,12 +14,12 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 /// The extension of all these files.
 const EXTENSION: &str = "yaml";
-/// The maximum depth of folders below an overlaying directory, which limits the search in a large
+/// The maximum depth of folders below an overlay directory, which limits the search in a large
 /// unrelated directory.
 const DEPTH_MAX: usize = 6;
 
 /// The first key of each kind of file, and the folder of that kind. A file without any of these
-/// keys is assumed to belong to its folder's kind, so that its mistakes are reported.
+/// keys is assumed to be of its folder's kind, so that its mistakes are reported.
 const KINDS: [(&str, &str); 5] = [
     (SCENARIO, ""),
     ("profile", "loads"),
@@ -29,7 +29,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 const SCENARIO: &str = "scenario";
 
-/// The file that has a name.
+/// The file that a name refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) source: Source,

@@ -1,5 +1,5 @@
-//! Scenarios, load profiles and suites: embedded in the program, in an overlaying directory, or
-//! given by path.
+//! Scenarios, load profiles and suites: embedded in the program, in an overlay directory, or given
+//! by path.
 
 mod index;
 
@@ -17,7 +17,7 @@ use index::Place;
 /// The suite in a folder that `gatebench import` wrote.
 const SUITE_FILE: &str = "suite.yaml";
 
-/// Finds scenarios, loads and suites by name or path. The structure of an overlaying directory does
+/// Finds scenarios, loads and suites by name or path. The structure of an overlay directory does
 /// not matter: the first key of a file determines its kind, and the value of the key is its name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
@@ -29,7 +29,7 @@ pub struct Library {
 pub enum Source {
     /// Embedded in this program under this path.
     Embedded(PathBuf),
-    /// A file of the file system.
+    /// A file in the file system.
     File(PathBuf),
 }
 
@@ -133,7 +133,7 @@ impl Library {
     /// Every scenario that has a name, ordered by name.
     ///
     /// # Errors
-    /// A file of the overlaying directory that cannot be read or has mistakes.
+    /// A file in the overlay directory cannot be read, or has mistakes.
     pub fn scenarios(&self) -> Result<Vec<Listed<Scenario>>, RunnerError> {
         self.all()
     }
@@ -165,7 +165,7 @@ impl Library {
     /// The specifications with these names or paths.
     ///
     /// # Errors
-    /// A name is unknown, or files have mistakes; the error has all of them.
+    /// A name is unknown, or files have mistakes; the error lists all of them.
     pub fn specifications_named(
         &self,
         words: &[String],
@@ -195,7 +195,7 @@ impl Library {
         self.find(word, Path::new(""))
     }
 
-    /// The document with a name, or at a path relative to `base`.
+    /// The document with this name, or at a path relative to `base`.
     pub(crate) fn find<T: Document>(
         &self,
         word: &str,
@@ -291,7 +291,7 @@ pub(crate) fn is_path(word: &str) -> bool {
     word.contains('/') || word.starts_with('.') || word.ends_with(".yaml") || word.ends_with(".yml")
 }
 
-/// The largest number of names that an error lists.
+/// The maximum number of names that an error lists.
 const LISTED_MAX: usize = 16;
 
 fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
