@@ -38,8 +38,8 @@ pub enum DriverError {
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
     #[error("{}", first_mistake(.0))]
     Mistakes(Box<Diagnostics>),
-    /// A file of a gateway folder does not render or cannot be read, or the user's configuration
-    /// cannot be measured.
+    /// A file of a gateway folder cannot be rendered or read, or the user's configuration cannot be
+    /// measured.
     #[error("{message}")]
     BadFile {
         /// The file.
@@ -144,7 +144,7 @@ pub enum DriverError {
         /// The end of its stderr.
         stderr: String,
     },
-    /// Every port tried belongs to another process.
+    /// Other processes use all ports that were tried.
     #[error("port {} is used by another process", join_ports(ports))]
     PortTaken {
         /// The ports tried.

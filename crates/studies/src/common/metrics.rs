@@ -64,7 +64,7 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    // Gateways side by side wait for each other, so their times are not used.
+    // Gateways that run side by side wait for each other, so their times are not used.
     if !phase.side_by_side || phase.external.is_some() {
         found.extend(RESPONSE.iter().filter_map(|(percentile, metric)| {
             let value = response_percentile(phase, digest, *percentile)?;

@@ -55,7 +55,7 @@ pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator:
     parts.join(separator)
 }
 
-/// The sum of histograms of any range; none if there are none.
+/// The sum of histograms of any range; none without histograms.
 pub(crate) fn sum_of<'a>(
     histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
 ) -> Option<Histogram<u64>> {
@@ -63,7 +63,7 @@ pub(crate) fn sum_of<'a>(
     let mut sum = histograms.next()?.clone();
     sum.auto(true);
     for histogram in histograms {
-        // A histogram that grows accepts every value of another one.
+        // A histogram that resizes itself accepts every value of another one.
         let _ = sum.add(histogram);
     }
     Some(sum)

@@ -1,5 +1,5 @@
-//! Blocks that a gateway itself spoiled. They have no value, and count against it in comparisons.
-//! Leaving them out would reward a gateway that drops requests when it is slow.
+//! Blocks that a gateway itself spoiled. They have no value, and count against the gateway in
+//! comparisons. Leaving them out would reward a gateway that drops requests when it is slow.
 
 use std::collections::BTreeSet;
 
@@ -118,7 +118,7 @@ pub(crate) fn between(
     }
 }
 
-/// The counts that weigh on the verdict.
+/// The counts that affect the verdict.
 pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     let by = |side: &SpoiledSide| SpoiledBy {
         alone: side.alone.len(),

@@ -68,7 +68,7 @@ fn line(phase: &Phase) -> PhaseLine {
     }
 }
 
-/// Adds their names to phases that have the same load: `16 connections, 2s (run-1)`.
+/// Adds the phase's name to each label that occurs more than once: `16 connections, 2s (run-1)`.
 fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
     let labels: Vec<String> = lines.iter().map(|line| line.label.clone()).collect();
     for line in &mut lines {

@@ -54,7 +54,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     Block::card("", blocks)
 }
 
-/// Draws memory over the number, with logarithmic axes; none if no gateway has two points.
+/// Draws memory against the number, on logarithmic axes; none if no gateway has two points.
 fn memory_chart(
     id: &str,
     found: &MarginalCostFindings,

@@ -135,7 +135,7 @@ fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     })
 }
 
-/// Memory and start of the process, followed by the cost of a request at the fixed rate.
+/// Memory and start time of the process, followed by the cost of a request at the fixed rate.
 fn measures(phases: &[PhaseLine]) -> Vec<MarginalCostMeasure> {
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);
     let open = first(PhaseKind::Open);

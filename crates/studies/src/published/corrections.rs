@@ -220,7 +220,7 @@ fn sides(
 }
 
 /// The 95th percentile of added latency, first computed from buckets, then as measured. It is taken
-/// at one rate, at which the gateway is as far from its limit as the document's, whose times are
+/// at one rate, at which the gateway is as far from its limit as in the document, whose times are
 /// below 1 ms.
 fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     let of = |loads: &[Load<'_>]| {

@@ -144,7 +144,7 @@ fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     lines::Lines::new(names, class, across, Panel::new(148.0, up, vec![series])).draw()
 }
 
-/// Returns the range of the values with some room on both sides; constant values get a range as
+/// Returns the range of the values with a margin on both sides; constant values get a range as
 /// well.
 fn range(found: &SoakQuantity) -> (f64, f64) {
     let lows = found.stretches.iter().map(|it| it.low);

@@ -19,7 +19,7 @@ pub struct SoakFindings {
     pub planned_seconds: f64,
     /// The measured time over all segments.
     pub measured_seconds: f64,
-    /// The decision. It is open if it is undetermined whether memory leaks.
+    /// The decision. It is open if it is unknown whether memory leaks.
     pub decision: Decision,
     /// The reason for the decision, in one or more sentences.
     pub text: String,
@@ -96,9 +96,9 @@ pub struct SoakStretch {
 pub enum SoakWhat {
     /// Anonymous resident memory of the gateway.
     Memory,
-    /// Open descriptors of the gateway.
+    /// Open file descriptors of the gateway.
     Descriptors,
-    /// Descriptors of the upstream: the gateway's connections and a few others.
+    /// Open file descriptors of the upstream: the gateway's connections and a few others.
     UpstreamConnections,
     /// Median response time of each second.
     ResponseP50,

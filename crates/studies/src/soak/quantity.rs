@@ -10,7 +10,7 @@ use gatebench_store::SeriesRow;
 use super::facts::{SoakQuantity, SoakStretch, SoakWhat};
 use super::text;
 
-/// Growth in the number of descriptors or connections that does not matter, per hour.
+/// Growth in the number of file descriptors or connections that does not matter, per hour.
 const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 
 /// The largest step by which the kernel's count of anonymous memory usually grows: a huge page.
@@ -24,7 +24,7 @@ const PAGE_BYTES: f64 = 4_096.0;
 /// measurement.
 const LATENCY_BOUND: f64 = 0.1;
 
-/// The largest number of points in a plot.
+/// The maximum number of points in a plot.
 const STRETCHES_MAX: usize = 240;
 
 /// A process with its samples of every second.

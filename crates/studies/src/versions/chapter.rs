@@ -172,7 +172,7 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     Some(dots.draw())
 }
 
-/// Draws throughput over the counted number, with a title. The axis of the count is logarithmic,
+/// Draws throughput against the varied number, with a title. The axis of the number is logarithmic,
 /// and a line goes through the points of each version. Each family of scenarios has a separate
 /// chart, because numbers of routes and of upstreams are not comparable.
 fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> {

@@ -136,7 +136,7 @@ fn lines_are_ordered_mock_plain_proxy_policies_others() {
 fn ten_blocks_give_the_cost_and_its_interval() {
     let findings = found(10, |_| ());
     let cost = key_at(costs(&findings), "nginx", Metric::GatewayCpuPerRequest);
-    // ±300 ns in ten blocks: a deviation of 300 × √(10 ÷ 9) = 316 ns.
+    // ±300 ns in ten blocks: a standard deviation of 300 × √(10 ÷ 9) = 316 ns.
     let interval = cost.difference.interval.unwrap();
     assert!((cost.difference.effect - 2_000.0).abs() < 1.0, "{cost:?}");
     let (low, high) = (2_000.0 - interval.low, interval.high - 2_000.0);

@@ -1,4 +1,4 @@
-//! Every validity gate: a change that trips it, and one that just does not.
+//! Every validity gate: a change that trips it, and a slightly smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate, Metric, PhaseKind, Reason};

@@ -1,4 +1,4 @@
-//! The gates of steady state in bins of a tenth of a second.
+//! The gates of steady state in bins of 100 ms.
 
 use gatebench_report::Validity;
 use gatebench_store::{BinsRecord, WarmUpRecord};
@@ -74,7 +74,7 @@ fn an_untested_load_is_not_valid() {
 
 #[test]
 fn cpu_time_of_a_closed_load_with_few_responses_is_untested() {
-    // One response in each bin: bins are merged by tens, which leaves three.
+    // One response in each bin: bins are merged in groups of ten, which leaves three.
     let few = |made: &mut Made| {
         in_bins(made, 30, |_| 1, |_| 20_000);
         made.phase("steady").bins = None;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatebench_net::http1::ResponseReader;
 
-/// The largest body that is read.
+/// The maximum size of a body that is read, in bytes.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The time that an engine may take to respond; unpacking layers takes seconds.

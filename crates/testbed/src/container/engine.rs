@@ -118,7 +118,8 @@ impl Engine {
         done(self.api.call("POST", &path, None)?)
     }
 
-    /// Returns the process ID of the container's first process on this machine; 0 after its end.
+    /// Returns the process ID of the container's first process on this machine; 0 after it has
+    /// ended.
     pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
         let path = format!("/containers/{id}/json");
         part(self.api.call("GET", &path, None)?, "/State/Pid")
@@ -140,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// Waits for the end of the container and returns its exit code.
+    /// Waits until the container ends and returns its exit code.
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
         let response = Response::read(self.api.open("POST", &path, None, timeout)?)?;

@@ -15,7 +15,7 @@ use crate::error::{DriverError, Unsupported};
 /// The file that makes a folder a gateway folder.
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 
-/// The program name that stands for gatebench itself.
+/// The program name that means gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
 /// The origin of a folder.

@@ -27,7 +27,7 @@ const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Sends the caller's own request to the gateway. Returns the reason why the response is not the
-/// expected one; none if it is.
+/// expected one; none for the expected one.
 pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 
 /// The state of a gateway at one time.
@@ -68,7 +68,7 @@ pub(crate) enum Outcome {
     /// The gateway is ready. Contains the time since which every observation was successful, and
     /// the start of the last unsuccessful observation, if there was one.
     Ready(Instant, Option<Instant>),
-    /// The port belongs to another process.
+    /// Another process uses the port.
     Clash,
     /// The process ended first.
     Ended(Exit),
@@ -145,7 +145,8 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
         return Seen::NoListener;
     }
     let ours = processes::sockets_of(&processes::tree(root));
-    // With SO_REUSEPORT two programs may share a port: all listeners must belong to the gateway.
+    // With SO_REUSEPORT, two programs may share a port, so all listeners must belong to the
+    // gateway.
     if !listeners.is_subset(&ours) {
         return Seen::Foreign;
     }

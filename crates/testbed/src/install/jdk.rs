@@ -56,15 +56,15 @@ impl Jdk {
     }
 }
 
-/// The home of `javac` on PATH, with links followed.
+/// The home of `javac` on PATH, with symbolic links resolved.
 fn from_path() -> Option<PathBuf> {
     let mut compilers = path_folders().into_iter().map(|it| it.join("javac"));
     let compiler = compilers.find(|file| file.is_file())?.canonicalize().ok()?;
     Some(compiler.parent()?.parent()?.to_owned())
 }
 
-/// Returns the JDKs in a folder, the oldest first, because the makers of a gateway test it with the
-/// oldest suitable version.
+/// Returns the JDKs in a folder, the oldest first, because gateway projects test with the oldest
+/// suitable version.
 fn all_in(folder: &Path) -> Vec<Jdk> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(&entry.path())).collect();

@@ -55,7 +55,7 @@ impl<'a> View<'a> {
         kind(self.phase)
     }
 
-    /// Reports whether the load searches for the limit of load generator and upstream.
+    /// Reports whether the load searches for the limit of the load generator and the upstream.
     fn seeks_own_limit(&self) -> bool {
         (self.is_direct() || self.is_null()) && self.kind() == PhaseKind::Closed
     }
@@ -199,8 +199,8 @@ const LOAD_GATES: [PhaseGate; 11] = [
     consistency::counts_and_bytes,
 ];
 
-/// Judges a load outside a run, by its record and by a histogram of each metric over the requests
-/// with a response.
+/// Judges a load outside a run from its record and from a histogram of each metric over the
+/// requests with a response.
 pub fn judge_load(
     phase: &PhaseRecord,
     histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
@@ -258,8 +258,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// The gates for effects that a phase with a change or failure measures on purpose. For the time
-/// before the change, only failures are known second by second.
+/// The gates for effects that a phase with a change or failure measures on purpose. Before the
+/// change, only failures are known for each second.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,

@@ -55,8 +55,8 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::Latency, message))
 }
 
-/// Requests that wait for a free connection wait for the gateway. Added latency counts from the
-/// send and excludes this wait, so a gateway that stalls would look fast.
+/// Requests that wait for a free connection wait for the gateway. Added latency starts at the send
+/// and excludes this wait, so a gateway that stalls would look fast.
 pub(super) fn connections_held(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && are_held(view, lateness)).then_some(())?;

@@ -1,8 +1,8 @@
 //! The gates of steady state: a figure over a phase is valid only if it did not drift.
 //!
-//! Throughput and CPU time per request are tested in bins of a tenth of a second. The median
-//! response time needs more values and is tested in seconds. Runs that were recorded without bins
-//! are tested in seconds as well. External load generators record neither.
+//! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
+//! more values and is tested in bins of one second. Runs that were recorded without bins are tested
+//! by the second as well. External load generators record neither.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -58,8 +58,8 @@ impl Tested {
     }
 }
 
-/// An untested figure is not called valid. Runs of the built-in load generator without bins have a
-/// note instead.
+/// An untested figure is not reported as valid. Runs of the built-in load generator without bins
+/// have a note instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
     let external = view.phase.external.as_ref();
     let may_be_tested = view.phase.bins.is_some() || external.is_some();
@@ -222,7 +222,7 @@ pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
     Some(view.limited(Gate::NotSteady, aspects, message, remedy))
 }
 
-/// The rows of a phase without an incomplete last second.
+/// The rows of a phase, excluding an incomplete last second.
 pub(crate) fn whole_seconds<'a>(
     series: &'a [SeriesRow],
     phase: &'a PhaseRecord,

@@ -1,4 +1,4 @@
-//! Tests a gate by a change that trips it and one that just does not.
+//! Tests a gate with a change that trips it and with a slightly smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::Findings;

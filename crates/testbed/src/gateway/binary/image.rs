@@ -14,7 +14,7 @@ use crate::error::DriverError;
 use crate::gateway::folder::Folder;
 use crate::system::owner::Owner;
 
-/// The descriptor limit of a program that only prints its version.
+/// The file descriptor limit of a program that only prints its version.
 const NOFILE: u64 = 1_024;
 
 /// An image in a container engine of this machine.

@@ -35,7 +35,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBinary {
-    /// The absolute path, with links followed.
+    /// The absolute path, with symbolic links resolved.
     pub path: PathBuf,
     /// The version that it prints.
     pub version: String,
@@ -287,12 +287,12 @@ pub struct FoundGateway {
     pub folder: Folder,
     /// Its program in the requested version.
     pub binary: FoundBinary,
-    /// The means that hold it to its limits.
+    /// The mechanism that enforces its limits.
     pub limiter: Limiter,
 }
 
 impl FoundGateway {
-    /// Finds the program of a folder on this machine, and the means to limit it.
+    /// Finds the program of a folder on this machine, and the mechanism that enforces its limits.
     pub(crate) fn find(
         folder: Folder,
         setup: &Setup,
