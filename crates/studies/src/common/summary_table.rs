@@ -136,7 +136,7 @@ fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatu
     status
 }
 
-/// The worst reason of each gate and phase, the worst first, with the number of blocks in which it
+/// The worst reason for each gate and phase, the worst first, with the number of blocks in which it
 /// occurred.
 fn once_each(reasons: &[Reason]) -> Vec<Reason> {
     let worst = |seen: Vec<&Reason>| {

@@ -40,7 +40,7 @@ pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> 
 }
 
 /// The mean response time in nanoseconds of this many users who send again as soon as they have a
-/// response, if the gateway serves this rate for any number of users. Source: Little's law.
+/// response, if the gateway serves this rate regardless of their number. Source: Little's law.
 pub fn mean_of_users_ns(users: f64, rate_per_second: f64) -> f64 {
     users / rate_per_second * 1e9
 }

@@ -7,7 +7,7 @@ use gatebench_store::Counts;
 
 use super::measured::Load;
 
-/// Checks made and failed.
+/// The numbers of checks made and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     made: u64,

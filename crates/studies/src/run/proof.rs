@@ -13,7 +13,7 @@ use super::run_facts::shell_line;
 use crate::common::context::Context;
 use crate::common::joined;
 
-/// Proof that the policies of a scenario act in a variant.
+/// Proof that the policies of a scenario take effect in a variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParityFindings {
     pub scenario: String,

@@ -210,7 +210,7 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
 }
 
-/// The reasons that limit figures of the columns; reasons that affect most gateways come first.
+/// The reasons that limit figures of the columns; reasons that affect the most gateways come first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
     let reasons = gateways(scenario).flat_map(|row| {
         let limits_a_column = move |reason: &&Reason| {
@@ -315,8 +315,8 @@ fn meaning(
 }
 
 /// The difference as text, `13 % less than haproxy (12–14 %)`, with the interval of a verdict.
-/// Without comparisons, medians differ only if the ranges of the blocks do not overlap. None if no
-/// difference can be shown.
+/// Without comparisons, medians count as different only if the ranges of the blocks do not overlap.
+/// None if no difference can be shown.
 fn difference(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,

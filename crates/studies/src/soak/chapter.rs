@@ -104,7 +104,7 @@ fn line(found: &SoakQuantity) -> Line {
 /// Draws the range of each stretch, the lower envelope, and the line through the envelope.
 fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     let (low, high) = range(found);
-    // The axis uses the unit of its labels, so that ticks are round in it.
+    // The axis uses the unit of its labels, so that ticks are round numbers in that unit.
     let scale = UnitScale::of(high, found.unit);
     let size = scale.divisor;
     let up = Axis::linear((low / size, high / size));

@@ -35,7 +35,7 @@ pub struct SoakSegment {
     pub started: Timestamp,
     /// The length of its measurement.
     pub measured_seconds: f64,
-    /// The short outcome of its trial.
+    /// The short name of its trial's outcome.
     pub outcome: String,
     /// Requests with a response.
     #[serde(rename = "answers")]
@@ -64,7 +64,7 @@ pub struct SoakQuantity {
     /// Its name.
     pub title: String,
     pub unit: Unit,
-    /// Growth per hour that does not matter.
+    /// The largest negligible growth per hour.
     pub bound_per_hour: f64,
     /// Its lower envelope, slope and verdict.
     pub growth: Growth,

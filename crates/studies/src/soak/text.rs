@@ -8,7 +8,7 @@ use gatebench_stats::leak::Because;
 use super::facts::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat};
 use super::{grows_lately, has_failed, has_leak, is_growing_lately, longest};
 
-/// A soak was stopped if its measurement is at least this much shorter than planned.
+/// A soak was stopped if its measurement is shorter than planned by more than this.
 const SHORT_BY_SECONDS: f64 = 1.0;
 
 /// The result of the whole soak; problems come first.

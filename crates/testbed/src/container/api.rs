@@ -1,4 +1,4 @@
-//! HTTP over the Unix socket of a container engine, with one request on each connection.
+//! HTTP over the Unix socket of a container engine, with one request per connection.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;

@@ -79,7 +79,7 @@ impl ContainerSpec {
                 }
                 Amount::MemoryBytes(bytes) => {
                     host["Memory"] = json!(bytes);
-                    // The sum of memory and swap, so there is no swap.
+                    // This limits the sum of memory and swap, so there is no swap.
                     host["MemorySwap"] = json!(bytes);
                 }
             }

@@ -75,7 +75,7 @@ impl Limiter {
     }
 }
 
-/// Reports whether gateways on this machine can be held to these limits.
+/// Reports whether these limits can be enforced for gateways on this machine.
 pub(crate) fn can_hold(limits: Limits) -> bool {
     Limiter::of_process(limits, limits.whole_cpus()).is_ok()
 }

@@ -26,8 +26,8 @@ const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval of requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Sends the caller's own request to the gateway. Returns the reason why the response is not the
-/// expected one; none for the expected one.
+/// Sends the caller's own request to the gateway. Returns the reason why the response is
+/// unexpected; none for the expected response.
 pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 
 /// The state of a gateway at one time.

@@ -379,8 +379,8 @@ impl GatewayStart<'_> {
     }
 }
 
-/// Starts a program on the first unused one of these ports, or of [`PORT_ATTEMPTS`] free ports if
-/// the list is empty. `attempt` returns none if the port is used.
+/// Starts a program on the first unused port of `ports`, or of [`PORT_ATTEMPTS`] free ports if
+/// `ports` is empty. `attempt` returns none if the port is used.
 pub(crate) fn on_usable_port<T>(
     address: IpAddr,
     ports: &[u16],

@@ -102,7 +102,7 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
 
 /// At a different frequency, the same work takes a different amount of CPU time.
 pub(super) fn frequency(view: &View) -> Option<Reason> {
-    // Gateways that run side by side have the same frequency at any time.
+    // Gateways that are measured side by side always run at the same frequency.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let found = changed_within(view).or_else(|| differed_between(view))?;
     let remedy = "Set the governor to performance (cpupower frequency-set -g performance) and turn turbo off (write 1 \

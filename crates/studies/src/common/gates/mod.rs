@@ -1,4 +1,4 @@
-//! The validity gates: rules that make a figure limited or invalid, each with the reason and the
+//! The validity gates: rules that mark a figure as limited or invalid, each with a reason and a
 //! remedy.
 
 mod audited;
@@ -240,12 +240,12 @@ pub(crate) fn is_smoke(plan: &Plan) -> bool {
     planned.is_some_and(|planned| planned.length == Length::Smoke)
 }
 
-/// Reports whether enough requests were sent for a statement about speed.
+/// Reports whether enough requests were sent to judge speed.
 pub(crate) fn has_enough_requests(phase: &PhaseRecord) -> bool {
     phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
 }
 
-/// The gates for a load that is too small for a statement about speed.
+/// The gates for a load that is too small to judge speed.
 const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::ArrivalsDropped,
     Gate::ChecksFailed,

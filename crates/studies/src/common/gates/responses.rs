@@ -68,7 +68,7 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
 }
 
 /// In a phase with a change or failure, requests that failed before it count against the phase,
-/// because it did not cause their failure.
+/// because the change did not cause their failure.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);

@@ -1,8 +1,8 @@
 //! The gates of steady state: a figure over a phase is valid only if it did not drift.
 //!
 //! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
-//! more values and is tested in bins of one second. Runs that were recorded without bins are tested
-//! by the second as well. External load generators record neither.
+//! more values and is tested in bins of one second. In runs without recorded bins, all three are
+//! tested in bins of one second. External load generators record neither.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -95,7 +95,7 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     };
     let other: &[Aspect] = match view.kind() {
         PhaseKind::Closed if throughput(view).is_none() => &[Aspect::Throughput],
-        // If there is no CPU time, the test of latency decides.
+        // If there is no CPU time, the latency test decides.
         PhaseKind::Paced | PhaseKind::Open if !is_known && latency(view).is_none() => {
             &[Aspect::Latency]
         }
@@ -148,7 +148,7 @@ pub(super) fn cpu(view: &View) -> Option<Tested> {
     Tested::of(subject, values)
 }
 
-/// Tests the median response time of a load whose pace is set.
+/// Tests the median response time of a load at a set pace.
 pub(super) fn latency(view: &View) -> Option<Tested> {
     let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;

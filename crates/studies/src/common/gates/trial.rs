@@ -53,7 +53,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         (Some(before), _) if !before.holds() => "Parity did not hold before the load.",
         (_, Some(after)) if !after.holds() => "Parity held before the load, but not after it.",
         (Some(_), Some(_)) => return None,
-        // A stopped soak or profile reports this itself.
+        // The report of a stopped soak or profile already states this.
         (Some(_), None) if context.plan.study.may_be_stopped() => return None,
         _ if expected => "Parity was not proven both before and after the load.",
         _ => return None,

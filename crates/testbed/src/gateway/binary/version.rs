@@ -1,4 +1,4 @@
-//! Versions as gateways print them: numbers separated by dots, and a suffix of the vendor.
+//! Versions as gateways print them: numbers separated by dots, and a vendor suffix.
 
 use std::cmp::Ordering;
 
