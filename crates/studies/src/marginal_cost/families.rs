@@ -96,7 +96,7 @@ fn by_name(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
 }
 
 /// The family of a scenario's loads that differ only in their number of connections, if users think
-/// between two requests. Without thinking, the requests would take more memory than the
+/// between two requests. Without think time, the requests would take more memory than the
 /// connections.
 fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     let resting = |phase: &Phase| match &phase.shape {

@@ -55,7 +55,7 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
 /// that took at least twice as long, it adds the requests that would have been due in that time:
 /// one that is shorter by one pace, one by two paces, and so on, as long as they are longer than a
 /// pace. Source: `stats_correct` of wrk, and its call before printing. None if connections sent
-/// less than one request each, because wrk then adds nothing.
+/// fewer than one request each, because wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));

@@ -23,8 +23,8 @@ const INVALID_MAX: usize = 2;
 /// The maximum number of causes of limited figures that are named; more are only counted.
 const LIMITS_MAX: usize = 1;
 
-/// The summary of a scenario. None for a smoke run, if nothing was measured, and if the run has a
-/// study other than measuring, whose result then comes first.
+/// The summary of a scenario. None for a smoke run, if nothing was measured, or for a study other
+/// than measuring, whose result comes first.
 pub(crate) fn of_scenario(
     context: &Context,
     scenario: &ScenarioFindings,

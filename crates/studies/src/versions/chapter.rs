@@ -289,7 +289,7 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
 }
 
 /// Facts about the runs that limit the results: invalid runs, failed requests, a machine that was
-/// not quiet, repeated trials, and the location of error logs. A fact that holds for several
+/// not quiet, repeated trials, and the location of error logs. A fact that applies to several
 /// versions is stated once.
 fn facts(found: &CombinedFindings) -> Vec<String> {
     let shared = found.versions.iter().flat_map(|version| {

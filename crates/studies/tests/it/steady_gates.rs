@@ -1,4 +1,4 @@
-//! The gates of steady state in bins of 100 ms.
+//! The gates for steady state in bins of 100 ms.
 
 use gatebench_report::Validity;
 use gatebench_store::{BinsRecord, WarmUpRecord};

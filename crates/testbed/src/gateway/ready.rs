@@ -72,7 +72,8 @@ pub(crate) enum Outcome {
     Clash,
     /// The process ended first.
     Ended(Exit),
-    /// The timeout expired, or the gateway hangs and wrote a fatal line. Contains its last state.
+    /// The timeout expired, or the gateway hangs after writing a fatal line. Contains its last
+    /// state.
     TimedOut(Seen),
 }
 

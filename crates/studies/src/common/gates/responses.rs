@@ -100,7 +100,8 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     reasons
 }
 
-/// Without a response, there is no figure. A load generator that never gets its core sends nothing.
+/// Without responses, there are no figures. A load generator that never gets its core sends
+/// nothing.
 pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;

@@ -8,7 +8,8 @@ use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX, LATENESS_P999_NS_MAX}
 use crate::common::digest::trusted_percentile;
 use crate::common::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 
-/// The aspects that depend on the rate. CPU per request is also compared at an equal rate.
+/// The aspects that depend on the rate. CPU per request is included because it is compared at an
+/// equal rate.
 const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
 
 /// A request that is never sent has no latency, although its latency would have been the longest.

@@ -1,4 +1,4 @@
-//! The gates of steady state: a figure over a phase is valid only if it did not drift.
+//! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
 //! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
 //! more values and is tested in bins of one second. In runs without recorded bins, all three are
@@ -201,7 +201,7 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     let pairs = responses
         .chunks_exact(neighbours)
         .zip(cpu_ns.chunks_exact(neighbours));
-    // A bin without a response has no cost.
+    // A bin without a response has no cost per request.
     let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
     let costs = answered.map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses));
     Series::Bins(costs.collect(), neighbours)

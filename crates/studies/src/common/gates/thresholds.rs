@@ -77,8 +77,8 @@ pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 /// show one, reaches 0.017 if every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
-/// The p-value below which bins of 100 ms drift. Combined with the minimum drift, it calls 0.1 to
-/// 2.1 % of steady phases unsteady, depending on the correlation of their bins.
+/// The p-value below which bins of 100 ms drift. Combined with the minimum drift, it marks 0.1 to
+/// 2.1 % of steady phases as unsteady, depending on the correlation of their bins.
 pub const DRIFT_P_MAX: f64 = 0.005;
 
 /// Responses that a bin must have on average for a usable cost per request.

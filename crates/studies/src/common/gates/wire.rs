@@ -1,4 +1,4 @@
-//! Gates for connections, versions and logs on the wire.
+//! Gates for connections, HTTP versions, access logs and busy workers.
 
 use gatebench_model::Shape;
 use gatebench_report::Unit;
