@@ -1,4 +1,4 @@
-//! Describes loads in text, the same in plans, displays, reports and documents.
+//! Describes loads as text, in the same way in plans, displays, reports and documents.
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};

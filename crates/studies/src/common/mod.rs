@@ -49,7 +49,7 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
     groups
 }
 
-/// The parts as text, with a separator between them.
+/// The parts as text, joined by a separator.
 pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator: &str) -> String {
     let parts: Vec<String> = parts.into_iter().map(|it| it.to_string()).collect();
     parts.join(separator)

@@ -51,11 +51,11 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
 }
 
 /// The mean that wrk prints for these times, in nanoseconds. wrk 4.0.0 to 4.2.0 assumes that
-/// requests were due at a pace, which is a connection's average time per request. For each request
-/// that took at least twice as long, it adds the requests that would have been due in that time:
-/// one that is shorter by one pace, one by two paces, and so on, as long as they are longer than a
-/// pace. Source: `stats_correct` of wrk, and its call before printing. None if connections sent
-/// fewer than one request each, because wrk then adds nothing.
+/// requests were due at a fixed pace, which is a connection's average time per request. For each
+/// request that took at least twice as long, it adds the requests that would have been due in that
+/// time: one that is shorter by one pace, one by two paces, and so on, as long as they are longer
+/// than a pace. Source: `stats_correct` of wrk, and its call before printing. None if connections
+/// sent fewer than one request each, because wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));
@@ -71,8 +71,8 @@ pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64)
     (count > 0).then(|| sum as f64 / count as f64 * 1e3)
 }
 
-/// The second of the measurement at which a load becomes constant; none if it changes until the
-/// end, or never changes.
+/// The second of the measurement at which a load becomes constant; none if it keeps changing until
+/// the end, or never changes.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     let (mut before, stages): (f64, Vec<(f64, HumanDuration)>) = match shape {
         Shape::Closed(closed) => {

@@ -126,8 +126,8 @@ struct Sheet<'s, 'a> {
     page: Page<'a>,
     targets: &'s [Target<'a>],
     lines: Vec<Line<'a>>,
-    /// The number of CPUs of the gateway and the nearest published size, if tables are by number of
-    /// CPUs.
+    /// The number of CPUs of the gateway and the nearest published size, if there is a table for
+    /// each number of CPUs.
     size: Option<(f64, Option<Size<'a>>)>,
 }
 

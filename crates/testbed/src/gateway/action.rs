@@ -21,7 +21,7 @@ use crate::system::unix_socket;
 
 /// The timeout of a command or a line.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of characters of a line and of its response that an error shows.
+/// The maximum number of characters of a line, and of its response, in an error.
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);

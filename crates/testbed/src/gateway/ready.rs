@@ -30,7 +30,7 @@ const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 /// unexpected; none for the expected response.
 pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 
-/// The state of a gateway at one time.
+/// The state of a gateway at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// Nothing listens.

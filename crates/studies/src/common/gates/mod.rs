@@ -220,8 +220,8 @@ pub fn judge_load(
     reasons.filter(is_reported).collect()
 }
 
-/// Reports whether the machine or the load generator may have delayed the requests of a phase, in
-/// addition to the gateway.
+/// Reports whether, apart from the gateway, the machine or the load generator may have delayed the
+/// requests of a phase.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,

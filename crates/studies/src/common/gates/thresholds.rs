@@ -98,7 +98,7 @@ pub const LATENCY_DRIFT_MAX: f64 = 0.10;
 /// allow 0.1 %; a larger difference means that values were lost.
 pub const MEAN_ERROR_MAX: f64 = 0.005;
 
-/// The range of the requests in flight by Little's law in a closed load, relative to its
+/// The accepted range of the requests in flight (by Little's law) in a closed load, relative to its
 /// connections. Correct phases of three seconds give 0.99 to 1.00; slow responses at the edges of a
 /// phase lower the value.
 pub const LITTLE_RANGE: (f64, f64) = (0.90, 1.05);

@@ -1,4 +1,4 @@
-//! The report of a smoke run: whether each scenario works, without any speeds.
+//! The report of a smoke run: whether each scenario works, without speed figures.
 
 use gatebench_report::chapter::{Chapter, Entry, Head, Line, Lines, Text};
 use gatebench_report::format::distinct;

@@ -20,7 +20,7 @@ pub fn changed(change: impl Fn(&mut Made)) -> Findings {
 }
 
 /// Asserts that `trips` trips only this gate, that `spares` trips none, and that the reason states
-/// observation and remedy.
+/// an observation and a remedy.
 pub fn check(
     gate: Gate,
     validity: Validity,
