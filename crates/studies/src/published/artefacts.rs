@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// The lowest bounds of a histogram of latencies.
+    /// The lowest bounds of a latency histogram.
     const BUCKETS_MS: [f64; 5] = [1.0, 2.0, 5.0, 7.0, 10.0];
 
     fn shape(text: &str) -> Shape {

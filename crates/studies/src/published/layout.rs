@@ -233,7 +233,7 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    /// Returns the column, or one for each target. The upstream has no ratio to itself.
+    /// Returns the column, or one for each target. The upstream is not compared with itself.
     fn columns(
         &self,
         stated: &'a PublishedColumn,

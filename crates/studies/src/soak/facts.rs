@@ -46,7 +46,7 @@ pub struct SoakSegment {
     pub checks_failed: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,
-    /// Processes of the gateway that ended: crashes, restarts of workers.
+    /// Processes of the gateway that ended: crashes and worker restarts.
     pub processes_ended: u32,
     /// Proportional set size of the gateway before the load, in bytes.
     pub pss_before_bytes: Option<u64>,

@@ -144,7 +144,7 @@ impl Watched<'_> {
     }
 
     /// The series of a quantity. In a closed load, the time axis of a quantity that grows with
-    /// requests is the number of responses, at the mean rate. Otherwise a load that slows down
+    /// requests is the number of responses, at the mean rate. Otherwise, a load that slows down
     /// would look like a leak that slows down.
     fn samples(&self, reading: &Reading<'_>) -> Vec<Sample> {
         let total: u64 = self.rows.iter().map(|row| row.completed).sum();

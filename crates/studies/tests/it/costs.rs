@@ -35,7 +35,7 @@ fn planned(blocks: u32) -> Manifest {
 }
 
 /// The plain proxy drifts by 100 ns per block. The key adds 2 µs at nginx, alternately plus and
-/// minus 300 ns, and 5 µs at haproxy; a mock takes half of the plain proxy.
+/// minus 300 ns, and 5 µs at haproxy; a mock takes half as much as the plain proxy.
 fn truth(made: &mut Made) {
     let block = u64::from(made.record.trial.block);
     let (nginx, direct) = (made.is("nginx"), made.is("direct"));

@@ -27,7 +27,7 @@ pub(crate) struct Response {
 }
 
 impl Api {
-    /// Sends a request, with or without a body of JSON, and reads the response to its end.
+    /// Sends a request, with or without a JSON body, and reads the response to its end.
     pub(crate) fn call(
         &self,
         method: &str,

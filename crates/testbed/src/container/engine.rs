@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Finds the engine of this machine: the engine that DOCKER_HOST or CONTAINER_HOST names, or
+    /// Finds the engine on this machine: the one that DOCKER_HOST or CONTAINER_HOST names, or
     /// otherwise the first existing socket of docker, the user's podman and the system's podman.
     pub(crate) fn find() -> Result<Self, String> {
         if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    /// Simulates an engine with a container for each of these labels. The engine ends at the first
+    /// Simulates an engine with a container for each of these labels. The engine stops at the first
     /// request that is neither GET nor DELETE, and returns the labels of the removed containers.
     fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();

@@ -20,10 +20,10 @@ use crate::wire::{Wire, fatal_line};
 /// The timeout of one request; a longer timeout covers the whole start.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The time that a ready gateway may take until it handles signals.
+/// The time that a ready gateway may take before it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The interval of requests to a ready gateway until it has settled.
+/// The interval between requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Sends the caller's own request to the gateway. Returns the reason why the response is
@@ -155,7 +155,7 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
 }
 
 /// Sends the request that the folder names. Even the last request before the deadline has the full
-/// timeout, because with a shorter one any gateway would seem to hang.
+/// timeout, because with a shorter one, any gateway would seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

@@ -72,7 +72,7 @@ fn all_in(folder: &Path) -> Vec<Jdk> {
     all
 }
 
-/// The major version in a file `release`: 21 for `JAVA_VERSION="21.0.3"`, 8 for `"1.8.0_402"`.
+/// The major version in a `release` file: 21 for `JAVA_VERSION="21.0.3"`, 8 for `"1.8.0_402"`.
 fn version_in(release: &str) -> Option<u16> {
     let line = release
         .lines()

@@ -44,7 +44,7 @@ pub struct FoundBinary {
     /// The extras of its folder that were found where the program is, each with the reason why it
     /// cannot be used, if there is one.
     pub extras: FoundExtras,
-    /// The image that contains it; none if it is a file of this machine.
+    /// The image that contains it; none if it is a file on this machine.
     pub image: Option<FoundImage>,
     /// The host on which it is; none for this machine.
     pub host: Option<String>,
