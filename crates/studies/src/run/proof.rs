@@ -102,7 +102,7 @@ pub(crate) fn parity(context: &Context) -> Vec<ParityFindings> {
     found
 }
 
-/// A pass over the cases, and when it was made.
+/// A pass over the cases, and when it ran.
 struct Pass<'a> {
     trial: u32,
     after_load: bool,

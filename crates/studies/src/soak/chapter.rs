@@ -82,7 +82,7 @@ fn line(found: &SoakQuantity) -> Line {
         .map(|it| [it.low, it.high].map(|it| amount(it, found.unit)));
     let interval = interval.map(|it| it.join(" to ")).unwrap_or_default();
     let slope = written(growth.slope_per_hour);
-    // A verdict by the range alone has no slope.
+    // A verdict based on the range alone has no slope.
     let per_hour = if slope.is_empty() {
         String::new()
     } else {

@@ -27,7 +27,7 @@ const LATENCY_BOUND: f64 = 0.1;
 /// The maximum number of points in a plot.
 const STRETCHES_MAX: usize = 240;
 
-/// A process with its samples of every second.
+/// A process with its per-second samples.
 pub(super) struct Watched<'a> {
     pub(super) variant: &'a str,
     pub(super) rows: Vec<&'a SeriesRow>,

@@ -24,7 +24,7 @@ pub(crate) fn run_inside(
     let id = engine.prepare_command(&spec.made()?.id, command, &spec.user)?;
     let (sender, outcome) = mpsc::channel();
     thread::spawn(move || {
-        // After the timeout there is no receiver.
+        // After the timeout, there is no receiver.
         let _ = sender.send(run(&engine, &id, Instant::now() + timeout));
     });
     let finished = outcome.recv_timeout(timeout);

@@ -23,7 +23,7 @@ pub(crate) const OWN_NAME: &str = "gatebench";
 pub enum Origin {
     /// It is embedded in this program.
     Embedded,
-    /// A folder of the file system.
+    /// A folder in the file system.
     Path(PathBuf),
 }
 

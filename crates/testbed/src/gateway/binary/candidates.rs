@@ -1,4 +1,4 @@
-//! The paths where the program of a gateway may be.
+//! The paths at which a gateway's program may be.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
