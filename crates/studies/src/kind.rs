@@ -39,14 +39,14 @@ pub(crate) trait StudyKind {
     fn resume(&self, _plan: &mut Plan, _records: &[&TrialRecord]) {}
 
     /// Returns the next step after the last load of a gateway's trial. `current` is its record so
-    /// far. If the study depends on them, `earlier` are the completed trials of the same gateway in
-    /// the same scenario, in the order of the run.
+    /// far. If the study needs them, `earlier` has the completed trials of the same gateway in the
+    /// same scenario, in the order of the run.
     fn after_load(&self, _plan: &Plan, _earlier: &[TrialRecord], _current: &TrialRecord) -> Next {
         Next::Continue
     }
 
-    /// Returns the next step after this number of blocks of the run in `dir`, before the block with
-    /// number `next`. It is never a load.
+    /// Returns the next step after this number of blocks of the run in `dir`, before block number
+    /// `next`. It is never a load.
     ///
     /// # Errors
     /// [`StoreError`], which names the file of the run that cannot be read.
@@ -167,8 +167,8 @@ pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -
     of(&plan.study).after_load(plan, earlier, current)
 }
 
-/// Returns the next step of a study after this number of blocks of the run in `dir`, before the
-/// block with number `next`. It is never a load.
+/// Returns the next step of a study after this number of blocks of the run in `dir`, before block
+/// number `next`. It is never a load.
 ///
 /// # Errors
 /// [`StoreError`], which names the file of the run that cannot be read.

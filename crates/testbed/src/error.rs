@@ -22,7 +22,7 @@ pub struct Unsupported {
     pub policies: Vec<String>,
 }
 
-/// An error in starting, changing or stopping a part of a trial. Its text describes the failure,
+/// An error in starting, changing or stopping a part of a trial. Its message describes the failure,
 /// [`DriverError::culprit`] names the cause, and [`DriverError::remedy`] states the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,8 +38,8 @@ pub enum DriverError {
     /// Mistakes in a `gateway.yaml`, each with its line and remedy.
     #[error("{}", first_mistake(.0))]
     Mistakes(Box<Diagnostics>),
-    /// A file of a gateway folder does not render or cannot be read, or the user's configuration
-    /// cannot be measured.
+    /// A file of a gateway folder cannot be rendered or read, or the user's configuration cannot be
+    /// measured.
     #[error("{message}")]
     BadFile {
         /// The file.
@@ -144,7 +144,7 @@ pub enum DriverError {
         /// The end of its stderr.
         stderr: String,
     },
-    /// Every port tried belongs to another process.
+    /// All ports that were tried are used by other processes.
     #[error("port {} is used by another process", join_ports(ports))]
     PortTaken {
         /// The ports tried.
@@ -196,7 +196,7 @@ pub enum DriverError {
     /// The trial's certificate cannot be created or used.
     #[error("the trial's certificate: {0}")]
     Certificate(#[from] SettingsError),
-    /// A gateway cannot be held to its limits.
+    /// A gateway's limits cannot be enforced.
     #[error("cannot limit {gateway} to {limits}: {why}")]
     Limits {
         gateway: String,
@@ -213,7 +213,8 @@ pub enum DriverError {
         /// The end of its stderr.
         stderr: String,
     },
-    /// The Redis in which a scenario's limit counts is not installed or did not start.
+    /// The Redis server in which a scenario's rate limit is counted is not installed or did not
+    /// start.
     #[error("Redis cannot be started: {message}\n{stderr}")]
     Redis {
         /// A description of the failure.

@@ -12,8 +12,8 @@ use super::facts::{
 };
 use super::{Names, loads};
 
-/// The number of routes that are reported for a variant in a phase; the records of the trials have
-/// all of them.
+/// The number of routes that are reported for a variant in a phase; the trial records contain all
+/// routes.
 const ROUTES_MAX: usize = 20;
 
 /// The phases of completed trials that have groups.
@@ -180,7 +180,7 @@ fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
     }
 }
 
-/// The estimate over those usable blocks that have a value.
+/// The estimate over the usable blocks that have a value.
 fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
     let (estimate, validity) = estimate_of(values.filter_map(|(of, value)| Some((of, value?))));
     PartEstimate {

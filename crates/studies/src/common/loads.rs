@@ -1,4 +1,4 @@
-//! Describes loads in text, the same in plans, displays, reports and documents.
+//! Describes loads as text, in the same way in plans, displays, reports and documents.
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, DrawnThink, Spread, Think};
@@ -31,7 +31,7 @@ pub fn in_words(shape: &Shape) -> String {
     }
 }
 
-/// The largest number of simultaneous connections of a closed load.
+/// The maximum number of simultaneous connections of a closed load.
 pub(crate) fn connections_max(closed: &Closed) -> u32 {
     let stages = closed.stages.iter().map(|stage| stage.connections);
     stages.fold(closed.connections, u32::max)

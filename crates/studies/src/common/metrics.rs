@@ -26,7 +26,7 @@ const RESPONSE: [(f64, Metric); 4] = [
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
 
-/// The metric by which an A/B test or a comparison decides.
+/// The metric that decides an A/B test or a comparison.
 pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
     match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
@@ -64,7 +64,7 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    // Gateways side by side wait for each other, so their times are not used.
+    // Gateways that are measured side by side wait for each other, so their times are not used.
     if !phase.side_by_side || phase.external.is_some() {
         found.extend(RESPONSE.iter().filter_map(|(percentile, metric)| {
             let value = response_percentile(phase, digest, *percentile)?;

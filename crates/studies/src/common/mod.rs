@@ -49,13 +49,13 @@ pub(crate) fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -
     groups
 }
 
-/// The parts as text, with a separator between them.
+/// The parts as text, joined by a separator.
 pub(crate) fn joined<T: ToString>(parts: impl IntoIterator<Item = T>, separator: &str) -> String {
     let parts: Vec<String> = parts.into_iter().map(|it| it.to_string()).collect();
     parts.join(separator)
 }
 
-/// The sum of histograms of any range; none if there are none.
+/// The sum of histograms of any range; none without histograms.
 pub(crate) fn sum_of<'a>(
     histograms: impl IntoIterator<Item = &'a Histogram<u64>>,
 ) -> Option<Histogram<u64>> {
@@ -63,7 +63,7 @@ pub(crate) fn sum_of<'a>(
     let mut sum = histograms.next()?.clone();
     sum.auto(true);
     for histogram in histograms {
-        // A histogram that grows accepts every value of another one.
+        // A histogram that resizes itself accepts every value of another one.
         let _ = sum.add(histogram);
     }
     Some(sum)

@@ -22,7 +22,7 @@ pub(crate) struct OfShare<'a> {
 }
 
 impl<'a> OfShare<'a> {
-    /// Judges a load; `of_trial` are the reasons of its trial and of the other loads.
+    /// Judges a load; `of_trial` contains the reasons against its trial and the other loads.
     pub(crate) fn of(
         view: &View,
         stored: &'a StoredTrial,

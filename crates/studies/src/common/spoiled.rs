@@ -1,5 +1,5 @@
-//! Blocks that a gateway itself spoiled. They have no value, and count against it in comparisons.
-//! Leaving them out would reward a gateway that drops requests when it is slow.
+//! Blocks that a gateway itself spoiled. They have no value, and count against the gateway in
+//! comparisons. Leaving them out would reward a gateway that drops requests when it is slow.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use super::facts::{
 };
 use super::joined;
 
-/// Returns the parts of a trial that its gateway spoiled, by the reasons of the whole trial or of
-/// one phase. `is_disturbed` states whether the machine or the load generator may have been the
-/// cause.
+/// Returns the parts of a trial that its gateway spoiled, according to the reasons against the
+/// whole trial or one phase. `is_disturbed` states whether the machine or the load generator may
+/// have been the cause.
 pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<SpoiledBlock> {
     let invalid = reasons.iter().filter(|it| it.validity == Validity::Invalid);
     let spoiled = invalid.filter_map(|reason| {
@@ -118,7 +118,7 @@ pub(crate) fn between(
     }
 }
 
-/// The counts that weigh on the verdict.
+/// The counts that affect the verdict.
 pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     let by = |side: &SpoiledSide| SpoiledBy {
         alone: side.alone.len(),

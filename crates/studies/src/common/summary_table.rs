@@ -68,7 +68,7 @@ fn line(phase: &Phase) -> PhaseLine {
     }
 }
 
-/// Adds their names to phases that have the same load: `16 connections, 2s (run-1)`.
+/// Adds the phase's name to each label that occurs more than once: `16 connections, 2s (run-1)`.
 fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
     let labels: Vec<String> = lines.iter().map(|line| line.label.clone()).collect();
     for line in &mut lines {
@@ -136,7 +136,7 @@ fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatu
     status
 }
 
-/// The worst reason of each gate and phase, the worst first, with the number of blocks in which it
+/// The worst reason for each gate and phase, the worst first, with the number of blocks in which it
 /// occurred.
 fn once_each(reasons: &[Reason]) -> Vec<Reason> {
     let worst = |seen: Vec<&Reason>| {

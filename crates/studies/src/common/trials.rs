@@ -62,7 +62,7 @@ fn failure(record: &TrialRecord) -> Option<Failure> {
     })
 }
 
-/// The number of the plan's blocks in which every trial ran to its end.
+/// The number of the plan's blocks in which every trial was completed.
 pub(crate) fn blocks_complete(context: &Context) -> u32 {
     let trials = || context.plan.trials.iter();
     let ended = context
@@ -91,8 +91,8 @@ pub(crate) fn outcome_words(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// The timeline of a trial, phase by phase. It leaves out the steps of a search, which are on its
-/// curve.
+/// The timeline of a trial, phase by phase. The steps of a search are left out, because its curve
+/// shows them.
 pub(crate) fn timeline(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
     let loads = record.phases.iter().filter(|phase| is_a_load(phase));
     let phases = loads.map(|phase| TimelinePhase {

@@ -113,8 +113,8 @@ fn line(measure: &IsolationMeasure, decided: bool) -> Line {
     }
 }
 
-/// Draws a measure block by block. Full points are values next to failing groups, and hollow points
-/// are values next to healthy groups.
+/// Draws a measure block by block. Filled points are values next to failing groups, and hollow
+/// points are values next to healthy groups.
 fn pairs(id: &str, found: &IsolationMeasure, class: &str) -> String {
     let values = found.blocks.iter().flat_map(|it| [it.failing, it.healthy]);
     let up = Axis::from_zero(values.fold(0.0, f64::max));

@@ -54,7 +54,7 @@ pub struct IsolationMeasure {
     /// Its name.
     pub title: &'static str,
     pub unit: Unit,
-    /// True if it takes part in the decision.
+    /// True if it affects the decision.
     pub decides: bool,
     /// The blocks in which both values are usable.
     pub blocks: Vec<IsolationBlock>,

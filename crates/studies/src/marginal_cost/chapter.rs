@@ -54,7 +54,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     Block::card("", blocks)
 }
 
-/// Draws memory over the number, with logarithmic axes; none if no gateway has two points.
+/// Draws memory against the number, on logarithmic axes; none if no gateway has two points.
 fn memory_chart(
     id: &str,
     found: &MarginalCostFindings,
@@ -74,7 +74,7 @@ fn memory_chart(
         gateways.filter(|(_, points)| points.len() > 1).collect();
     let all = || lines.iter().flat_map(|(_, points)| points);
     let largest = all().map(|(_, value)| *value).reduce(f64::max)?;
-    // Ticks are round in the unit in which they are written, not in bytes.
+    // Ticks are round numbers in the unit of their labels, not in bytes.
     let scale = UnitScale::of(largest, unit);
     let size = scale.divisor;
     let across = Axis::covering_log(all().map(|(count, _)| *count));

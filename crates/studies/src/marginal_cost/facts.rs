@@ -62,7 +62,8 @@ pub struct GatewayMarginalCosts {
     /// The numbers, the smallest first.
     pub points: Vec<MarginalCostPoint>,
     /// The cost of each additional unit, for each measure: between the smallest and the largest
-    /// measured number, paired by block. None if there are no two numbers, or no common block.
+    /// measured number, paired by block. None with fewer than two numbers, or without a common
+    /// block.
     pub each: Vec<Option<Difference>>,
 }
 

@@ -96,7 +96,7 @@ fn by_name(scenario: &Scenario) -> Option<(&str, MarginalUnit, u32)> {
 }
 
 /// The family of a scenario's loads that differ only in their number of connections, if users think
-/// between two requests. Without thinking, the requests would take more memory than the
+/// between two requests. Without think time, the requests would take more memory than the
 /// connections.
 fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     let resting = |phase: &Phase| match &phase.shape {
@@ -135,7 +135,7 @@ fn of_loads(plan: &Plan, scenario: &Scenario) -> Option<Family> {
     })
 }
 
-/// Memory and start of the process, followed by the cost of a request at the fixed rate.
+/// Memory and start time of the process, followed by the cost of a request at the fixed rate.
 fn measures(phases: &[PhaseLine]) -> Vec<MarginalCostMeasure> {
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);
     let open = first(PhaseKind::Open);

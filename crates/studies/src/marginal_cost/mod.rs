@@ -1,5 +1,5 @@
 //! The cost of each route, consumer and idle connection, from scenarios or loads that differ only
-//! in their number.
+//! in the number of these.
 
 pub(crate) mod chapter;
 pub mod facts;

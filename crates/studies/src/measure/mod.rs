@@ -24,7 +24,7 @@ const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the 
                            gateways: each row names its own, and rows of different gateways are \
                            not ranked.";
 
-/// The share that stands for the load that finds the saturation.
+/// The share that represents the load that finds the saturation.
 const SATURATED: u32 = 100;
 
 const NO_SATURATION: &str = "no request got a response at saturation, so there is no share of it to \

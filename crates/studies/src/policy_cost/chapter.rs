@@ -1,5 +1,5 @@
 //! The costs of policies. Each measure has a table with a row for each policy and a column for each
-//! gateway. The measures by which users choose also have a waterfall for each gateway.
+//! gateway. The measures by which users choose a gateway also have a waterfall for each one.
 
 use gatebench_report::Validity;
 use gatebench_report::axis::Axis;
@@ -156,7 +156,7 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
 struct Drawn<'a> {
     line: &'a CostLine,
     figure: &'a CostFigure,
-    /// The beginning, which is zero or the end of the plain proxy, and the end.
+    /// The beginning (zero or the end of the plain proxy's bar) and the end.
     span: (f64, f64),
     /// The ends of its interval or range.
     ends: (f64, f64),
@@ -255,7 +255,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Reports whether users choose by this measure: CPU per request and the median added latency.
+/// Reports whether users choose a gateway by this measure: CPU per request and the median added
+/// latency.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
 }

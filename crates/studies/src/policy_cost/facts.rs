@@ -83,10 +83,10 @@ pub struct CostFigure {
     /// was not measured.
     pub validity: Option<Validity>,
     /// Rank of the total among the gateways, by the verdicts of their comparisons; 1 is best.
-    /// Gateways that no verdict separates share a rank. None below ten blocks, and if fewer than
-    /// two gateways are compared.
+    /// Gateways that no verdict separates share a rank. None with fewer than ten blocks, or with
+    /// fewer than two compared gateways.
     pub rank: Option<usize>,
-    /// The cost over the plain proxy; none for lines that are not policies, and if the two have no
+    /// The cost over the plain proxy; none for lines that are not policies, or if the two have no
     /// usable block in common.
     pub cost: Option<Cost>,
 }

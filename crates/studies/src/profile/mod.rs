@@ -21,10 +21,10 @@ const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by t
      time per request. Self is the time in the function itself; the other column adds the functions that it called. \
      Sampling costs time, so compare these figures only with each other.";
 
-/// The largest number of functions in the table.
+/// The maximum number of functions in the table.
 const FUNCTIONS_MAX: usize = 15;
 
-/// The largest number of functions named in a sentence.
+/// The maximum number of functions named in a sentence.
 const FUNCTIONS_NAMED: usize = 3;
 
 /// The longest function name that is not shortened.
@@ -103,12 +103,12 @@ impl<'a> Profile<'a> {
         part_ns as f64 / self.sampled_ns as f64 * self.cpu_ns as f64 / self.responses as f64
     }
 
-    /// The time that each function used without its callees.
+    /// The time that each function used, excluding its callees.
     fn selves(&self) -> BTreeMap<&str, f64> {
         self.by_function(|stack| BTreeSet::from([innermost(stack)]))
     }
 
-    /// The time that each function used including its callees; recursive calls count once.
+    /// The time that each function used, including its callees; recursive calls count once.
     fn totals(&self) -> BTreeMap<&str, f64> {
         self.by_function(|stack| stack.split(';').skip(1).collect())
     }
@@ -209,7 +209,7 @@ fn section(scenario: &str, profiles: &[Profile<'_>]) -> Section {
     }
 }
 
-/// The functions that use the most time without their callees, in any of the profiles.
+/// The functions that use the most time, excluding their callees, in any of the profiles.
 fn rows(profiles: &[Profile<'_>]) -> Vec<FigureRow> {
     let selves: Vec<_> = profiles.iter().map(Profile::selves).collect();
     let totals: Vec<_> = profiles.iter().map(Profile::totals).collect();

@@ -40,7 +40,7 @@ pub fn as_bucketed(times_ns: &Histogram<u64>, bounds_ms: &[f64], share: f64) -> 
 }
 
 /// The mean response time in nanoseconds of this many users who send again as soon as they have a
-/// response, if the gateway serves this rate for any number of users. Source: Little's law.
+/// response, if the gateway serves this rate regardless of their number. Source: Little's law.
 pub fn mean_of_users_ns(users: f64, rate_per_second: f64) -> f64 {
     users / rate_per_second * 1e9
 }
@@ -51,11 +51,11 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
 }
 
 /// The mean that wrk prints for these times, in nanoseconds. wrk 4.0.0 to 4.2.0 assumes that
-/// requests were due at a pace, which is a connection's average time per request. For each request
-/// that took at least twice as long, it adds the requests that would have been due in that time:
-/// one that is shorter by one pace, one by two paces, and so on, as long as they are longer than a
-/// pace. Source: `stats_correct` of wrk, and its call before printing. None if connections sent
-/// less than one request each, because wrk then adds nothing.
+/// requests were due at a fixed pace, which is a connection's average time per request. For each
+/// request that took at least twice as long, it adds the requests that would have been due in that
+/// time: one that is shorter by one pace, one by two paces, and so on, as long as they are longer
+/// than a pace. Source: `stats_correct` of wrk, and its call before printing. None if connections
+/// sent fewer than one request each, because wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));
@@ -71,8 +71,8 @@ pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64)
     (count > 0).then(|| sum as f64 / count as f64 * 1e3)
 }
 
-/// The second of the measurement at which a load becomes constant; none if it changes until the
-/// end, or never changes.
+/// The second of the measurement at which a load becomes constant; none if it keeps changing until
+/// the end, or never changes.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
     let (mut before, stages): (f64, Vec<(f64, HumanDuration)>) = match shape {
         Shape::Closed(closed) => {
@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// The lowest bounds of a histogram of latencies.
+    /// The lowest bounds of a latency histogram.
     const BUCKETS_MS: [f64; 5] = [1.0, 2.0, 5.0, 7.0, 10.0];
 
     fn shape(text: &str) -> Shape {

@@ -229,7 +229,7 @@ fn values(cell: &FigureCell) -> [String; 8] {
 /// The number of columns that fit next to each other on a page.
 const COLUMNS_MAX: usize = 9;
 
-/// The table, or if it is too wide, a separate table for each kind of columns.
+/// The table, or if it is too wide, a separate table for each kind of column.
 fn parts(found: &FigureTable) -> Vec<Table> {
     let columns = |groups: &[FigureGroup]| groups.iter().map(|it| it.columns.len()).sum::<usize>();
     if columns(&found.groups) <= COLUMNS_MAX {

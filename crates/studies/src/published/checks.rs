@@ -1,4 +1,4 @@
-//! The number of checks that held, counted as the documents do: every check of every request.
+//! The number of checks that passed, counted as the documents do: every check of every request.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_report::figures::FigureCell;
@@ -7,7 +7,7 @@ use gatebench_store::Counts;
 
 use super::measured::Load;
 
-/// Checks made and failed.
+/// The numbers of checks made and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     made: u64,

@@ -220,7 +220,7 @@ fn sides(
 }
 
 /// The 95th percentile of added latency, first computed from buckets, then as measured. It is taken
-/// at one rate, at which the gateway is as far from its limit as the document's, whose times are
+/// at one rate, at which the gateway is as far from its limit as in the document, whose times are
 /// below 1 ms.
 fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     let of = |loads: &[Load<'_>]| {
@@ -234,8 +234,8 @@ fn bucketed(case: &Case<'_>, bounds_ms: &[f64]) -> Sides {
     [both.map(|it| it.0), both.map(|it| it.1)]
 }
 
-/// The mean with the published number of users of the row. None if the rows of the run also differ
-/// in their number of users.
+/// The mean for the row's published number of users. None if the rows of the run also differ in
+/// their number of users.
 fn at_its_users(case: &Case<'_>, cases: &[Case<'_>], rate: Option<f64>) -> Option<f64> {
     let users = cases.iter().flat_map(|it| &it.loads);
     let users: BTreeSet<u32> = users.filter_map(Load::users).collect();

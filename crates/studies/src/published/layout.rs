@@ -126,8 +126,8 @@ struct Sheet<'s, 'a> {
     page: Page<'a>,
     targets: &'s [Target<'a>],
     lines: Vec<Line<'a>>,
-    /// The number of CPUs of the gateway and the nearest published size, if tables are by number of
-    /// CPUs.
+    /// The number of CPUs of the gateway and the nearest published size, if there is a table for
+    /// each number of CPUs.
     size: Option<(f64, Option<Size<'a>>)>,
 }
 
@@ -233,7 +233,7 @@ impl<'a> Sheet<'_, 'a> {
         }
     }
 
-    /// Returns the column, or one for each target. The upstream has no ratio to itself.
+    /// Returns the column, or one for each target. The upstream is not compared with itself.
     fn columns(
         &self,
         stated: &'a PublishedColumn,
@@ -329,7 +329,7 @@ impl<'a> Sheet<'_, 'a> {
         over(&loads, column.stated.figure, column.stated.across)
     }
 
-    /// The row with which a row is compared; none for that row itself.
+    /// The row with which a row is compared; none for the base row itself.
     fn base(&self, line: &Line<'a>) -> Option<&Line<'a>> {
         let own = line.published?.base.as_ref();
         let base = own.or(self.stated.base.as_ref())?;
@@ -369,7 +369,7 @@ impl<'a> Sheet<'_, 'a> {
         let (own, base) = (self.figures(line)?, self.figures(self.base(line)?)?);
         let over_base = |figure| Some(own.get(figure)? / base.get(figure)?);
         match figure {
-            // Documents do not publish CPU time. If all CPUs were full in both rows, as their loads
+            // Documents do not publish CPU time. If all CPUs were busy in both rows, as their loads
             // intend, the ratio of CPU times is the inverse of the ratio of rates.
             Figure::Cpu => {
                 let of_rates = || over_base(Figure::Rate).map(f64::recip);

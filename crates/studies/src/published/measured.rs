@@ -19,7 +19,7 @@ use crate::common::gates::worst;
 use crate::common::metrics::{response_max_ns, response_mean_ns, response_percentile};
 use crate::common::{loads, sum_of};
 
-/// The length of the peak. In a load that is not three times as long, the peak is one second.
+/// The length of the peak. In a load less than three times as long, the peak is one second.
 const PEAK_SECONDS: usize = 10;
 
 /// The completed trials of a run.
@@ -86,7 +86,7 @@ impl<'a> Measured<'a> {
         own
     }
 
-    /// Why nothing was measured; none if something was measured.
+    /// The reason why nothing was measured; none if something was measured.
     pub(super) fn absence(&self, scenario: &str, variant: &str) -> Option<String> {
         let mut scenarios = self.findings.scenarios.iter();
         let Some(found) = scenarios.find(|it| it.name == scenario) else {

@@ -20,7 +20,7 @@ pub(super) struct Line<'a> {
     pub(super) scenario: Option<&'a str>,
     /// The row of the document.
     pub(super) published: Option<&'a PublishedRow>,
-    /// The number of connections, if rows are by connections.
+    /// The number of connections, if each number has a row.
     pub(super) connections: Option<u32>,
     pub(super) loads: Vec<Load<'a>>,
 }

@@ -45,7 +45,7 @@ fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Optio
     ))
 }
 
-/// The limit in text: `is held to 0.5 CPU by cgroup v1`.
+/// The limit as text: `is held to 0.5 CPU by cgroup v1`.
 fn held(facts: &GatewayFacts) -> Option<String> {
     let by = facts.limited_by.as_ref()?;
     Some(format!("is held to {} by {by}", facts.limits))

@@ -31,7 +31,7 @@ pub(crate) fn of(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
-    // The combined results of a specification state this themselves.
+    // The combined results of a specification already state this.
     if context.plan.study.versions().is_none() {
         notes.extend(tried_again(context));
     }

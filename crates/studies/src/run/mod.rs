@@ -58,7 +58,7 @@ pub struct Findings {
     pub missing: Vec<MissingTrial>,
     /// Trials that failed, with culprit and remedy, in the order of the run.
     pub failures: Vec<Failure>,
-    /// Proof that the policies act, one entry per scenario and variant.
+    /// Proof that the policies take effect, one entry per scenario and variant.
     pub parity: Vec<ParityFindings>,
     /// The configurations of the gateways, one entry per scenario and variant.
     pub configurations: Vec<Configuration>,

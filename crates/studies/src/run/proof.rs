@@ -13,7 +13,7 @@ use super::run_facts::shell_line;
 use crate::common::context::Context;
 use crate::common::joined;
 
-/// Proof that the policies of a scenario act in a variant.
+/// Proof that the policies of a scenario take effect in a variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParityFindings {
     pub scenario: String,
@@ -79,7 +79,7 @@ pub struct Configuration {
 pub struct ConfigurationFile {
     /// SHA-256 in lower-case hex.
     pub sha256: String,
-    /// Its text; none if the file is no longer in the run directory.
+    /// Its contents; none if the file is no longer in the run directory.
     pub text: Option<String>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn parity(context: &Context) -> Vec<ParityFindings> {
     found
 }
 
-/// A pass over the cases, and when it was made.
+/// A pass over the cases, and when it ran.
 struct Pass<'a> {
     trial: u32,
     after_load: bool,

@@ -11,10 +11,10 @@ use crate::Findings;
 /// The replacement of a secret.
 pub const MASK: &str = "[masked]";
 
-/// The replacement of details of the user's machine and configuration.
+/// The replacement for details of the user's machine and configuration.
 pub const LEFT_OUT: &str = "[left out]";
 
-/// The replacement of a user's own configuration, in which secrets cannot be recognised.
+/// The replacement for a user's own configuration, in which secrets cannot be recognised.
 const OWN: &str =
     "[not shown: your own configuration may contain secrets; --show-secrets shows it]";
 
@@ -24,7 +24,7 @@ const PART_BYTES_MIN: usize = 8;
 /// The prefixes of password hashes (crypt(5), and htpasswd's own).
 const HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$"];
 
-/// A shorter text after the prefix is not a hash.
+/// A shorter string after the prefix is not a hash.
 const HASH_CHARS_MIN: usize = 20;
 
 /// The end of the first line of a private key in PEM (RFC 7468).
@@ -153,7 +153,7 @@ pub fn leave_out(findings: &mut Findings) {
     }
 }
 
-/// Keeps only the first line of each text, without paths.
+/// Keeps only the first line of each string, without paths.
 fn shorten<'t>(texts: impl IntoIterator<Item = &'t mut String>) {
     for text in texts {
         *text = without_paths(&first_line(text));

@@ -27,12 +27,12 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::GatewayNotSaturated,
 ];
 
-/// The largest number of scenarios whose sentences all appear at the head of a report with costs.
+/// The maximum number of scenarios whose sentences all appear at the head of a report with costs.
 const SCENARIOS_AT_HEAD_MAX: usize = 4;
 
 /// The costs of policies, the sentences of all scenarios with their names, and those on the whole
-/// run; alarms come first. In a run of many policies, only the alarms of scenarios are at the head
-/// of the report.
+/// run; alarms come first. In a run with many policies, only the alarms of scenarios are at the
+/// head of the report.
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
@@ -303,7 +303,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
         });
         entries.collect()
     };
-    // A limited throughput is not the gateway's.
+    // A limited throughput is not that of the gateway.
     let throughput = entries(PhaseKind::Closed, Metric::Throughput, Validity::Valid);
     let unit = Unit::RequestsPerSecond;
     let throughput = unranked(&throughput, unit, |value| quantity(value, unit));

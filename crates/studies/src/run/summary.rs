@@ -17,14 +17,14 @@ use crate::common::trials::blocks_complete;
 /// The number of gateways that the sentence compares with the best one; the table has all.
 const OTHERS_MAX: usize = 3;
 
-/// The largest number of gateways with invalid figures that are named; more are only counted.
+/// The maximum number of gateways with invalid figures that are named; more are only counted.
 const INVALID_MAX: usize = 2;
 
-/// The largest number of causes of limited figures that are named; more are only counted.
+/// The maximum number of causes of limited figures that are named; more are only counted.
 const LIMITS_MAX: usize = 1;
 
-/// The summary of a scenario. None for a smoke run, if nothing was measured, and if the run has a
-/// study other than measuring, whose result then comes first.
+/// The summary of a scenario. None for a smoke run, if nothing was measured, or for a study other
+/// than measuring, whose result comes first.
 pub(crate) fn of_scenario(
     context: &Context,
     scenario: &ScenarioFindings,
@@ -210,7 +210,7 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
 }
 
-/// The reasons that limit figures of the columns; reasons that affect most gateways come first.
+/// The reasons that limit figures of the columns; reasons that affect the most gateways come first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
     let reasons = gateways(scenario).flat_map(|row| {
         let limits_a_column = move |reason: &&Reason| {
@@ -257,7 +257,7 @@ fn lead(
 }
 
 /// The sentence on CPU per request, or on throughput if no CPU time was measured. Its tone is plain
-/// if the sentence names the cheapest gateway, and a caution otherwise.
+/// if it names the cheapest gateway, and a caution otherwise.
 fn meaning(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,
@@ -304,7 +304,7 @@ fn meaning(
     let head = match (is_decided, column.metric) {
         (true, Metric::Throughput) => format!("{leader} is fastest at {load}"),
         (true, _) => format!("{leader} costs least at {load}"),
-        // The case of an undecided throughput has returned above.
+        // An undecided throughput was handled above.
         (false, _) => format!("By medians, {leader} costs least at {load}"),
     };
     let tone = match is_decided {
@@ -314,9 +314,9 @@ fn meaning(
     (format!("{head}: {value}, {differences}{open}."), tone)
 }
 
-/// The difference in text, `13 % less than haproxy (12–14 %)`, with the interval of a verdict.
-/// Without comparisons, medians differ only if the ranges of the blocks do not overlap. None if no
-/// difference can be shown.
+/// The difference as text, `13 % less than haproxy (12–14 %)`, with the interval of a verdict.
+/// Without comparisons, medians count as different only if the ranges of the blocks do not overlap.
+/// None if no difference can be shown.
 fn difference(
     scenario: &ScenarioFindings,
     column: &SummaryColumn,
@@ -352,7 +352,7 @@ fn difference(
     Some(format!("{share} {word} than {name}{bounds}"))
 }
 
-/// The figure in text: `49.3 µs of CPU per request`, `41.2k requests/s`.
+/// The figure as text: `49.3 µs of CPU per request`, `41.2k requests/s`.
 fn figure(metric: Metric, value: f64) -> String {
     match metric {
         Metric::GatewayCpuPerRequest => {

@@ -82,7 +82,7 @@ fn line(found: &SoakQuantity) -> Line {
         .map(|it| [it.low, it.high].map(|it| amount(it, found.unit)));
     let interval = interval.map(|it| it.join(" to ")).unwrap_or_default();
     let slope = written(growth.slope_per_hour);
-    // A verdict by the range alone has no slope.
+    // A verdict based on the range alone has no slope.
     let per_hour = if slope.is_empty() {
         String::new()
     } else {
@@ -104,7 +104,7 @@ fn line(found: &SoakQuantity) -> Line {
 /// Draws the range of each stretch, the lower envelope, and the line through the envelope.
 fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     let (low, high) = range(found);
-    // The axis uses the unit of its labels, so that ticks are round in it.
+    // The axis uses the unit of its labels, so that ticks are round numbers in that unit.
     let scale = UnitScale::of(high, found.unit);
     let size = scale.divisor;
     let up = Axis::linear((low / size, high / size));
@@ -144,7 +144,7 @@ fn envelope(id: &str, found: &SoakQuantity, class: &str) -> String {
     lines::Lines::new(names, class, across, Panel::new(148.0, up, vec![series])).draw()
 }
 
-/// Returns the range of the values with some room on both sides; constant values get a range as
+/// Returns the range of the values with a margin on both sides; constant values get a range as
 /// well.
 fn range(found: &SoakQuantity) -> (f64, f64) {
     let lows = found.stretches.iter().map(|it| it.low);

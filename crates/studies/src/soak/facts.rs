@@ -19,7 +19,7 @@ pub struct SoakFindings {
     pub planned_seconds: f64,
     /// The measured time over all segments.
     pub measured_seconds: f64,
-    /// The decision. It is open if it is undetermined whether memory leaks.
+    /// The decision. It is open if it is unknown whether memory leaks.
     pub decision: Decision,
     /// The reason for the decision, in one or more sentences.
     pub text: String,
@@ -35,7 +35,7 @@ pub struct SoakSegment {
     pub started: Timestamp,
     /// The length of its measurement.
     pub measured_seconds: f64,
-    /// The short outcome of its trial.
+    /// The short name of its trial's outcome.
     pub outcome: String,
     /// Requests with a response.
     #[serde(rename = "answers")]
@@ -46,7 +46,7 @@ pub struct SoakSegment {
     pub checks_failed: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,
-    /// Processes of the gateway that ended: crashes, restarts of workers.
+    /// Processes of the gateway that ended: crashes and worker restarts.
     pub processes_ended: u32,
     /// Proportional set size of the gateway before the load, in bytes.
     pub pss_before_bytes: Option<u64>,
@@ -64,7 +64,7 @@ pub struct SoakQuantity {
     /// Its name.
     pub title: String,
     pub unit: Unit,
-    /// Growth per hour that does not matter.
+    /// The largest negligible growth per hour.
     pub bound_per_hour: f64,
     /// Its lower envelope, slope and verdict.
     pub growth: Growth,
@@ -96,9 +96,9 @@ pub struct SoakStretch {
 pub enum SoakWhat {
     /// Anonymous resident memory of the gateway.
     Memory,
-    /// Open descriptors of the gateway.
+    /// Open file descriptors of the gateway.
     Descriptors,
-    /// Descriptors of the upstream: the gateway's connections and a few others.
+    /// Open file descriptors of the upstream: the gateway's connections and a few others.
     UpstreamConnections,
     /// Median response time of each second.
     ResponseP50,

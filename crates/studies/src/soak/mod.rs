@@ -89,8 +89,8 @@ fn segment(
     })
 }
 
-/// A leak, a restart or a failure in any process decides. Otherwise, the longest process decides
-/// whether memory leaks.
+/// A leak, a restart or a failure in any process decides the result. Otherwise, the longest process
+/// decides whether memory leaks.
 fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;
@@ -130,8 +130,8 @@ fn is_growing_lately(found: &SoakQuantity) -> bool {
     grows && found.what != SoakWhat::ResponseP50
 }
 
-/// Reports whether any quantity leaks. Growing latency is reported but does not decide, because the
-/// machine contributes to it.
+/// Reports whether any quantity leaks. Growing latency is reported but does not affect the
+/// decision, because the machine contributes to it.
 fn has_leak(segment: &SoakSegment) -> bool {
     let leaks = |it: &SoakQuantity| {
         it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak

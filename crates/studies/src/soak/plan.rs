@@ -18,7 +18,7 @@ const SEGMENT_MIN: Duration = Duration::from_secs(1);
 pub struct SoakChoice {
     /// The length of the measurement, which replaces that of the load profile.
     pub duration: Option<HumanDuration>,
-    /// Growth of memory that does not matter, in bytes per hour.
+    /// The largest negligible growth of memory, in bytes per hour.
     pub growth_bytes_per_hour: u64,
 }
 
@@ -50,7 +50,7 @@ impl StudyChoice for SoakChoice {
     }
 }
 
-/// Plans the rest of a soak: the segments on disk stay, and another segment gets the remaining
+/// Plans the rest of a soak: the segments on disk are kept, and another segment gets the remaining
 /// time.
 pub(super) fn resume(soak: &Soak, plan: &mut Plan, records: &[&TrialRecord]) {
     let Some(first) = plan.trials.first().cloned() else {

@@ -10,7 +10,7 @@ use gatebench_store::SeriesRow;
 use super::facts::{SoakQuantity, SoakStretch, SoakWhat};
 use super::text;
 
-/// Growth in the number of descriptors or connections that does not matter, per hour.
+/// The largest negligible growth in the number of file descriptors or connections, per hour.
 const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 
 /// The largest step by which the kernel's count of anonymous memory usually grows: a huge page.
@@ -20,14 +20,14 @@ const HUGE_PAGE_BYTES: f64 = 2_097_152.0;
 /// The step by which a gateway's own count of a pool grows, because objects are allocated in pages.
 const PAGE_BYTES: f64 = 4_096.0;
 
-/// Growth of the median response time that does not matter, as a share of it over the whole
-/// measurement.
+/// The largest negligible growth of the median response time over the whole measurement, as a share
+/// of the median.
 const LATENCY_BOUND: f64 = 0.1;
 
-/// The largest number of points in a plot.
+/// The maximum number of points in a plot.
 const STRETCHES_MAX: usize = 240;
 
-/// A process with its samples of every second.
+/// A process with its per-second samples.
 pub(super) struct Watched<'a> {
     pub(super) variant: &'a str,
     pub(super) rows: Vec<&'a SeriesRow>,
@@ -144,7 +144,7 @@ impl Watched<'_> {
     }
 
     /// The series of a quantity. In a closed load, the time axis of a quantity that grows with
-    /// requests is the number of responses, at the mean rate. Otherwise a load that slows down
+    /// requests is the number of responses, at the mean rate. Otherwise, a load that slows down
     /// would look like a leak that slows down.
     fn samples(&self, reading: &Reading<'_>) -> Vec<Sample> {
         let total: u64 = self.rows.iter().map(|row| row.completed).sum();

@@ -8,7 +8,7 @@ use gatebench_stats::leak::Because;
 use super::facts::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat};
 use super::{grows_lately, has_failed, has_leak, is_growing_lately, longest};
 
-/// A soak whose measurement is shorter than planned by this much was stopped.
+/// A soak was stopped if its measurement is shorter than planned by more than this.
 const SHORT_BY_SECONDS: f64 = 1.0;
 
 /// The result of the whole soak; problems come first.
@@ -159,7 +159,7 @@ fn smallest(found: &SoakQuantity) -> String {
     })
 }
 
-/// The slope in text: `72.1 MiB/h (70.2 MiB to 73.9 MiB)`.
+/// The slope as text: `72.1 MiB/h (70.2 MiB to 73.9 MiB)`.
 fn slope(found: &SoakQuantity) -> String {
     let unit = found.unit;
     let Some(slope) = found.growth.slope_per_hour else {

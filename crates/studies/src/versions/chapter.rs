@@ -172,7 +172,7 @@ fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
     Some(dots.draw())
 }
 
-/// Draws throughput over the counted number, with a title. The axis of the count is logarithmic,
+/// Draws throughput against the varied number, with a title. The axis of the number is logarithmic,
 /// and a line goes through the points of each version. Each family of scenarios has a separate
 /// chart, because numbers of routes and of upstreams are not comparable.
 fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> {
@@ -289,7 +289,7 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
 }
 
 /// Facts about the runs that limit the results: invalid runs, failed requests, a machine that was
-/// not quiet, repeated trials, and the location of error logs. A fact that holds for several
+/// not quiet, repeated trials, and the location of error logs. A fact that applies to several
 /// versions is stated once.
 fn facts(found: &CombinedFindings) -> Vec<String> {
     let shared = found.versions.iter().flat_map(|version| {

@@ -102,7 +102,7 @@ pub struct CombinedFigures {
     pub max_ns: Option<u64>,
 }
 
-/// The throughput of a version over the number that the specification varies.
+/// The throughput of a version as a function of the number that the specification varies.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionTrend {
     /// The common part of the scenarios' names.
@@ -113,7 +113,7 @@ pub struct VersionTrend {
     pub what: MarginalUnit,
     /// The numbers with the mean rates, in ascending order.
     pub points: Vec<TrendPoint>,
-    /// The line through the points, with logarithms on both axes.
+    /// The line through the points, with both axes logarithmic.
     pub line: Doubling,
 }
 

@@ -31,7 +31,7 @@ use facts::{
     VersionTrend,
 };
 
-/// A doubling of the number that has a smaller effect than this is reported as no change.
+/// If doubling the number has a smaller effect than this, no change is reported.
 const SMALLEST_CHANGE: f64 = 0.02;
 
 impl StudyChoice for Specification {

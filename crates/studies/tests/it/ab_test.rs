@@ -178,7 +178,7 @@ fn a_run_that_only_measures_is_never_settled() {
     assert!(!settled(&dir));
 }
 
-/// The verdict at the end of twelve blocks on a machine whose trials differ by some per cent. The
+/// The verdict at the end of twelve blocks on a machine whose trials differ by a few per cent. The
 /// candidate uses `effect` more CPU time, and the upstream behind it uses `moved` more.
 fn ends(effect: f64, moved: f64) -> Verdict {
     let (_, findings) = analysed_run(ab_test_of(12), |mut made: Made| {

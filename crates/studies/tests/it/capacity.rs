@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use crate::common::{Made, SECOND_NS, SECONDS, every_cell, made, manifest};
 
-/// A gateway: the rate that it can hold, and the CPU share of load generator and upstream at that
-/// rate.
+/// A gateway: the rate that it can sustain, and the CPU share of the load generator and the
+/// upstream at that rate.
 #[derive(Clone, Copy)]
 struct Law {
     knee: f64,
@@ -40,7 +40,7 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
     manifest
 }
 
-/// Adds a load to a trial according to the law: at a rate or, without one, at the largest rate
+/// Adds a load that follows the law to a trial: at a rate or, without one, at the highest rate
 /// possible.
 fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, law: Law) {
     let offered = rate.unwrap_or(law.knee);
@@ -302,7 +302,7 @@ fn steps_that_miss_at_any_rate_give_no_sustained_rate() {
     assert!(found.text.starts_with(begins), "{}", found.text);
     assert_eq!(tone(&findings), Tone::Caution);
     assert_eq!(found.per_core_per_second, None);
-    // Without lapses, an upper limit of their share is stated next to the rate.
+    // Without lapses, an upper limit on their share is stated next to the rate.
     let findings = run(searching(nginx(), 5), |_| ALONE, |_| {});
     let found = &capacity(&findings).gateways[0];
     let expected = ") miss it at any rate. ";
@@ -332,7 +332,7 @@ fn a_deviating_process_is_a_caution() {
 #[test]
 fn a_disturbed_step_is_repeated_regardless_of_its_outcome() {
     let manifest = searching(nginx(), 1);
-    // With the first knee every step of the curve holds, with the second every step misses.
+    // With the first knee, every step of the curve holds; with the second, every step misses.
     for (knee, outcome) in [(1e9, StepOutcome::Held), (1.0, StepOutcome::Missed)] {
         let law = Law { knee, ..ALONE };
         let mut made = made(&crate::common::manifest(1), &manifest.plan.trials[0]);
@@ -415,7 +415,7 @@ fn cores_are_extrapolated_by_a_line_or_by_the_law() {
     let measured = |counts: &[usize]| {
         let mut manifest = searching(counts.iter().map(|it| sized(*it)).collect(), 2);
         manifest.plan.placement.gateway = (1..=4).collect();
-        // Contention uses up the work of two of five cores.
+        // Contention cancels the work of two of five cores.
         let law = |trial: &Trial| {
             let cores: f64 = trial.variant["nginx-".len()..]
                 .trim_end_matches("core")

@@ -206,8 +206,8 @@ fn with_admin() -> Manifest {
     manifest
 }
 
-/// A run with calls at an interval during nginx's open load, some of which create a route; 900
-/// requests get no response, and 100 get a wrong one.
+/// A run with periodic calls during nginx's open load, some of which create a route; 900 requests
+/// get no response, and 100 get a wrong one.
 fn called(every_ns: u64, created: usize) -> Findings {
     let change = |mut made: Made| {
         if made.is("nginx") {

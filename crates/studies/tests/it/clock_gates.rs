@@ -112,7 +112,7 @@ fn a_change_of_frequency_limits_cpu_time() {
         "{}",
         found[0].remedy
     );
-    // Side by side, all gateways have the same frequency in the same seconds.
+    // Gateways that are measured side by side always run at the same frequency.
     let shared = reasons(|made| {
         run_at(made, "steady", [2_000, 3_000]);
         made.open().side_by_side = true;

@@ -1,5 +1,5 @@
-//! Gates for figures that must agree with each other: for each, a change that trips it and one that
-//! just does not.
+//! Gates for figures that must agree with each other: for each, a change that trips it and a
+//! slightly smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate};
@@ -115,8 +115,8 @@ fn responses_have_the_same_length_in_all_blocks() {
     );
 }
 
-/// Of 15,000 requests in time, 982 got their responses after the window, which does not count the
-/// bytes of these.
+/// Of 15,000 requests sent in time, 982 got their responses after the window, so their bytes are
+/// not counted.
 #[test]
 fn late_responses_do_not_make_responses_look_shorter() {
     let findings = three_blocks(|made| {

@@ -35,7 +35,7 @@ fn planned(blocks: u32) -> Manifest {
 }
 
 /// The plain proxy drifts by 100 ns per block. The key adds 2 µs at nginx, alternately plus and
-/// minus 300 ns, and 5 µs at haproxy; a mock takes half of the plain proxy.
+/// minus 300 ns, and 5 µs at haproxy; a mock takes half as much as the plain proxy.
 fn truth(made: &mut Made) {
     let block = u64::from(made.record.trial.block);
     let (nginx, direct) = (made.is("nginx"), made.is("direct"));
@@ -136,7 +136,7 @@ fn lines_are_ordered_mock_plain_proxy_policies_others() {
 fn ten_blocks_give_the_cost_and_its_interval() {
     let findings = found(10, |_| ());
     let cost = key_at(costs(&findings), "nginx", Metric::GatewayCpuPerRequest);
-    // ±300 ns in ten blocks: a deviation of 300 × √(10 ÷ 9) = 316 ns.
+    // ±300 ns in ten blocks: a standard deviation of 300 × √(10 ÷ 9) = 316 ns.
     let interval = cost.difference.interval.unwrap();
     assert!((cost.difference.effect - 2_000.0).abs() < 1.0, "{cost:?}");
     let (low, high) = (2_000.0 - interval.low, interval.high - 2_000.0);

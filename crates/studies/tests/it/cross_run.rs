@@ -1,4 +1,4 @@
-//! Comparisons between runs: of two, of one with several, and over time.
+//! Comparisons between runs: two runs, one run with several others, and runs over time.
 
 use gatebench_model::DecisiveMetric;
 use gatebench_stats::Verdict;

@@ -8,7 +8,7 @@ use gatebench_studies::common::facts::{Aspect, Gate, Metric, PhaseKind};
 
 use crate::common::{Made, analysed_run, manifest, row};
 
-/// Changes a trial to one of k6: percentiles, but no histograms, series or bins.
+/// Changes a trial to one measured with k6: percentiles, but no histograms, series or bins.
 fn driven_by_k6(made: &mut Made) {
     made.intervals.clear();
     made.rows.clear();

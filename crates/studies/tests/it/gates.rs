@@ -1,4 +1,4 @@
-//! Every validity gate: a change that trips it, and one that just does not.
+//! Every validity gate: a change that trips it, and a slightly smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate, Metric, PhaseKind, Reason};
@@ -24,7 +24,7 @@ fn a_clean_run_is_valid_throughout() {
 
 #[test]
 fn engine_saturated() {
-    // Load generator and upstream share core 0; the upstream uses 0.3 of it.
+    // The load generator and the upstream share core 0; the upstream uses 0.3 of it.
     let busy = |share: u64| {
         move |made: &mut Made| {
             made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;
@@ -66,7 +66,7 @@ fn the_busier_of_gateway_and_load_generator_is_the_bottleneck() {
         let reasons = &trial(&findings, "nginx").reasons;
         reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>()
     };
-    // Load generator and upstream keep their core 92 % busy.
+    // The load generator and the upstream keep their core 92 % busy.
     assert_eq!(gates(93), []);
     assert_eq!(gates(91), [Gate::EngineSaturated]);
 }
@@ -430,7 +430,7 @@ fn side_by_side_only_cpu_time_and_memory_are_judged() {
 
 #[test]
 fn not_steady() {
-    // The value rises by one in `parts` each second.
+    // The value rises by 1 ÷ `parts` each second.
     let rising = |parts: u64| {
         move |made: &mut Made| {
             for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {

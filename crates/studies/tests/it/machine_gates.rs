@@ -1,5 +1,5 @@
-//! Gates for the machine during the measurement: for each, a change that trips it and one that just
-//! does not.
+//! Gates for the machine during the measurement: for each, a change that trips it and a slightly
+//! smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::common::facts::{Aspect, Gate};

@@ -31,7 +31,7 @@ fn the_sweep_has_a_row_for_each_number_and_a_column_for_each_target() {
     let cores = &found.tables[1];
     assert_eq!(cores.groups.len(), 3);
     close(cores.rows[0].cells[3].median(), 0.99);
-    // A mean of 0.39 ms, measured with a timer of 10 ms.
+    // A mean of 0.39 ms, measured with a 10 ms timer.
     assert_eq!(correction(&found, "A timer").rows[1].their_way, 0.0);
 }
 

@@ -151,7 +151,7 @@ fn a_growing_pool_is_a_leak_even_if_memory_does_not_grow() {
 
 #[test]
 fn constant_quantities_do_not_leak() {
-    // In a quarter of an hour, an arena corresponds to 260 MiB/h and a descriptor to 4/h.
+    // Over 15 minutes, an arena corresponds to 260 MiB/h and a file descriptor to 4/h.
     let seconds = 3 * SECONDS;
     let watched = |made| Some(with_memory(made, seconds, 0.0));
     let findings = analysed_run(soak(seconds, 512 << 20), watched).1;
@@ -293,7 +293,7 @@ fn isolation_of(findings: &Findings) -> &IsolationFindings {
     &findings.study.of::<Vec<IsolationFindings>>().unwrap()[0]
 }
 
-/// The same for a run that has no trials after this number.
+/// The same for a run that ends with trial number `last`.
 fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> Findings {
     let group = |name: &str, p50_ns: u64, failing_checks: u64| GroupRecord {
         name: name.into(),

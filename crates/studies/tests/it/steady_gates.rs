@@ -1,4 +1,4 @@
-//! The gates of steady state in bins of a tenth of a second.
+//! The gates for steady state in bins of 100 ms.
 
 use gatebench_report::Validity;
 use gatebench_store::{BinsRecord, WarmUpRecord};
@@ -7,8 +7,8 @@ use gatebench_studies::common::facts::{Aspect, Gate};
 use crate::common::gates::{check, reasons};
 use crate::common::{Made, analysed_run, manifest};
 
-/// Sets the bins of both loads: responses, and CPU time of gateway and upstream, by the number of
-/// the bin.
+/// Sets the bins of both loads by bin number: responses, and the CPU time of the gateway and the
+/// upstream.
 fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u64) -> u64) {
     for phase in ["saturate", "steady"] {
         let costs: Vec<u64> = (0..count).map(|bin| cpu_ns(bin) * responses(bin)).collect();
@@ -74,7 +74,7 @@ fn an_untested_load_is_not_valid() {
 
 #[test]
 fn cpu_time_of_a_closed_load_with_few_responses_is_untested() {
-    // One response in each bin: bins are merged by tens, which leaves three.
+    // One response in each bin: bins are merged in groups of ten, which leaves three.
     let few = |made: &mut Made| {
         in_bins(made, 30, |_| 1, |_| 20_000);
         made.phase("steady").bins = None;

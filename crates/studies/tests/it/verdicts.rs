@@ -9,7 +9,7 @@ use gatebench_studies::common::facts::{ComparisonFindings, Metric};
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, manifest};
 
-/// The findings of a run of `blocks` blocks, after a change of each trial.
+/// The findings of a run of `blocks` blocks, after a change to each trial.
 fn found(blocks: u32, change: impl Fn(&mut Made)) -> Findings {
     let changed = |mut made: Made| {
         change(&mut made);
@@ -227,8 +227,8 @@ fn blocks_spoiled_by_the_machine_count_against_no_gateway() {
         (10, Verdict::Better)
     );
     assert!(found.spoiled.is_empty());
-    // Arrivals that were dropped while time was stolen may be the gateway's fault: no gateway loses
-    // or gains by them.
+    // Arrivals that were dropped while time was stolen may or may not be the gateway's fault, so
+    // they favour no gateway.
     let stolen = spoiled_in(7, 17, "nginx", |made| {
         drop_requests(made);
         made.open().machine.steal_ns = SECONDS * 1_000_000_000 / 10;

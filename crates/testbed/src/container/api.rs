@@ -1,4 +1,4 @@
-//! HTTP over the Unix socket of a container engine, with one request on each connection.
+//! HTTP over the Unix socket of a container engine, with one request per connection.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatebench_net::http1::ResponseReader;
 
-/// The largest body that is read.
+/// The maximum size of a body that is read, in bytes.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The time that an engine may take to respond; unpacking layers takes seconds.
@@ -27,7 +27,7 @@ pub(crate) struct Response {
 }
 
 impl Api {
-    /// Sends a request, with or without a body of JSON, and reads the response to its end.
+    /// Sends a request, with or without a JSON body, and reads the response to its end.
     pub(crate) fn call(
         &self,
         method: &str,

@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Finds the engine of this machine: the engine that DOCKER_HOST or CONTAINER_HOST names, or
+    /// Finds the engine on this machine: the one that DOCKER_HOST or CONTAINER_HOST names, or
     /// otherwise the first existing socket of docker, the user's podman and the system's podman.
     pub(crate) fn find() -> Result<Self, String> {
         if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
@@ -118,7 +118,8 @@ impl Engine {
         done(self.api.call("POST", &path, None)?)
     }
 
-    /// Returns the process ID of the container's first process on this machine; 0 after its end.
+    /// Returns the process ID of the container's first process on this machine; 0 after it has
+    /// ended.
     pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
         let path = format!("/containers/{id}/json");
         part(self.api.call("GET", &path, None)?, "/State/Pid")
@@ -140,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// Waits for the end of the container and returns its exit code.
+    /// Waits until the container ends and returns its exit code.
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
         let response = Response::read(self.api.open("POST", &path, None, timeout)?)?;
@@ -267,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    /// Simulates an engine with a container for each of these labels. The engine ends at the first
+    /// Simulates an engine with a container for each of these labels. The engine stops at the first
     /// request that is neither GET nor DELETE, and returns the labels of the removed containers.
     fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
         let listener = UnixListener::bind(socket).unwrap();

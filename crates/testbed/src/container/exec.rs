@@ -1,5 +1,5 @@
-//! Runs a command in a running container, to change the gateway there, and divides the output of
-//! containers and commands.
+//! Runs a command in a running container, to change the gateway there, and splits the output of
+//! containers and commands into stdout and stderr.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -24,7 +24,7 @@ pub(crate) fn run_inside(
     let id = engine.prepare_command(&spec.made()?.id, command, &spec.user)?;
     let (sender, outcome) = mpsc::channel();
     thread::spawn(move || {
-        // After the timeout there is no receiver.
+        // After the timeout, there is no receiver.
         let _ = sender.send(run(&engine, &id, Instant::now() + timeout));
     });
     let finished = outcome.recv_timeout(timeout);
@@ -42,7 +42,7 @@ fn run(engine: &Engine, id: &str, deadline: Instant) -> io::Result<Finished> {
     })
 }
 
-/// The stream number of standard error in a frame's head.
+/// The stream number of standard error in a frame's header.
 const STDERR: u8 = 2;
 
 /// Reads a stream to its end. Returns the beginning of standard output, followed by the beginning
@@ -91,7 +91,7 @@ pub(crate) fn divide(
     Ok(())
 }
 
-/// Reads the head of the next frame; false at the end of the stream.
+/// Reads the header of the next frame; false at the end of the stream.
 fn read_head(stream: &mut impl Read, head: &mut [u8; 8]) -> io::Result<bool> {
     match stream.read_exact(head) {
         Ok(()) => Ok(true),

@@ -78,7 +78,7 @@ impl ContainerMain {
         ended.map_err(|why| io::Error::other(format!("cannot wait for the container: {why}")))
     }
 
-    /// Ends the container if it still runs, removes it, and passes on its last output.
+    /// Ends the container if it is still running, removes it, and passes on its last output.
     pub(crate) fn remove(&mut self) -> io::Result<()> {
         let removed = self.engine.remove(&self.id);
         if let Some(logs) = self.logs.take() {

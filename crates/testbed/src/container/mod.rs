@@ -1,5 +1,5 @@
-//! Runs a command in a container of docker or podman: creates the container, passes on its output,
-//! and removes it at the end.
+//! Runs a command in a docker or podman container: creates the container, passes on its output, and
+//! removes it at the end.
 //!
 //! This module does not know that the command is a gateway, or where its files come from.
 
@@ -14,7 +14,7 @@ pub(crate) use exec::{run_inside, text_of};
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ulimits};
 
-/// Removes the containers that a killed supervisor with this process ID left.
+/// Removes the containers that a killed supervisor with this process ID left behind.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let engine = Engine::at(&spec.socket);
     // Without an engine, no containers can be running.

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::engine::LABEL;
 use crate::system::limit::Amount;
 
-/// The limit of processes and threads, which is higher than a gateway needs. The hard limit of an
+/// The limit on processes and threads, which is higher than a gateway needs. The hard limit of an
 /// engine may be lower than that of this process.
 const NPROC: u64 = 32_768;
 
@@ -28,7 +28,7 @@ pub(crate) struct ContainerSpec {
     pub(crate) environment: BTreeMap<String, String>,
     /// Its working folder, which has the same path inside.
     pub(crate) work: PathBuf,
-    /// The limits of its resources.
+    /// Its resource limits.
     pub(crate) amounts: Vec<Amount>,
     /// The file in which the supervisor records the container.
     pub(crate) state: PathBuf,
@@ -79,7 +79,7 @@ impl ContainerSpec {
                 }
                 Amount::MemoryBytes(bytes) => {
                     host["Memory"] = json!(bytes);
-                    // Memory and swap together: no swap.
+                    // This limits the sum of memory and swap, so there is no swap.
                     host["MemorySwap"] = json!(bytes);
                 }
             }
@@ -96,8 +96,8 @@ impl ContainerSpec {
     }
 }
 
-/// The limits of open descriptors and processes. They are set explicitly because the defaults of
-/// some engines exceed what the engine may set.
+/// The limits on open file descriptors and processes. They are set explicitly because the defaults
+/// of some engines exceed what the engine may set.
 pub(crate) fn ulimits(nofile: u64) -> Json {
     json!([
         ulimit("nofile", Resource::Nofile, nofile),

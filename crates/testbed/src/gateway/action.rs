@@ -21,11 +21,11 @@ use crate::system::unix_socket;
 
 /// The timeout of a command or a line.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of characters of a line and of its response that an error shows.
+/// The maximum number of characters of a line, and of its response, in an error.
 const SHOWN_CHARS: usize = 200;
 /// The age that the first version of a watched file appears to have.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
-/// The number of bytes of a response that are read.
+/// The maximum number of bytes of a response that are read.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
 /// An action whose templates are rendered.
@@ -70,7 +70,7 @@ pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Makes a new version of a file newer than the present version by at least a whole second. Some
+/// Makes a new version of a file newer than the current version by at least a whole second. Some
 /// gateways compare modification times in whole seconds, and would ignore a second version within
 /// one second.
 fn date_after(new: &Path, old: &Path) -> io::Result<()> {

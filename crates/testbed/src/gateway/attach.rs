@@ -1,4 +1,4 @@
-//! A gateway that the user started. It is measured, but never ended.
+//! A gateway that the user started. It is measured, but never stopped.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;

@@ -15,7 +15,7 @@ use crate::error::{DriverError, Unsupported};
 /// The file that makes a folder a gateway folder.
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 
-/// The program name that stands for gatebench itself.
+/// The program name that refers to gatebench itself.
 pub(crate) const OWN_NAME: &str = "gatebench";
 
 /// The origin of a folder.
@@ -23,7 +23,7 @@ pub(crate) const OWN_NAME: &str = "gatebench";
 pub enum Origin {
     /// It is embedded in this program.
     Embedded,
-    /// A folder of the file system.
+    /// A folder in the file system.
     Path(PathBuf),
 }
 
@@ -267,14 +267,15 @@ impl Folder {
         )
     }
 
-    /// Returns the names and texts of all files of the folder on which a run depends.
+    /// Returns the names and contents of all files of the folder on which a run depends.
     pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let templates = self.templates.iter();
         std::iter::once((SPEC_FILE, self.spec_text.as_str()))
             .chain(templates.map(|(file, text)| (file.as_str(), text.as_str())))
     }
 
-    /// Returns the names and texts of the templates that other templates extend, include or import.
+    /// Returns the names and contents of the templates that other templates extend, include or
+    /// import.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let named = |name: &String| self.templates.get_key_value(name);
         let parts = self.spec.parts.iter().filter_map(named);

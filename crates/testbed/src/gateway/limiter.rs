@@ -1,4 +1,4 @@
-//! The means that hold a gateway to its limits.
+//! The mechanism that enforces a gateway's limits.
 
 use std::process;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::probe::control_groups;
 use crate::system::limit::{Amount, Limit, LimitError};
 
-/// The means that hold a gateway to its limits.
+/// The mechanism that enforces a gateway's limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limiter {
     /// It has no limits.
@@ -24,8 +24,8 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// Finds the means for a process of this machine with this number of cores, or returns the
-    /// reason why there are none.
+    /// Finds the mechanism for a process on this machine with this number of cores, or returns the
+    /// reason why there is none.
     pub(crate) fn of_process(limits: Limits, cores: Option<usize>) -> Result<Self, LimitError> {
         if limits.is_none() {
             return Ok(Self::Unlimited);
@@ -45,7 +45,7 @@ impl Limiter {
         }
     }
 
-    /// Names the means; none without limits.
+    /// Names the mechanism; none without limits.
     pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::Unlimited => None,
@@ -75,7 +75,7 @@ impl Limiter {
     }
 }
 
-/// Reports whether gateways on this machine can be held to these limits.
+/// Reports whether these limits can be enforced for gateways on this machine.
 pub(crate) fn can_hold(limits: Limits) -> bool {
     Limiter::of_process(limits, limits.whole_cpus()).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Finds, renders, starts, changes and ends a gateway according to its folder.
+//! Finds, renders, starts, changes and stops a gateway according to its folder.
 //!
 //! This module names no gateway, sends no load and judges no result. It sends requests only to
 //! check whether a gateway is ready.

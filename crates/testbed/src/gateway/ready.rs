@@ -20,17 +20,17 @@ use crate::wire::{Wire, fatal_line};
 /// The timeout of one request; a longer timeout covers the whole start.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The time that a ready gateway may take until it handles signals.
+/// The time that a ready gateway may take before it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The interval of requests to a ready gateway until it has settled.
+/// The interval between requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Sends the caller's own request to the gateway. Returns the reason why the response is not the
-/// expected one; none if it is.
+/// Sends the caller's own request to the gateway. Returns the reason why the response is
+/// unexpected; none for the expected response.
 pub type Opening<'a> = &'a dyn Fn(&Wire) -> Option<String>;
 
-/// The state of a gateway at one time.
+/// The state of a gateway at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// Nothing listens.
@@ -68,11 +68,12 @@ pub(crate) enum Outcome {
     /// The gateway is ready. Contains the time since which every observation was successful, and
     /// the start of the last unsuccessful observation, if there was one.
     Ready(Instant, Option<Instant>),
-    /// The port belongs to another process.
+    /// Another process uses the port.
     Clash,
     /// The process ended first.
     Ended(Exit),
-    /// The timeout expired, or the gateway hangs and wrote a fatal line. Contains its last state.
+    /// The timeout expired, or the gateway hangs after writing a fatal line. Contains its last
+    /// state.
     TimedOut(Seen),
 }
 
@@ -145,7 +146,8 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
         return Seen::NoListener;
     }
     let ours = processes::sockets_of(&processes::tree(root));
-    // With SO_REUSEPORT two programs may share a port: all listeners must belong to the gateway.
+    // With SO_REUSEPORT, two programs may share a port, so all listeners must belong to the
+    // gateway.
     if !listeners.is_subset(&ours) {
         return Seen::Foreign;
     }
@@ -153,7 +155,7 @@ fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
 }
 
 /// Sends the request that the folder names. Even the last request before the deadline has the full
-/// timeout, because with a shorter one any gateway would seem to hang.
+/// timeout, because with a shorter one, any gateway would seem to hang.
 fn response(wire: &Wire, ready: &Ready) -> Seen {
     let path = ready.path.as_deref().unwrap_or("/");
     match wire.status_of(path, REQUEST_TIMEOUT) {

@@ -67,7 +67,7 @@ impl<'a> Renderer<'a> {
         quote::add_filters(&mut environment);
         credential::add_filters(&mut environment);
         environment.add_filter("json", json::json);
-        // Otherwise errors do not contain the position in the line.
+        // Otherwise, errors do not contain the position in the line.
         environment.set_debug(true);
         for (name, text) in folder.parts() {
             environment.add_template(name, text).map_err(|error| {

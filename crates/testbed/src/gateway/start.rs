@@ -35,8 +35,8 @@ use crate::wire::Wire;
 /// hardly this many times in a row.
 const PORT_ATTEMPTS: usize = 5;
 
-/// The timeout of a check. On a busy machine, a runtime that warms up takes long, and so does a
-/// configuration with ten thousand consumers.
+/// The timeout of a check. On a busy machine, the warm-up of a runtime takes a long time, and so
+/// does a configuration with ten thousand consumers.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The stop timeout of a check, which has no requests to finish.
@@ -65,7 +65,7 @@ pub struct GatewayStart<'a> {
     pub targets: &'a [SocketAddr],
     /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
-    /// The largest number of connections that a load opens.
+    /// The maximum number of connections that a load opens.
     pub connections: u32,
     /// The ports on which it may listen, in this order; any free port if there are none.
     pub ports: &'a [u16],
@@ -104,7 +104,7 @@ pub(crate) fn rehearse(
 impl GatewayStart<'_> {
     /// Renders and checks the configuration, starts the gateway, and waits until it responds. With
     /// an `opening`, it waits for the first response that the opening accepts, and sends nothing
-    /// else to the gateway. After an error, no process is left.
+    /// else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
     /// Unsupported policies, a template that does not render, a refused configuration, a gateway
@@ -247,7 +247,7 @@ impl GatewayStart<'_> {
         })
     }
 
-    /// Renders the scenario's calls of the admin interface.
+    /// Renders the scenario's calls to the admin interface.
     fn admin_calls(
         &self,
         renderer: &Renderer<'_>,
@@ -379,8 +379,8 @@ impl GatewayStart<'_> {
     }
 }
 
-/// Starts a program on the first of these ports, or of [`PORT_ATTEMPTS`] free ports if there are
-/// none, that no other process uses. `attempt` returns none if the port is used.
+/// Starts a program on the first unused port of `ports`, or of [`PORT_ATTEMPTS`] free ports if
+/// `ports` is empty. `attempt` returns none if the port is used.
 pub(crate) fn on_usable_port<T>(
     address: IpAddr,
     ports: &[u16],

@@ -88,7 +88,7 @@ impl JavaProgram {
             return Err(failed(gateway, message, remedy));
         }
         self.libraries().check()?;
-        // The launcher is written last. Until then the program cannot be found, not even through
+        // The launcher is written last. Until then, the program cannot be found, not even through
         // the link of an earlier installation.
         let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
         let launcher = self.launcher(&java, &jar)?;

@@ -56,15 +56,15 @@ impl Jdk {
     }
 }
 
-/// The home of `javac` on PATH, with links followed.
+/// The home of `javac` on PATH, with symbolic links resolved.
 fn from_path() -> Option<PathBuf> {
     let mut compilers = path_folders().into_iter().map(|it| it.join("javac"));
     let compiler = compilers.find(|file| file.is_file())?.canonicalize().ok()?;
     Some(compiler.parent()?.parent()?.to_owned())
 }
 
-/// Returns the JDKs in a folder, the oldest first, because the makers of a gateway test it with the
-/// oldest suitable version.
+/// Returns the JDKs in a folder, the oldest first, because gateway projects test with the oldest
+/// suitable version.
 fn all_in(folder: &Path) -> Vec<Jdk> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(&entry.path())).collect();
@@ -72,7 +72,7 @@ fn all_in(folder: &Path) -> Vec<Jdk> {
     all
 }
 
-/// The major version in a file `release`: 21 for `JAVA_VERSION="21.0.3"`, 8 for `"1.8.0_402"`.
+/// The major version in a `release` file: 21 for `JAVA_VERSION="21.0.3"`, 8 for `"1.8.0_402"`.
 fn version_in(release: &str) -> Option<u16> {
     let line = release
         .lines()

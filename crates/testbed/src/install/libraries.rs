@@ -93,8 +93,8 @@ impl Libraries<'_> {
         Ok(format!("{digest}  {file}\n"))
     }
 
-    /// Returns the paths of `libraries` in their shortest form, with which the paths in the list
-    /// begin.
+    /// Returns the paths of `libraries` in their shortest form, as at the start of the paths in the
+    /// list.
     fn folders(&self) -> Vec<String> {
         let shortest = |folder: &String| {
             let parts: PathBuf = Path::new(folder).components().collect();

@@ -10,8 +10,8 @@ use super::thresholds::{
 use super::{EVERYTHING, SPEED, View};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A CPU limit stops all processes for the rest of its period, so the limit causes the tail of the
-/// latencies.
+/// A CPU limit stops all processes for the rest of its period, so the limit causes the latency
+/// tail.
 pub(super) fn throttled(view: &View) -> Option<Reason> {
     let throttled_ns = view.phase.machine.throttled_ns;
     (throttled_ns > 0).then_some(())?;
@@ -24,8 +24,8 @@ pub(super) fn throttled(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::Throttled, &EVERYTHING, message, remedy))
 }
 
-/// Rates and latencies include stolen time. CPU time per request does so on a kernel without
-/// PARAVIRT_TIME_ACCOUNTING; a run that does not record the option is treated as one that has it.
+/// Rates and latencies include stolen time. CPU time per request includes it on a kernel without
+/// PARAVIRT_TIME_ACCOUNTING; if a run does not record the option, the option counts as set.
 pub(super) fn steal(view: &View) -> Option<Reason> {
     let machine = &view.phase.machine;
     let available_ns = machine.window_ns as f64 * f64::from(machine.cores);
@@ -42,9 +42,9 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// Another process on the core takes time and cache.
+/// Another process on the core takes CPU time and cache.
 pub(super) fn foreign_process(view: &View) -> Option<Reason> {
-    // The processes of other gateways belong on these cores, and other processes disturb all
+    // The other gateways' processes are expected on these cores, and other processes disturb all
     // gateways equally.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let machine = &view.phase.machine;
@@ -58,8 +58,8 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::ForeignProcess, &SPEED, message, remedy))
 }
 
-/// Two threads of a core compete for its execution units, so the CPU time of each grows with the
-/// work of the other.
+/// The two hardware threads of a core compete for its execution units, so the CPU time of each
+/// grows with the work of the other.
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
     (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;
@@ -84,7 +84,7 @@ pub(super) fn source_changed(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::ClockSourceChanged, &SPEED, message, remedy))
 }
 
-/// Each request reads the clock several times, so a slow read is a part of its latency.
+/// Each request reads the clock several times, so slow reads add to its latency.
 pub(super) fn source_slow(view: &View) -> Option<Reason> {
     let (context, record) = view.run?;
     let environment = &context.run.manifest().environment;
@@ -100,9 +100,9 @@ pub(super) fn source_slow(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::ClockSourceSlow, &[Aspect::Latency], message, remedy))
 }
 
-/// At a different frequency, the same work takes a different CPU time.
+/// At a different frequency, the same work takes a different amount of CPU time.
 pub(super) fn frequency(view: &View) -> Option<Reason> {
-    // Gateways side by side have the same frequency in the same seconds.
+    // Gateways that are measured side by side always run at the same frequency.
     (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let found = changed_within(view).or_else(|| differed_between(view))?;
     let remedy = "Set the governor to performance (cpupower frequency-set -g performance) and turn turbo off (write 1 \
@@ -125,7 +125,7 @@ fn changed_within(view: &View) -> Option<String> {
     })
 }
 
-/// The frequencies of the gateways of a block in the same phase.
+/// The frequencies of a block's gateways in the same phase.
 fn differed_between(view: &View) -> Option<String> {
     let own_khz = view.phase.machine.gateway_frequency.as_ref()?.mean_khz;
     let (context, record) = view.run?;

@@ -1,4 +1,4 @@
-//! The validity gates: rules that make a figure limited or invalid, each with the reason and the
+//! The validity gates: rules that mark a figure as limited or invalid, each with a reason and a
 //! remedy.
 
 mod audited;
@@ -55,7 +55,7 @@ impl<'a> View<'a> {
         kind(self.phase)
     }
 
-    /// Reports whether the load searches for the limit of load generator and upstream.
+    /// Reports whether the load searches for the limit of the load generator and the upstream.
     fn seeks_own_limit(&self) -> bool {
         (self.is_direct() || self.is_null()) && self.kind() == PhaseKind::Closed
     }
@@ -199,8 +199,8 @@ const LOAD_GATES: [PhaseGate; 11] = [
     consistency::counts_and_bytes,
 ];
 
-/// Judges a load outside a run, by its record and by a histogram of each metric over the requests
-/// with a response.
+/// Judges a load outside a run from its record and from a histogram of each metric over the
+/// requests with a response.
 pub fn judge_load(
     phase: &PhaseRecord,
     histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
@@ -220,8 +220,8 @@ pub fn judge_load(
     reasons.filter(is_reported).collect()
 }
 
-/// Reports whether the machine or the load generator may have delayed the requests of a phase, in
-/// addition to the gateway.
+/// Reports whether, apart from the gateway, the machine or the load generator may have delayed the
+/// requests of a phase.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,
@@ -240,12 +240,12 @@ pub(crate) fn is_smoke(plan: &Plan) -> bool {
     planned.is_some_and(|planned| planned.length == Length::Smoke)
 }
 
-/// Reports whether enough requests were sent for a statement about speed.
+/// Reports whether enough requests were sent to judge speed.
 pub(crate) fn has_enough_requests(phase: &PhaseRecord) -> bool {
     phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
 }
 
-/// The gates for a load that is too small for a statement about speed.
+/// The gates for a load that is too small to judge speed.
 const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::ArrivalsDropped,
     Gate::ChecksFailed,
@@ -258,8 +258,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// The gates for effects that a phase with a change or failure measures on purpose. For the time
-/// before the change, only failures are known second by second.
+/// The gates for effects that a phase with a change or failure measures on purpose. Before the
+/// change, only failures are known for each second.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,

@@ -25,7 +25,7 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
 }
 
 /// The reason for requests that were lost to changes through the admin interface. The other figures
-/// remain valid, but look better than they were.
+/// remain valid, but look better than they should.
 fn lost(view: &View, gate: Gate, message: String) -> Reason {
     let remedy = "These requests were lost while the gateway was changed through its admin interface: compare \
                   this load with the same load without the calls.";
@@ -38,8 +38,8 @@ fn wrong(view: &View, message: String) -> Reason {
     view.invalid(Gate::ChecksFailed, &EVERYTHING, message, remedy)
 }
 
-/// Requests without a response have no latency, so the latencies of the others look better than the
-/// load was.
+/// Requests without a response have no latency, so the latencies of the others make the load look
+/// better than it was.
 pub(super) fn errors(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total: u64 = counts.errors.values().sum();
@@ -67,8 +67,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase with a change or failure, the requests that failed before it are reasons against the
-/// phase, because the change did not cause them.
+/// In a phase with a change or failure, requests that failed before it count against the phase,
+/// because the change did not cause their failure.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);
@@ -100,7 +100,8 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     reasons
 }
 
-/// Without a response, there is no figure. A load generator that never gets its core sends nothing.
+/// Without responses, there are no figures. A load generator that never gets its core sends
+/// nothing.
 pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;

@@ -8,7 +8,8 @@ use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX, LATENESS_P999_NS_MAX}
 use crate::common::digest::trusted_percentile;
 use crate::common::facts::{Aspect, CurveMetric, Gate, PhaseKind, Reason};
 
-/// The aspects that depend on the rate. CPU per request is also compared at an equal rate.
+/// The aspects that depend on the rate. CPU per request is included because it is compared at an
+/// equal rate.
 const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
 
 /// A request that is never sent has no latency, although its latency would have been the longest.
@@ -55,8 +56,8 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::Latency, message))
 }
 
-/// Requests that wait for a free connection wait for the gateway. Added latency counts from the
-/// send and excludes this wait, so a gateway that stalls would look fast.
+/// Requests that wait for a free connection wait for the gateway. Added latency starts at the send
+/// and excludes this wait, so a gateway that stalls would look fast.
 pub(super) fn connections_held(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX && are_held(view, lateness)).then_some(())?;

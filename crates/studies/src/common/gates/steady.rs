@@ -1,8 +1,8 @@
-//! The gates of steady state: a figure over a phase is valid only if it did not drift.
+//! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
-//! Throughput and CPU time per request are tested in bins of a tenth of a second. The median
-//! response time needs more values and is tested in seconds. Runs that were recorded without bins
-//! are tested in seconds as well. External load generators record neither.
+//! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
+//! more values and is tested in bins of one second. In runs without recorded bins, all three are
+//! tested in bins of one second. External load generators record neither.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;
@@ -58,8 +58,8 @@ impl Tested {
     }
 }
 
-/// An untested figure is not called valid. Runs of the built-in load generator without bins have a
-/// note instead.
+/// An untested figure is not reported as valid. Runs of the built-in load generator without bins
+/// have a note instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
     let external = view.phase.external.as_ref();
     let may_be_tested = view.phase.bins.is_some() || external.is_some();
@@ -95,7 +95,7 @@ fn untested_aspects(view: &View) -> Vec<Aspect> {
     };
     let other: &[Aspect] = match view.kind() {
         PhaseKind::Closed if throughput(view).is_none() => &[Aspect::Throughput],
-        // If there is no CPU time, the test of latency decides.
+        // If there is no CPU time, the latency test decides.
         PhaseKind::Paced | PhaseKind::Open if !is_known && latency(view).is_none() => {
             &[Aspect::Latency]
         }
@@ -148,7 +148,7 @@ pub(super) fn cpu(view: &View) -> Option<Tested> {
     Tested::of(subject, values)
 }
 
-/// Tests the median response time of a load whose pace is set.
+/// Tests the median response time of a load at a set pace.
 pub(super) fn latency(view: &View) -> Option<Tested> {
     let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;
@@ -201,7 +201,7 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     let pairs = responses
         .chunks_exact(neighbours)
         .zip(cpu_ns.chunks_exact(neighbours));
-    // A bin without a response has no cost.
+    // A bin without a response has no cost per request.
     let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
     let costs = answered.map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses));
     Series::Bins(costs.collect(), neighbours)
@@ -222,7 +222,7 @@ pub(super) fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
     Some(view.limited(Gate::NotSteady, aspects, message, remedy))
 }
 
-/// The rows of a phase without an incomplete last second.
+/// The rows of a phase, excluding an incomplete last second.
 pub(crate) fn whole_seconds<'a>(
     series: &'a [SeriesRow],
     phase: &'a PhaseRecord,

@@ -1,16 +1,16 @@
 //! The bounds of the validity gates, each with its reason.
 
-/// The number of requests that a load must send for a statement about speed. Fewer show only
+/// The number of requests that a load must send before its speed can be judged. Fewer show only
 /// whether something works: the first requests of a process are slower than others, and one in
 /// thirty is more than the difference between gateways.
 pub const REQUESTS_MIN: u64 = 30;
 
 /// The share of its cores that the load generator (together with the upstream, if they share cores)
-/// may keep busy. Above it, the wait for the core grows with 1 ÷ (1 − busy), here sevenfold, and is
-/// caused by the load generator.
+/// may keep busy. Above it, the load generator causes the wait for the core, which grows with 1 ÷
+/// (1 − busy) and is sevenfold here.
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
-/// The share of the time in which the load generator's threads may be runnable without a core.
+/// The share of the time in which the load generator's threads may be runnable but not running.
 /// Sharing a core with the upstream causes 1 to 9 % at 5,000 requests/s; a fifth is visible above
 /// the noise of a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
@@ -34,7 +34,7 @@ pub const DIRECT_SHARE_MAX: f64 = 0.70;
 pub const ACHIEVED_MIN: f64 = 0.99;
 
 /// The share of requests without a response above which a phase is invalid. At one in a thousand,
-/// the 99.9th percentile already belongs to a request without a response.
+/// the 99.9th percentile is already a request without a response.
 pub const ERROR_SHARE_MAX: f64 = 0.001;
 
 /// Reopened connections as a share of the requests. A gateway that replaces each connection after a
@@ -52,9 +52,8 @@ pub const STEAL_SHARE_MAX: f64 = 0.01;
 /// The share of one core that processes outside the run may use on the pinned cores.
 pub const FOREIGN_SHARE_MAX: f64 = 0.05;
 
-/// Clock sources that take tens of nanoseconds to read: counters of the processor, and clocks that
-/// hypervisors derive from them. Other sources are devices that take microseconds, or only count
-/// ticks.
+/// Clock sources that take tens of nanoseconds to read: processor counters, and clocks that
+/// hypervisors derive from them. Other sources take microseconds or only count ticks.
 pub const FAST_CLOCK_SOURCES: [&str; 9] = [
     "tsc",
     "tsc-early",
@@ -67,39 +66,39 @@ pub const FAST_CLOCK_SOURCES: [&str; 9] = [
     "tod",
 ];
 
-/// The relative difference of a core's frequencies within a phase, or of the gateways' frequencies
-/// in a block. CPU time changes by about as much, which is more than gateways differ by.
+/// The relative difference between a core's frequencies within a phase, or between the gateways'
+/// frequencies in a block. CPU time changes by about as much, and gateways differ by less.
 pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 
 /// The share of its cores that a gateway must keep busy in a load that measures its capacity.
 pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 
-/// The p below which a series has a trend. A series of five seconds, the shortest that can show
-/// one, reaches 0.017 if every second is higher than the one before.
+/// The p-value below which a series has a trend. A series of five seconds, the shortest that can
+/// show one, reaches 0.017 if every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
-/// The p below which bins of a tenth of a second drift. Combined with the minimum drift, it calls
-/// 0.1 to 2.1 % of steady phases unsteady, depending on the correlation of their bins.
+/// The p-value below which bins of 100 ms drift. Combined with the minimum drift, it marks 0.1 to
+/// 2.1 % of steady phases as unsteady, depending on the correlation of their bins.
 pub const DRIFT_P_MAX: f64 = 0.005;
 
 /// Responses that a bin must have on average for a usable cost per request.
 pub const BIN_RESPONSES_MIN: f64 = 10.0;
 
-/// The smallest drift of the CPU time per request over a phase that matters.
+/// The smallest drift that matters in the CPU time per request over a phase.
 pub const CPU_DRIFT_MAX: f64 = 0.05;
 
-/// The smallest drift of the throughput over a phase that matters.
+/// The smallest drift that matters in the throughput over a phase.
 pub const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
 
-/// The smallest drift of the median response time over a phase that matters. Medians of one second
+/// The smallest drift that matters in the median response time over a phase. Medians of one second
 /// vary more than counts.
 pub const LATENCY_DRIFT_MAX: f64 = 0.10;
 
 /// The relative difference between a histogram's mean and the exact mean. Three significant digits
-/// allow a thousandth; a larger difference means that values were lost.
+/// allow 0.1 %; a larger difference means that values were lost.
 pub const MEAN_ERROR_MAX: f64 = 0.005;
 
-/// The range of the requests in flight by Little's law in a closed load, relative to its
+/// The accepted range of the requests in flight (by Little's law) in a closed load, relative to its
 /// connections. Correct phases of three seconds give 0.99 to 1.00; slow responses at the edges of a
 /// phase lower the value.
 pub const LITTLE_RANGE: (f64, f64) = (0.90, 1.05);

@@ -53,7 +53,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         (Some(before), _) if !before.holds() => "Parity did not hold before the load.",
         (_, Some(after)) if !after.holds() => "Parity held before the load, but not after it.",
         (Some(_), Some(_)) => return None,
-        // A stopped soak or profile reports this itself.
+        // The report of a stopped soak or profile already states this.
         (Some(_), None) if context.plan.study.may_be_stopped() => return None,
         _ if expected => "Parity was not proven both before and after the load.",
         _ => return None,
@@ -63,7 +63,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
     Some(invalid(Gate::ParityLost, message, remedy, None))
 }
 
-/// Processes that ended outside the measurements; the others are reasons against their phase.
+/// Processes that ended outside the measurements; the others count against their phase.
 fn restarted(record: &TrialRecord) -> Option<Reason> {
     // A replaced worker ends when its last connection does.
     let changed = record.phases.iter().any(|phase| phase.change.is_some());

@@ -1,4 +1,4 @@
-//! Gates for connections, versions and logs on the wire.
+//! Gates for connections, HTTP versions, access logs and busy workers.
 
 use gatebench_model::Shape;
 use gatebench_report::Unit;
@@ -9,8 +9,8 @@ use super::{SPEED, View};
 use crate::common::facts::{Gate, PhaseKind, Reason};
 use crate::common::loads::connections_max;
 
-/// A gateway may open a connection for each connection of a client, and replace some, but not one
-/// for each request.
+/// A gateway may open a connection for each client connection and replace some of them, but must
+/// not open one for each request.
 pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let wire = view.phase.wire.as_ref()?;
     let upstream = wire.upstream.filter(|_| !view.is_direct())?;
@@ -25,7 +25,7 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::UpstreamConnections, &SPEED, message, remedy))
 }
 
-/// The number of requests that a client's connection may have in flight at a time.
+/// The number of requests that a client connection may have in flight at a time.
 pub(super) fn streams_per_connection(view: &View) -> u64 {
     let streams = view.scenario().and_then(|it| it.transport.http2_streams);
     u64::from(streams.unwrap_or(1))
@@ -86,8 +86,9 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::AccessLog, &SPEED, message, remedy))
 }
 
-/// In a closed load, each configured worker has work; a thread that did at least a twentieth of it
-/// counts. More threads may be busy, because runtimes have additional ones.
+/// In a closed load, each configured worker has work; a thread counts as busy if it did at least a
+/// twentieth of the work. More threads than workers may be busy, because runtimes have additional
+/// ones.
 pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let busy = view.phase.wire.as_ref()?.gateway?.threads_busy;
     let workers = view.run?.1.gateway.as_ref()?.workers;

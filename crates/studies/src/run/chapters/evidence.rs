@@ -202,7 +202,7 @@ fn cores(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     scenario.phases.iter().filter_map(line).collect()
 }
 
-/// The busy time in text: `9.41 µs, 0.62 µs of it softirq; processes 9.02 µs`.
+/// The busy time as text: `9.41 µs, 0.62 µs of it softirq; processes 9.02 µs`.
 fn busy(row: &VariantRow, phase: &str) -> Option<String> {
     let median = |metric| {
         let ns = row.median_in(phase, metric)?;

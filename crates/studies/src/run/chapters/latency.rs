@@ -26,7 +26,7 @@ const LEAD: [&str; 3] = [
 const TIMELINE: &str = "Every trial, second by second: responses per second above, p99 of the \
      response time below. Each phase has its own axes, shared by all trials of the scenario.";
 
-/// The description of the seconds of a trial.
+/// The description of a trial's per-second charts.
 const SECONDS: &str = "Responses per second and, below, the 99th percentile of the response time, \
                        second by second.";
 

@@ -63,7 +63,7 @@ pub fn trials(run: &RunFacts) -> String {
     share(run.trials_finished, run.trials_planned, "trial")
 }
 
-/// The placement in text: `gateway on core 1, load generator and upstream on core 0`.
+/// The placement as text: `gateway on core 1, load generator and upstream on core 0`.
 pub fn placement(placement: &Placement) -> String {
     let gateway = match placement.gateway_is_elsewhere {
         true => format!("{} of another host", cores(&placement.gateway)),

@@ -72,7 +72,7 @@ pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
     groups.map(|(_, alike)| note(&alike)).collect()
 }
 
-/// The place of failures in one phase of a scenario: `api-key, blocks 1, 2, 3`.
+/// The location of failures in one phase of a scenario: `api-key, blocks 1, 2, 3`.
 fn place(alike: &[&Failure], form: Forms) -> String {
     let (failure, blocks) = (alike[0], alike.iter().map(|it| it.block));
     let blocks: BTreeSet<u32> = blocks.collect();

@@ -23,11 +23,11 @@ use crate::common::facts::{
 };
 use crate::common::joined;
 
-/// The largest number of rows with groups, over all variants, on a terminal and on the page; the
+/// The maximum number of rows with groups, over all variants, on a terminal and on the page; the
 /// JSON has all groups.
 const ROWS_MAX: [usize; 2] = [12, 40];
 
-/// The largest number of groups of a scenario in Markdown.
+/// The maximum number of groups of a scenario in Markdown.
 const GROUPS_MAX: usize = 8;
 
 /// The number of slowest routes of each variant on a terminal; the page shows all of them.

@@ -1,4 +1,4 @@
-//! The report of a smoke run: whether each scenario works, without any speeds.
+//! The report of a smoke run: whether each scenario works, without speed figures.
 
 use gatebench_report::chapter::{Chapter, Entry, Head, Line, Lines, Text};
 use gatebench_report::format::distinct;
@@ -6,7 +6,7 @@ use gatebench_report::format::distinct;
 use crate::Findings;
 use crate::common::facts::{Gate, RowStatus, ScenarioFindings, VariantRow};
 
-/// Shows which parity cases hold; a smoke run has no figures.
+/// Shows which parity cases pass; a smoke run has no figures.
 pub fn chapter(findings: &Findings) -> Chapter {
     let rows = findings.scenarios.iter().flat_map(|it| &it.rows);
     let variants = distinct(rows.map(|row| &*row.variant));

@@ -43,7 +43,7 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     }
 }
 
-/// The metrics of loads: first those that every load has, finally those of open loads only.
+/// The metrics of loads: first those that every load has, then those of open loads only.
 static METRICS: [(Metric, [&str; 2]); 16] = [
     (Metric::Throughput, ["throughput", ""]),
     (Metric::GatewayCpuPerRequest, ["CPU/request", ""]),

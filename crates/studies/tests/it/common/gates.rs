@@ -1,4 +1,4 @@
-//! Tests a gate by a change that trips it and one that just does not.
+//! Tests a gate with a change that trips it and with a slightly smaller one that does not.
 
 use gatebench_report::Validity;
 use gatebench_studies::Findings;
@@ -20,7 +20,7 @@ pub fn changed(change: impl Fn(&mut Made)) -> Findings {
 }
 
 /// Asserts that `trips` trips only this gate, that `spares` trips none, and that the reason states
-/// observation and remedy.
+/// an observation and a remedy.
 pub fn check(
     gate: Gate,
     validity: Validity,

@@ -374,7 +374,7 @@ fn curves(of: &Character, cost: f64) -> Vec<PercentileCurve> {
     ]
 }
 
-/// Points that rise gently in the middle and steeply after the second nine.
+/// Points that rise gently in the middle and steeply above about the 97th percentile.
 fn points(middle: f64, tail: f64) -> Vec<CurvePoint> {
     let at_nines = |nines: f64| {
         let body = 0.82 + 0.45 * nines.sqrt() * tail;

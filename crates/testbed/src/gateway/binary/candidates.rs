@@ -1,4 +1,4 @@
-//! The paths where the program of a gateway may be.
+//! The paths at which a gateway's program may be.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -60,7 +60,7 @@ pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     programs(std::iter::once(place.to_owned()).chain(in_prefix))
 }
 
-/// Returns the executable candidates without duplicates, with links followed.
+/// Returns the executable candidates without duplicates, with symbolic links resolved.
 fn programs(candidates: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for candidate in candidates.into_iter().filter(|path| is_executable(path)) {

@@ -15,7 +15,7 @@ use crate::gateway::folder::Folder;
 use crate::system::command;
 use crate::system::installed;
 
-/// The place that stands for this machine; no image has an empty name.
+/// This machine, as a place; no image has an empty name.
 const HERE: &str = "";
 
 /// The timeout of a test, which only loads libraries.

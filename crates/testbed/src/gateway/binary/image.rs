@@ -14,10 +14,10 @@ use crate::error::DriverError;
 use crate::gateway::folder::Folder;
 use crate::system::owner::Owner;
 
-/// The descriptor limit of a program that only prints its version.
+/// The file descriptor limit of a program that only prints its version.
 const NOFILE: u64 = 1_024;
 
-/// An image in a container engine of this machine.
+/// An image in a container engine on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundImage {
     /// Its name as requested, `docker.io/library/kong:3.9`.

@@ -35,7 +35,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBinary {
-    /// The absolute path, with links followed.
+    /// The absolute path, with symbolic links resolved.
     pub path: PathBuf,
     /// The version that it prints.
     pub version: String,
@@ -44,7 +44,7 @@ pub struct FoundBinary {
     /// The extras of its folder that were found where the program is, each with the reason why it
     /// cannot be used, if there is one.
     pub extras: FoundExtras,
-    /// The image that contains it; none if it is a file of this machine.
+    /// The image that contains it; none if it is a file on this machine.
     pub image: Option<FoundImage>,
     /// The host on which it is; none for this machine.
     pub host: Option<String>,
@@ -287,12 +287,12 @@ pub struct FoundGateway {
     pub folder: Folder,
     /// Its program in the requested version.
     pub binary: FoundBinary,
-    /// The means that hold it to its limits.
+    /// The mechanism that enforces its limits.
     pub limiter: Limiter,
 }
 
 impl FoundGateway {
-    /// Finds the program of a folder on this machine, and the means to limit it.
+    /// Finds the program of a folder on this machine, and the mechanism that enforces its limits.
     pub(crate) fn find(
         folder: Folder,
         setup: &Setup,

@@ -1,4 +1,4 @@
-//! Versions as gateways print them: numbers separated by dots, and a suffix of the vendor.
+//! Versions as gateways print them: numbers separated by dots, and a vendor suffix.
 
 use std::cmp::Ordering;
 
@@ -9,8 +9,8 @@ pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<Str
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
 }
 
-/// Reports whether a version begins with these numbers: `1.22.1` begins with `1.22`, `1.221` does
-/// not.
+/// Reports whether a version begins with these numbers: `1.22.1` begins with `1.22`, but `1.221`
+/// does not.
 pub(super) fn begins_with(version: &str, beginning: &str) -> bool {
     let plain = |text: &str| text.trim_start_matches('v').to_owned();
     let (version, beginning) = (plain(version), plain(beginning));

@@ -24,7 +24,7 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("jwks", jwks);
 }
 
-/// `{{ password | htpasswd_sha }}`: `{SHA}` and its SHA-1, as in files of htpasswd.
+/// `{{ password | htpasswd_sha }}`: `{SHA}` and its SHA-1, as in htpasswd files.
 fn htpasswd_sha(password: &str) -> String {
     format!("{{SHA}}{}", STANDARD.encode(Sha1::digest(password)))
 }

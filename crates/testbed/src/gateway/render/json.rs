@@ -19,7 +19,7 @@ pub(crate) fn json(text: &str) -> Result<String, Error> {
 fn without_last_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut is_escaped) = (false, false);
-    // The position of the last comma, if only spaces have followed it.
+    // The position of the last comma, if only whitespace has followed it.
     let mut comma = None;
     for c in text.chars() {
         if in_string {
