@@ -1,4 +1,4 @@
-//! The connection: a child process `ssh`, which brings the program to the host, and lines to and
+//! The connection: a child process `ssh`, which carries the program to the host, and lines to and
 //! from that program.
 
 use std::fs::File;

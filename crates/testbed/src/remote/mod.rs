@@ -10,7 +10,7 @@
 //! ends, and the program there ends all its processes.
 //!
 //! The load generator and the upstream stay on this machine, so all times are read from its clock.
-//! Only differences of times of the host's clock are used.
+//! Only differences between times of the host's clock are used.
 
 mod complaint;
 mod end;

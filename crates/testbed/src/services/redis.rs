@@ -1,4 +1,4 @@
-//! A Redis for one trial, for rate limits that count in Redis.
+//! A Redis server for one trial, for rate limits with counters in Redis.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ const READY: &str = "Ready to accept connections";
 /// A part of the line that it writes if another process listens on its port.
 const TAKEN: &str = "Address already in use";
 
-/// The timeout of its start. It reads nothing from disk, so this is ample.
+/// The timeout for its start. It reads nothing from disk, so this is ample.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time that it may take to print its version.
@@ -44,7 +44,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("--dir", "."),
 ];
 
-/// A Redis that was found.
+/// A Redis server that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRedis {
     /// Its program.
@@ -94,7 +94,7 @@ fn program() -> Result<PathBuf, DriverError> {
 }
 
 /// Starts Redis on a free port and waits until it accepts connections. `work` is its working folder
-/// with its log. After an error no process is left.
+/// with its log. After an error, no process is left.
 pub(crate) fn start_redis(
     work: &Path,
     cores: &[usize],

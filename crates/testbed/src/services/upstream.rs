@@ -39,7 +39,7 @@ struct Announcement {
 }
 
 impl UpstreamStart {
-    /// The start of an embedded upstream, with a worker for each core.
+    /// The inputs for starting an embedded upstream, with a worker for each core.
     pub(crate) fn of(
         kind: UpstreamKind,
         work: PathBuf,

@@ -47,7 +47,7 @@ const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_proxy_",
 ];
 
-/// Each scenario that a folder claims, rendered with one target and with two.
+/// Each scenario that a folder claims to support, rendered with one target and with two.
 fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
     let targets = ["127.0.0.1:2", "127.0.0.1:3"].map(|target| target.parse().unwrap());
     let mut claimed = BTreeSet::new();

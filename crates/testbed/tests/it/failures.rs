@@ -1,4 +1,4 @@
-//! Failures: each error names the culprit, and no process is left.
+//! Failures: each error names the cause, and no process is left.
 
 use std::fs;
 use std::net::TcpListener;

@@ -49,8 +49,8 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
     assert!(pinned > 0);
 }
 
-/// Folders that cannot run here are at least rendered, for each scenario that they claim, and their
-/// JSON files must be valid.
+/// Folders that cannot run here are at least rendered, for each scenario that they claim to
+/// support, and their JSON files must be valid.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();

@@ -24,7 +24,7 @@ pub(crate) struct ProcessKey {
     pub started: u64,
 }
 
-/// The scheduler's figures of one thread.
+/// The scheduler's figures for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadAccount {
     pub run_queue_wait_ns: u64,
@@ -145,7 +145,7 @@ pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     }
 }
 
-/// The scheduler's figures of one thread.
+/// The scheduler's figures for one thread.
 pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
     let switches = |name: &str| field(&status, name)?.parse().ok();
