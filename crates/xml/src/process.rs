@@ -17,7 +17,7 @@ use crate::{ffi, loader};
 /// The system's libxml2 was built without threads or schemas, which no distribution does.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
-    // SAFETY: the lock lets one thread in, and holds the others until it is done.
+    // SAFETY: the lock admits one thread, and blocks the others until it is done.
     let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(loader::fetch) } != 0);
     assert!(
         usable,
@@ -119,7 +119,7 @@ impl Budget {
     /// Starts counting.
     pub fn begin(limits: &Limits) -> Self {
         start();
-        // Under valgrind everything takes thirty times as long.
+        // Under valgrind everything takes 30 times as long.
         let time_ms = limits.time_ms.filter(|_| !cfg!(feature = "plain-memory"));
         let time_ns = time_ms.map_or(0, |ms| c_longlong::from(ms) * 1_000_000);
         // SAFETY: sets counters of this thread.

@@ -12,7 +12,7 @@ use gatebench_model::{Route, Scenario};
 use gatebench_testbed::Ended;
 use gatebench_testbed::gateway::Attached;
 
-/// A test module for each gateway that is a program, so that they run at the same time.
+/// A test module for each gateway that is a program, so that the tests run in parallel.
 macro_rules! gateways {
     ($($module:ident: $name:literal,)*) => {$(
         mod $module {
@@ -107,7 +107,7 @@ fn routes_and_policies_act_alike(name: &str) {
     if has.has("mock") {
         mocks_respond_themselves(gateway.started.address);
     }
-    // Folders with a pool for each route open one or two connections for each of the five.
+    // Folders with a pool for each route open one or two connections for each of the five routes.
     let accepted = accepted.load(Ordering::Relaxed);
     assert!(accepted <= 10, "{accepted} connections to the origin");
 

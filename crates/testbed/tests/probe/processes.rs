@@ -30,7 +30,7 @@ impl Shell {
         self.0.id()
     }
 
-    /// Runs a line and returns after its end.
+    /// Runs a line and returns when it has finished.
     fn tell(&mut self, line: &str) {
         writeln!(self.0.stdin.as_mut().unwrap(), "{line}\necho done").unwrap();
         let mut response = String::new();
@@ -158,7 +158,7 @@ fn children_of_every_thread_are_found() {
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped()).spawn().unwrap()
     };
-    // The thread must not end, because the children of a thread that ends move to another one.
+    // The thread must not end, because its children would then move to another thread.
     let (give, take) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     let other = thread::spawn(move || {

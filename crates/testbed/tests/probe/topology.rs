@@ -1,4 +1,4 @@
-//! Placements on machines unlike this one: folders as the kernel shows them, read and placed.
+//! Placements on machines unlike this one: folders in the kernel's layout, read and placed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -55,8 +55,8 @@ impl Drop for Machine {
     }
 }
 
-/// The cores of gateway, load generator and upstream; whether the load generator may spin; whether
-/// the gateway has a sibling.
+/// The cores of the gateway, the load generator and the upstream; whether the load generator may
+/// spin; whether the gateway has a sibling.
 type Seen = (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool);
 
 fn seen(placed: &Placement) -> Seen {
@@ -161,7 +161,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
         seen(&next.placed(&all, 2)),
         expected(&[5, 7], &[0], &[2], true, false)
     );
-    // Four CPUs are two whole cores, because load generator and upstream need one each.
+    // Four CPUs are two whole cores, because the load generator and the upstream need one each.
     assert_eq!(
         seen(&far.placed(&all, 4)),
         expected(&[2, 3, 6, 7], &[0], &[1], true, false)

@@ -101,7 +101,7 @@ impl<'a> Content<'a> {
     /// Replaces the content with the result of a transformation.
     ///
     /// # Errors
-    /// The transformation failed. The content is parsed already.
+    /// The transformation failed. The content has already been parsed.
     pub fn transform(
         &mut self,
         stylesheet: &'a Stylesheet,
@@ -129,7 +129,7 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// The order for a transformation of the text outside of this process. Its result replaces this
+    /// The order for a transformation of the text outside this process. Its result replaces this
     /// content.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The content that results from a transformation outside of this process.
+    /// The content that results from a transformation outside this process.
     pub fn ordered(
         mut result: Vec<u8>,
         limits: &'a Limits,

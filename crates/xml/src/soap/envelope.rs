@@ -27,7 +27,7 @@ pub enum Version {
 
 impl Version {
     /// The version, determined by the namespace of the outermost element; none if that element is
-    /// no envelope.
+    /// not an envelope.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),

@@ -15,7 +15,7 @@ const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
 const SOAP_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap/";
 const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 
-/// The largest total number of WSDLs that one WSDL may import.
+/// The maximum total number of WSDLs that one WSDL may import.
 const IMPORTS_MAX: usize = 100;
 
 /// A compiled WSDL or schema.
@@ -264,7 +264,7 @@ fn resolve(base: Option<&str>, location: &str) -> String {
 }
 
 /// Compiles each schema. A schema may import another one of the same WSDL by its namespace alone;
-/// then the import is given an invented location.
+/// then the import is given a generated location.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,

@@ -18,7 +18,7 @@ fn definition(text: &str) -> Result<Document, String> {
         .map_err(|why| why.to_string())
 }
 
-/// A text in encodings in which a document of any size can be read.
+/// Text in encodings in which a document of any size can be read.
 fn in_all_encodings(text: &str) -> [Vec<u8>; 4] {
     let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());

@@ -1,4 +1,5 @@
-//! Harmful input: a clear error each time, nothing read from outside, and no effect on neighbours.
+//! Harmful input: a clear error each time, nothing read from outside, and no effect on other
+//! messages.
 
 use std::fs;
 
@@ -180,7 +181,7 @@ fn endless_stylesheets_end() {
 
 #[test]
 fn deep_results_fit_small_stacks() {
-    // Two MiB, like the threads of the standard library; a worker has no less.
+    // 2 MiB, as for threads of the standard library; a worker has no less.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let deep = "<xsl:template match=\"/\" name=\"t\"><xsl:param name=\"n\" select=\"2000\"/><a><xsl:if test=\"$n &gt; 0\"><xsl:call-template name=\"t\"><xsl:with-param name=\"n\" select=\"$n - 1\"/></xsl:call-template></xsl:if></a></xsl:template>";
         let policy = policy(Options {

@@ -21,7 +21,7 @@ struct Case {
     words: &'static str,
 }
 
-/// Two texts, because libxml2 allows no text of more than 10 MB.
+/// Two text nodes, because libxml2 allows none of more than 10 MB.
 fn long(bytes: usize) -> String {
     let half = "x".repeat(bytes / 2);
     let rest = "x".repeat(bytes - bytes / 2 - "<a><b/></a>".len());
@@ -287,7 +287,8 @@ fn ordering_of_nodes_without_elements_between_is_limited() {
     }
 }
 
-/// Bisects for the largest number that passes, if all smaller numbers pass and no larger ones do.
+/// Bisects for the largest number that passes, assuming that all smaller numbers pass and no larger
+/// ones do.
 fn greatest(beyond: usize, passes: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, beyond);
     assert!(passes(low) && !passes(high));
