@@ -71,7 +71,7 @@ impl Interrupt {
         }
     }
 
-    /// Does blocking work, during which processes start or stop. An interrupt of at least this
+    /// Runs blocking work, during which processes start or stop. An interrupt of at least this
     /// urgency during the work ends all processes.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();

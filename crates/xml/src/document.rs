@@ -113,7 +113,7 @@ impl Document {
 
     /// Reports whether the document is HTML. Only the result of a transformation can be HTML.
     pub fn is_html(&self) -> bool {
-        // SAFETY: the document lives.
+        // SAFETY: the document is valid.
         unsafe { ffi::shim_is_html(self.raw()) != 0 }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Node<'a> {
 
     /// Its child elements.
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
-        // SAFETY: children and siblings live as long as their document.
+        // SAFETY: children and siblings are valid as long as their document.
         let first = unsafe { Self::from(ffi::shim_node_first_element(self.raw)) };
         std::iter::successors(first, |node| unsafe {
             // SAFETY: as above.
@@ -225,13 +225,13 @@ impl<'a> Node<'a> {
 
     /// All text in it.
     pub fn text(self) -> String {
-        // SAFETY: the node lives.
+        // SAFETY: the node is valid.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
     }
 
     /// Line number of its start tag, from 1; 0 if it was not parsed from text.
     pub fn line(self) -> u32 {
-        // SAFETY: the node lives.
+        // SAFETY: the node is valid.
         u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)
     }
 }

@@ -22,8 +22,8 @@ pub struct Limits {
     pub namespace_bytes: usize,
     /// Nesting depth of a transformation's instructions.
     pub transform_depth: u16,
-    /// Number of instructions of a transformation, and of steps of its or a route's XPath
-    /// expressions.
+    /// Number of instructions of a transformation, and of steps of XPath expressions in it or in a
+    /// route.
     pub operations: u32,
     /// The sum of the squared lengths of all rows on which a transformation or an expression works.
     /// A row consists of text nodes, comments and processing instructions without an element

@@ -2,8 +2,8 @@
 //! compiles.
 //!
 //! libxml2 and libxslt have one loader per process. Ours returns only the documents that the
-//! compiling thread has lent. A document that names a file or a URL gets nothing, because nothing
-//! is lent while requests are served.
+//! compiling thread has lent. A document that refers to a file or a URL loads nothing, because
+//! nothing is lent while requests are served.
 
 #![allow(unsafe_code)]
 

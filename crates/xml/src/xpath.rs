@@ -106,8 +106,8 @@ impl XPath {
         };
         let mut collector = Collector::default();
         let mut text = std::ptr::null_mut();
-        // SAFETY: all outlive the call; the context is used only by this call, and no longer refers
-        // to the document at its end; an evaluation does not change the tree.
+        // SAFETY: all pointers outlive the call; the context is used only by this call, and drops
+        // its reference to the document; an evaluation does not change the tree.
         let evaluated = collector.listen(|report| unsafe {
             ffi::shim_xpath_first(
                 context.0.as_ptr(),
@@ -136,7 +136,7 @@ impl XPath {
         // SAFETY: creates an object that refers to no other.
         let context = NonNull::new(unsafe { ffi::shim_xpath_context() }).map(Context)?;
         for (prefix, uri) in &self.namespaces {
-            // SAFETY: the context is ours; both strings are copied.
+            // SAFETY: the context is valid and not shared; both strings are copied.
             let added = unsafe {
                 ffi::shim_xpath_namespace(context.0.as_ptr(), prefix.as_ptr(), uri.as_ptr())
             };

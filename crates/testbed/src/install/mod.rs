@@ -245,8 +245,8 @@ impl Home {
             .map_err(DriverError::at("create", &self.folder))
     }
 
-    /// Links a program, so that it is found. This must be the last step of an installation, because
-    /// the program is complete only then.
+    /// Links a program, so that gatebench finds it. This must be the last step of an installation,
+    /// because the program is complete only then.
     fn link(&self, program: &Path) -> Result<(), DriverError> {
         let link = self.bin.join(&self.name);
         let new = self.bin.join(format!(".{}.new", self.name));

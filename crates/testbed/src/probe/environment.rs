@@ -72,11 +72,11 @@ pub struct CpuFacts {
     /// Model name.
     pub model: Option<String>,
     pub architecture: String,
-    /// Logical processors that are online, such as `0-3`.
+    /// Logical processors that are online, for example `0-3`.
     pub online: Option<String>,
-    /// Logical processors that this process may use, such as `0-1`.
+    /// Logical processors that this process may use, for example `0-1`.
     pub allowed: Option<String>,
-    /// NUMA nodes that are online, such as `0`.
+    /// NUMA nodes that are online, for example `0`.
     pub numa_nodes: Option<String>,
     /// Frequency governor of each core that has one; distinct values are joined.
     pub governor: Option<String>,
@@ -91,7 +91,8 @@ pub struct CpuFacts {
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// Whether the processor may raise its frequency above the base frequency, such as `boost=1`.
+    /// Whether the processor may raise its frequency above the base frequency, for example
+    /// `boost=1`.
     pub boost: Option<String>,
 }
 

@@ -73,7 +73,7 @@ impl Exit {
 /// Linux signal numbers.
 const SIGNALS: RangeInclusive<i32> = 1..=64;
 
-/// The exit by a signal that cannot be ignored.
+/// The exit of a process that SIGKILL ended.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
 /// A process under its supervisor. Dropping it stops the process.
@@ -307,7 +307,7 @@ fn text_of(log: &Path) -> String {
     String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
-/// The last lines of a text, without trailing empty lines.
+/// The last lines of a string, without trailing empty lines.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")

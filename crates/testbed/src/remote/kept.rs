@@ -13,7 +13,7 @@ const FILE_BYTES_MAX: usize = 256 * 1024;
 /// omitted.
 const FILES_MAX: usize = 1_000;
 
-/// The texts of files, with their paths below the folder.
+/// The contents of text files, with their paths below the folder.
 pub(super) type Texts = Vec<(PathBuf, String)>;
 
 /// Returns the text files in a folder: rendered files and logs. Unreadable and binary files are

@@ -67,7 +67,7 @@ pub(super) struct Start {
     pub(super) cores: usize,
     pub(super) listen: IpAddr,
     pub(super) target: SocketAddr,
-    /// The largest number of connections that a load opens.
+    /// The maximum number of connections that a load opens.
     pub(super) connections: u32,
 }
 

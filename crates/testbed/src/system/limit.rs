@@ -285,7 +285,7 @@ fn move_to(group: &Path) -> io::Result<()> {
 }
 
 /// Removes the groups of killed supervisors. A group with processes is in use and cannot be
-/// removed. A group of another PID namespace is kept, because it may be about to get processes.
+/// removed. A group of another PID namespace is kept, because processes may be about to join it.
 fn remove_leftovers(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else {
         return;

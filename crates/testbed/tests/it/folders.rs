@@ -233,7 +233,7 @@ fn no_cap_on_connections_lies_below_the_load() {
     }
 }
 
-/// The files of a scenario before and after the change of its routes.
+/// The files of a scenario before and after a change to its routes.
 fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
     let targets = ["127.0.0.1:2".parse().unwrap()];
     let wiring = wiring(&targets);

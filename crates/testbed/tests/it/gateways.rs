@@ -293,7 +293,7 @@ fn weights_are_changed_without_a_reload() {
     }
 }
 
-/// Tokens of two callers, signed with one secret.
+/// Tokens of two callers, signed with the same secret.
 const ALICES_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsImV4cCI6NDEwMjQ0NDgwMH0.N9_9e0vh1wVSPJmUsoTytZLd-k7pwNOn4DkkVCQoZLs";
 const BOBS_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IiLCJleHAiOjQxMDI0NDQ4MDB9.vNwx6_btX-2ty2YQRsR-gccr7VRoUpqbXF-MT2v__qU";
 

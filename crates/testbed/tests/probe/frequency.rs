@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gatebench_testbed::probe::{FrequencySource, clock_source_below};
 
-/// A folder with `/proc` and `/sys` of a machine, which is removed on drop.
+/// A folder with the `/proc` and `/sys` of a machine, which is removed on drop.
 struct Machine(PathBuf);
 
 impl Machine {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gatebench_testbed::probe::processes::{children, tree};
 use gatebench_testbed::probe::{MachineSample, Sample, Sampler, Scope};
 
-/// The longest wait; a test that waits longer has failed.
+/// The maximum wait; a test that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A shell that executes each line that it receives, and ends with the test.
@@ -48,7 +48,7 @@ impl Drop for Shell {
     }
 }
 
-/// A shell loop of about ten milliseconds.
+/// A shell loop that takes about 10 ms.
 const WORK: &str = "i=0; while test $i -lt 20000; do i=$((i+1)); done";
 
 fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {

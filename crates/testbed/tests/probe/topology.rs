@@ -236,8 +236,8 @@ fn fast_and_slow_cores_are_not_mixed_in_a_gateway() {
 
 #[test]
 fn a_hybrid_processor_is_known_by_its_frequencies() {
-    // Two cores of two threads at 5.2 and 5.0 GHz, four of one at 3.9 GHz; all capacities are
-    // equal.
+    // Two cores with two threads at 5.2 and 5.0 GHz, and four with one at 3.9 GHz; all capacities
+    // are equal.
     let cores: [(&[usize], usize); 6] = [
         (&[0, 1], 0),
         (&[2, 3], 0),

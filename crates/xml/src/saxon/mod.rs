@@ -165,8 +165,8 @@ impl Saxon {
         Ok(stylesheet)
     }
 
-    /// A helper for orders: the one in the slot `first`, or another one if that helper compiles or
-    /// has ended.
+    /// A helper for orders: the one in the slot `first`, or another one if that helper is compiling
+    /// or has ended.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)

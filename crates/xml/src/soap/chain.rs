@@ -136,7 +136,8 @@ impl<'a> Chain<'a, '_> {
     }
 
     /// Runs a check of the tree. If the check fails on a tree that was not parsed from text, it is
-    /// repeated on the parsed text, because only parsed text has the lines that the message names.
+    /// repeated on the parsed text, because only parsed text has the line numbers that the message
+    /// names.
     fn with_lines(
         &mut self,
         check: impl Fn(&Document) -> Result<(), (Culprit, String)>,

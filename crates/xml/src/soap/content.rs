@@ -85,12 +85,12 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Reports whether the lines of the tree are the lines of the text.
+    /// Reports whether the line numbers of the tree are those of the text.
     pub fn has_lines(&self) -> bool {
         matches!(self.form, Form::Text { .. })
     }
 
-    /// A new tree parsed from the text, whose nodes have lines.
+    /// A new tree parsed from the text, whose nodes have line numbers.
     ///
     /// # Errors
     /// The text is not well-formed.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::policy::SoapPolicy;
 use crate::process::{Background, STACK_BYTES, in_background};
 
-/// The longest sleep. A dropped policy is released within this time.
+/// The maximum sleep. A dropped policy is released within this time.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
 /// A thread that recompiles policies one after the other, each when its TTL expires. After each

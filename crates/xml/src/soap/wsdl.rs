@@ -29,7 +29,7 @@ pub(crate) struct Api {
 
 impl Api {
     /// # Errors
-    /// It is not well-formed, or lacks what makes it a WSDL.
+    /// The text is not well-formed, or is a WSDL without its required parts.
     pub fn compile(
         text: &[u8],
         location: Option<&str>,

@@ -380,7 +380,7 @@ fn memory_is_held_up_to_the_limit() {
         (budget.end(), parsed.is_ok())
     };
     let bytes = greatest(4 << 20, |bytes| spent(bytes) == (None, true));
-    // While reading a text, libxml2 holds its bytes and a buffer that doubles as it grows.
+    // While reading a text node, libxml2 holds its bytes and a buffer that doubles as it grows.
     assert!(bytes > limits.held_bytes / 5, "{bytes}");
     assert_eq!(spent(bytes + 1).0, Some(Spent::Memory));
     // Memory that another message has held and released does not count.

@@ -1,11 +1,11 @@
 //! A test that shows whether processes are charged for softirq: two threads pass a byte over
 //! loopback TCP on one core.
 //!
-//! The core is always busy, with the two threads, with softirq and with other processes. Its busy
-//! time minus the CPU time of the two threads is the missing time: the time of other processes,
-//! plus softirq if no process is charged for it. A round in which less time is missing than softirq
-//! took therefore proves that processes are charged. Only rounds in which other processes used
-//! little time can prove the opposite; a spinning thread measures the time of other processes.
+//! The core is always busy: with the two threads, softirq or other processes. Its busy time minus
+//! the CPU time of the two threads is the missing time: the time of other processes, plus softirq
+//! if no process is charged for it. Therefore, a round with less missing time than softirq time
+//! proves that processes are charged. Only rounds in which other processes used little time can
+//! prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -46,7 +46,7 @@ const OTHERS_MAX: f64 = 0.25;
 /// The times of a core and of two threads on it in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// CPU time of the two threads by their own clocks.
+    /// CPU time of the two threads, according to their own clocks.
     pub threads_ns: u64,
     /// Busy time of the core, including softirq, interrupts and stolen time.
     pub busy_ns: u64,

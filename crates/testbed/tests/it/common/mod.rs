@@ -15,7 +15,7 @@ use gatebench_testbed::gateway::{
 use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The longest wait; a test that waits longer has failed.
+/// The maximum wait; a test that waits longer has failed.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn launcher() -> Launcher {

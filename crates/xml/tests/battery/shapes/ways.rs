@@ -40,7 +40,7 @@ pub enum Way {
     UpwardRoute,
     /// The characters of one string are replaced in another.
     Translated,
-    /// The target is found by such a text.
+    /// The target is found by such a replacement.
     TranslatedRoute,
     /// One string is searched for in another.
     Sought,
