@@ -54,7 +54,7 @@ impl Wire {
         fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)
     }
 
-    /// Returns the settings of TLS, which offer this protocol; none for plain HTTP.
+    /// Returns the TLS settings, which offer this protocol; none for plain HTTP.
     ///
     /// # Errors
     /// The certificate cannot be used.

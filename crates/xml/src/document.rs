@@ -97,7 +97,7 @@ impl Document {
         self.raw.as_ptr()
     }
 
-    /// The outermost element; the result of a transformation may have none.
+    /// The root element; the result of a transformation may have none.
     pub fn root(&self) -> Option<Node<'_>> {
         // SAFETY: the document outlives the borrow that the node gets.
         unsafe { Node::from(ffi::xmlDocGetRootElement(self.raw())) }

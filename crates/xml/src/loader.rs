@@ -1,4 +1,4 @@
-//! The one loader of both libraries: it returns documents in memory, lent to a thread while it
+//! The only loader of both libraries: it returns documents in memory, lent to a thread while it
 //! compiles.
 //!
 //! libxml2 and libxslt have one loader per process. Ours returns only the documents that the

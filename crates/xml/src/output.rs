@@ -64,8 +64,8 @@ impl Document {
     /// Appends Canonical XML 1.0 with comments, which has no XML declaration.
     ///
     /// # Errors
-    /// The tree has no canonical form, because the name of a namespace is relative; there is not
-    /// enough memory; or the text is longer than a document may be.
+    /// The tree has no canonical form, because a namespace name is relative; there is not enough
+    /// memory; or the text is longer than a document may be.
     pub fn write_canonical(&self, out: &mut Vec<u8>, limits: &Limits) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);

@@ -25,7 +25,7 @@ pub(crate) fn start() {
     );
 }
 
-/// Compilation recurses along the nesting of a definition, which may be deep; stack memory is used
+/// Compilation recurses into the nesting of a definition, which may be deep; stack memory is used
 /// only if it is.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
@@ -106,7 +106,7 @@ impl Spent {
 /// Limits the memory of the libraries on this thread, and the processor time, while it exists.
 /// Budgets do not nest: the inner one would end the count of the outer one.
 ///
-/// With a limit on time, a timer interrupts this thread every 10 ms of its processor time with a
+/// With a time limit, a timer interrupts this thread every 10 ms of its processor time with a
 /// real-time signal that restarts system calls; those that are never restarted, such as
 /// `epoll_wait`, may fail with `EINTR`. The timer stops once the thread works without a budget, and
 /// is deleted when the thread ends.

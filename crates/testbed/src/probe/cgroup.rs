@@ -12,7 +12,7 @@ use crate::system::processes::field;
 /// The effects of a CPU limit on a group since the group was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Periods of the limit in which the group had runnable threads.
+    /// Limit periods in which the group had runnable threads.
     pub periods: u64,
     /// The number of these periods in which the group had to wait.
     pub throttled_periods: u64,

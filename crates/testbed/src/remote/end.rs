@@ -1,4 +1,4 @@
-//! The remote end, which responds to requests, one after the other, until the connection ends.
+//! The remote end, which responds to requests, one at a time, until the connection ends.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -21,7 +21,7 @@ use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold
 use crate::probe::{Sampler, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
 
-/// The other end counts as lost after this time without a message.
+/// The other end is considered lost after this time without a message.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
 /// The timeout of a connection to the upstream.

@@ -126,7 +126,7 @@ fn attempt(
 ) -> Result<Option<Service>, DriverError> {
     let mut process = start.start(NOFILE, launcher)?;
     let result = wait_until(Instant::now() + READY_TIMEOUT, || {
-        // The exit is checked before the read, so that the last output is not missed.
+        // The exit is checked before the log is read, so that the last output is not missed.
         let exit = process.exit_status();
         let stdout = fs::read_to_string(&process.stdout).unwrap_or_default();
         let is_ready = stdout.contains(READY).then_some(Ok(()));

@@ -1,4 +1,4 @@
-//! Short commands that must end by themselves: a version, a check of a configuration, an action.
+//! Short commands that must exit on their own: a version query, a configuration check, an action.
 
 use std::io;
 use std::os::fd::OwnedFd;

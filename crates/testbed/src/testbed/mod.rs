@@ -58,7 +58,7 @@ impl Testbed {
         self.host.as_deref()
     }
 
-    /// Finds a gateway and the means for its limits, on its machine.
+    /// Finds a gateway on its machine, and the means to limit it.
     ///
     /// # Errors
     /// Its program is missing, has another version, or cannot be limited.

@@ -31,7 +31,7 @@ pub struct TrialParts<'a> {
     pub placement: &'a Placement,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// The request that decides when the gateway is ready [default: that of its folder].
+    /// The request that determines when the gateway is ready [default: that of its folder].
     pub opening: Option<Opening<'a>>,
 }
 

@@ -13,7 +13,7 @@ use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
 /// A small gateway that responds to everything with 204. It is a plain socket server, because
-/// Python's HTTP server looks up its own name.
+/// Python's HTTP server looks up its own host name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -175,7 +175,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
 
 #[test]
 fn two_sockets_keep_everything_on_one_node_if_it_fits() {
-    // Even CPUs on node 0, odd ones on node 1, as many servers number them.
+    // Even CPUs on node 0, odd ones on node 1, as on many servers.
     let cores: Vec<([usize; 2], usize)> = (0..8).map(|cpu| ([cpu, cpu + 8], cpu % 2)).collect();
     let cores: Vec<(&[usize], usize)> = cores
         .iter()

@@ -1,5 +1,5 @@
-//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes, the helpers. If a helper crashes, loops or
-//! uses too much memory, one message fails and a new helper is started.
+//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes called helpers. If a helper crashes, loops
+//! or uses too much memory, one message fails and a new helper is started.
 //!
 //! A caller with an event loop opens connections to the helpers and sends many orders over them
 //! without waiting: [`Saxon::engine`] returns the address, and an [`Order`] contains the bytes. A

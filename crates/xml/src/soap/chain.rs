@@ -23,7 +23,7 @@ pub(crate) const GENERAL: &str = "General process failed";
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub step: &'static str,
-    /// The cause in a request; all failures of a response are the server's.
+    /// The cause in a request; all failures of a response are attributed to the server.
     pub culprit: Culprit,
     pub details: String,
 }

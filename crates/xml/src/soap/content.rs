@@ -62,7 +62,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Replaces a result that its tree alone cannot represent by its text.
+    /// Replaces a result with its text if its tree alone cannot represent it.
     fn settle(&mut self) -> Result<(), Complaints> {
         let Form::Result {
             tree, is_edited, ..

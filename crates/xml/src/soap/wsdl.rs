@@ -152,12 +152,12 @@ impl Actions {
     }
 }
 
-/// Reports whether the outermost element is a WSDL's.
+/// Reports whether the root element is a WSDL's.
 fn is_wsdl(root: Node<'_>) -> bool {
     matches!(root.name(), "definitions" | "description")
 }
 
-/// Reports whether the outermost element is a schema's.
+/// Reports whether the root element is a schema's.
 fn is_schema(root: Node<'_>) -> bool {
     root.is(SCHEMA, "schema")
 }

@@ -95,7 +95,7 @@ fn no_message_takes_more_than_its_share() {
     let shapes = shapes::all();
     assert!(shapes.len() >= 120, "{}", shapes.len());
     let ways = Ways::compile();
-    // Allocations made once for a thread belong to the idle state.
+    // Allocations made once per thread are part of the idle state.
     assert_eq!(ways.take(shapes::Way::Transformed, b"<a/>", false), Ok(()));
     let idle = Idle::now();
     let all: Vec<Taken> = shapes.iter().map(|one| take(one, &ways, &idle)).collect();

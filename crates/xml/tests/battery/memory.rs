@@ -36,7 +36,7 @@ impl Idle {
     }
 }
 
-/// Returns the freed memory that the allocator keeps to the system.
+/// Returns to the system the freed memory that the allocator keeps.
 fn trim() {
     // SAFETY: it may be called at any time, by any thread.
     unsafe { malloc_trim(0) };

@@ -100,8 +100,8 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these encodings a small document is read and a large one refused; not every parser reads
-/// those of four bytes.
+/// In these encodings a small document is read and a large one is refused; not every parser reads
+/// four-byte ones.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
     let text = "<?xml version='1.0' encoding='UTF-7'?>+ADwAIQ-DOCTYPE a><a/>";

@@ -189,7 +189,7 @@ fn deep_results_fit_small_stacks() {
             soap_schema: None,
             ..verbose()
         });
-        // Deep enough to be refused or to be written, but never to overflow the stack.
+        // The depth may be refused or written, but must never overflow the stack.
         let _ = policy.request(&soap(ADD));
     });
     thread.unwrap().join().unwrap();

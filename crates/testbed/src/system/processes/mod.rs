@@ -39,7 +39,7 @@ pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
 }
 
 /// The start of a process, in ticks since boot; none if it has ended. A zombie has ended: its
-/// parent may wait for it late, as the first process of a container often does.
+/// parent may be slow to reap it, as the first process of a container often is.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     let (has_ended, ticks) = stat(pid)?;
     (!has_ended).then_some(ticks)

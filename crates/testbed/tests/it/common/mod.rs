@@ -228,7 +228,7 @@ pub fn folder(name: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A folder written by a user: any shell script as its gateway.
+/// A folder written by a user, with any shell script as its gateway.
 ///
 /// It has a minute to become ready, unless `more` sets another timeout, because Python starts
 /// slowly on a busy machine.
