@@ -1,5 +1,5 @@
 //! Finds libxml2 and libxslt with pkg-config and compiles the shim against their own headers, so
-//! that Rust does not repeat their layouts.
+//! that Rust does not duplicate their layouts.
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 

@@ -1,5 +1,4 @@
-//! The interrupt of a run. The first one stops the run in an orderly way, the second one
-//! immediately.
+//! An interrupt of a run. The first one stops the run gracefully, the second one immediately.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -17,8 +16,7 @@ const EVERY: Duration = Duration::from_millis(20);
 pub enum Urgency {
     /// The run continues.
     None,
-    /// The load ends, the trial is recorded as interrupted, and everything is stopped in an orderly
-    /// way.
+    /// The load ends, the trial is recorded as interrupted, and everything is stopped gracefully.
     Stop,
     /// Like [`Urgency::Stop`], but all processes are killed.
     Now,
@@ -73,8 +71,8 @@ impl Interrupt {
         }
     }
 
-    /// Does blocking work, during which processes start or stop. An interrupt of at least this
-    /// urgency meanwhile ends all processes.
+    /// Runs blocking work, during which processes start or stop. An interrupt of at least this
+    /// urgency during the work ends all processes.
     pub fn cuts_short<T>(&self, urgency: Urgency, work: impl FnOnce() -> T) -> T {
         let (working, is_over) = mpsc::channel::<()>();
         thread::scope(|scope| {

@@ -4,10 +4,10 @@
 //! [`Testbed::open`] connects to the machines on which the parts run, and [`Testbed::start`] starts
 //! the parts of a trial: upstreams, then Redis, then the gateway, each ready before the next.
 //! Dropping the [`Running`] parts ends them in reverse order. A gateway is a [`gateway::Folder`] of
-//! data from the [`gateway::Catalogue`]; no code of this crate names a gateway. [`probe`] reads the
+//! data from the [`gateway::Catalogue`]; no code in this crate names a gateway. [`probe`] reads the
 //! counters of processes and of the machine.
 //!
-//! This crate measures no latency, judges no figure and writes no run directory.
+//! This crate does not measure latency, judge results or write run directories.
 //!
 //! Each module may use the ones below it:
 //!

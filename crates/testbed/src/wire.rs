@@ -23,7 +23,7 @@ pub struct Wire {
     /// The standard error of the listening process, which may explain a request that hangs; none
     /// for a process that gatebench did not start or that is on another host.
     stderr: Option<PathBuf>,
-    /// For TLS: a certificate that is its own authority.
+    /// For TLS: a certificate that is its own CA.
     certificate: Option<Pem>,
 }
 
@@ -54,7 +54,7 @@ impl Wire {
         fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)
     }
 
-    /// Returns the settings of TLS, which offer this protocol; none for plain HTTP.
+    /// Returns the TLS settings, which offer this protocol; none for plain HTTP.
     ///
     /// # Errors
     /// The certificate cannot be used.
@@ -70,8 +70,8 @@ impl Wire {
         ClientContext::new(&settings, SERVER_NAME).map(Some)
     }
 
-    /// Connects, and completes the TLS handshake if necessary. Reads without data for `read_slice`
-    /// fail with [`io::ErrorKind::WouldBlock`].
+    /// Connects, and completes the TLS handshake if necessary. Reads that receive no data within
+    /// `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     ///
     /// # Errors
     /// The system's error, or that of TLS.
@@ -110,13 +110,13 @@ pub struct Line {
 #[derive(Debug)]
 struct Secured {
     session: Box<Session>,
-    /// Decrypted bytes that were not read yet.
+    /// Decrypted bytes that have not been read yet.
     plain: Vec<u8>,
 }
 
 impl Line {
-    /// Connects and, if there is a context, completes the TLS handshake. Reads without data for
-    /// `read_slice` fail with [`io::ErrorKind::WouldBlock`].
+    /// Connects and, if there is a context, completes the TLS handshake. Reads that receive no data
+    /// within `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     ///
     /// # Errors
     /// The system's error, or that of TLS.

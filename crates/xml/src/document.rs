@@ -18,8 +18,8 @@ pub struct Document {
     raw: NonNull<ffi::Doc>,
 }
 
-// SAFETY: a tree refers to nothing of the thread that made it: its dictionary is its own or counted
-// with a lock, and the allocator is the process's.
+// SAFETY: a tree refers to nothing of the thread that created it: its dictionary is its own or
+// reference-counted under a lock, and the allocator is shared by the process.
 unsafe impl Send for Document {}
 
 impl Document {
@@ -34,7 +34,7 @@ impl Document {
     }
 
     /// Parses a definition (a WSDL, a schema or a stylesheet) from a location against which its
-    /// references are resolved. Internal entities are replaced; nothing outside of `bytes` is read.
+    /// references are resolved. Internal entities are replaced; nothing outside `bytes` is read.
     ///
     /// # Errors
     /// The text is not well-formed, or the definition exceeds a limit.
@@ -72,7 +72,7 @@ impl Document {
         let mut unheard = Collector::default();
         let url = pointer_to(location.as_deref());
         // SAFETY: the bytes, the location and the options with `parse` outlive the call; the
-        // pointers to them are not kept, since the parser's context ends within it.
+        // pointers to them are not kept, since the parser's context is freed within it.
         let raw = unheard
             .listen(|_| unsafe { ffi::shim_parse(bytes.as_ptr().cast(), length, url, &options) });
         let Parse { collector, .. } = parse;
@@ -97,9 +97,9 @@ impl Document {
         self.raw.as_ptr()
     }
 
-    /// The outermost element; the result of a transformation may have none.
+    /// The root element; the result of a transformation may have none.
     pub fn root(&self) -> Option<Node<'_>> {
-        // SAFETY: the document lives as long as the borrow that the node gets.
+        // SAFETY: the document outlives the borrow that the node gets.
         unsafe { Node::from(ffi::xmlDocGetRootElement(self.raw())) }
     }
 
@@ -107,13 +107,13 @@ impl Document {
     pub(crate) fn of(node: Node<'_>, location: Option<&str>) -> Option<Self> {
         let location = location.and_then(|location| CString::new(location).ok());
         let url = pointer_to(location.as_deref());
-        // SAFETY: the node lives; the location is copied.
+        // SAFETY: the node is valid; the location is copied.
         Self::own(unsafe { ffi::shim_document_of(node.raw, url) })
     }
 
     /// Reports whether the document is HTML. Only the result of a transformation can be HTML.
     pub fn is_html(&self) -> bool {
-        // SAFETY: the document lives.
+        // SAFETY: the document is valid.
         unsafe { ffi::shim_is_html(self.raw()) != 0 }
     }
 
@@ -121,7 +121,7 @@ impl Document {
     /// leaves the tree unchanged, if only the text can represent the result.
     #[must_use]
     pub(crate) fn drop_empty_namespaces(&mut self) -> bool {
-        // SAFETY: the borrow is exclusive, so no node of it is held by anyone.
+        // SAFETY: the borrow is exclusive, so no reference to any of its nodes exists.
         unsafe { ffi::shim_drop_empty_namespaces(self.raw()) != 0 }
     }
 
@@ -136,7 +136,7 @@ impl Document {
         while let Some(node) = open.pop() {
             if let Some(value) = value_of(node).and_then(|value| CString::new(value).ok()) {
                 // SAFETY: the borrow of the document is exclusive; attributes are not children, so
-                // the walk is not disturbed; both strings are copied.
+                // setting them does not affect the walk; both strings are copied.
                 unsafe {
                     ffi::shim_node_set_attribute(
                         node.raw.cast_mut(),
@@ -167,7 +167,7 @@ pub struct Node<'a> {
 
 impl<'a> Node<'a> {
     /// # Safety
-    /// `raw` is null or an element of a document that lives for `'a`.
+    /// `raw` is null or an element of a document that is valid for `'a`.
     unsafe fn from(raw: *const ffi::RawNode) -> Option<Self> {
         // SAFETY: not null when read.
         if raw.is_null() || unsafe { ffi::shim_node_is_element(raw) } == 0 {
@@ -208,7 +208,7 @@ impl<'a> Node<'a> {
 
     /// Its child elements.
     pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
-        // SAFETY: children and siblings live as long as their document.
+        // SAFETY: children and siblings are valid as long as their document.
         let first = unsafe { Self::from(ffi::shim_node_first_element(self.raw)) };
         std::iter::successors(first, |node| unsafe {
             // SAFETY: as above.
@@ -216,22 +216,22 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// The value of an attribute without namespace.
+    /// The value of an attribute without a namespace.
     pub fn attribute(self, name: &str) -> Option<String> {
         let name = CString::new(name).ok()?;
-        // SAFETY: the node lives, the name is read only during the call.
+        // SAFETY: the node is valid; the name is read only during the call.
         owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
     }
 
     /// All text in it.
     pub fn text(self) -> String {
-        // SAFETY: the node lives.
+        // SAFETY: the node is valid.
         owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
     }
 
     /// Line number of its start tag, from 1; 0 if it was not parsed from text.
     pub fn line(self) -> u32 {
-        // SAFETY: the node lives.
+        // SAFETY: the node is valid.
         u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)
     }
 }
@@ -242,24 +242,24 @@ fn pointer_to(text: Option<&CStr>) -> *const c_char {
 }
 
 /// # Safety
-/// `text` is null, or ends with a zero byte and lives for `'a`. libxml2 keeps all strings in UTF-8.
+/// `text` is null, or is NUL-terminated and valid for `'a`. libxml2 keeps all strings in UTF-8.
 unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
 /// Copies a string that must be freed, and frees it.
 pub(crate) fn owned(text: *mut c_char) -> Option<String> {
     let copy = text_of(text)?;
-    // SAFETY: not null, made by libxml2, and ours.
+    // SAFETY: not null, allocated by libxml2, and owned.
     unsafe { ffi::shim_free(text) };
     Some(copy)
 }
 
-/// The complaint of libxml2 if it cannot create a context for a document.
+/// The message of libxml2 if it cannot create a context for a document.
 fn empty() -> Complaints {
     const DOCUMENT_EMPTY: i32 = 4;
     let mut complaints = Complaints::own(DOCUMENT_EMPTY, "Document is empty");
@@ -292,7 +292,7 @@ struct Parse {
 /// # Safety
 /// `data` is the `Parse` of a call to `shim_parse` that has not returned.
 unsafe fn parse_of<'a>(data: *mut c_void) -> &'a mut Parse {
-    // SAFETY: promised by the caller; the parser calls back one at a time.
+    // SAFETY: guaranteed by the caller; the parser calls back one at a time.
     unsafe { &mut *data.cast() }
 }
 
@@ -317,7 +317,7 @@ extern "C" fn on_entity_declared(
     name: *const c_char,
     content: *const c_char,
 ) -> c_int {
-    // SAFETY: as for `on_message`; the strings live until this returns.
+    // SAFETY: as for `on_message`; the strings are valid until this returns.
     let (parse, name, content) = unsafe { (parse_of(data), borrowed(name), borrowed(content)) };
     let name = name.unwrap_or_default().as_bytes();
     let content = content.unwrap_or_default().as_bytes();
@@ -329,7 +329,7 @@ extern "C" fn on_entity_referenced(
     is_parameter: c_int,
     name: *const c_char,
 ) -> c_int {
-    // SAFETY: as for `on_message`; the text lives until this returns.
+    // SAFETY: as for `on_message`; the text is valid until this returns.
     let (parse, name) = unsafe { (parse_of(data), borrowed(name)) };
     let name = name.unwrap_or_default().as_bytes();
     c_int::from(parse.entities.refer(kind_of(is_parameter), name))

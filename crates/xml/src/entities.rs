@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Nesting of entities; libxml2 itself stops at 40.
+/// Nesting depth of entities; libxml2 itself stops at 40.
 const DEPTH_MAX: u32 = 40;
 
-/// The total number of bytes to which the references to entities of one definition may expand.
+/// The maximum total size to which the entity references of one definition expand, in bytes.
 pub(crate) const EXPANDED_BYTES_MAX: usize = 64 << 10;
 
 /// The kinds of entities, which have separate names.

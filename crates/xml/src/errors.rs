@@ -1,4 +1,4 @@
-//! The complaints of libxml2 and libxslt, collected per call.
+//! The messages of libxml2 and libxslt, collected per call.
 
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use crate::ffi;
 /// libxml2's code for a validation root that the schema does not declare.
 pub const NO_DECLARATION: i32 = 1845;
 
-/// libxml2's code for a document that cannot be parsed because another one refers to it.
+/// libxml2's code for a referenced document that cannot be parsed.
 pub const NOT_PARSED: i32 = 3067;
 
 /// The number of messages kept per call; further ones are dropped.
@@ -32,7 +32,7 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// A complaint that is not from a library.
+    /// A message that is not from a library.
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -64,13 +64,13 @@ impl fmt::Display for Complaint {
 pub struct Complaints(pub Vec<Complaint>);
 
 impl Complaints {
-    /// A single complaint that is not from a library.
+    /// A single message that is not from a library.
     pub fn own(code: i32, message: impl Into<String>) -> Self {
         Self(vec![Complaint::own(code, message)])
     }
 
     /// Reports whether the only mistake is that the schema does not declare the element to be
-    /// validated, so that another schema may.
+    /// validated, so that another schema might.
     pub fn is_wrong_schema(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)
@@ -112,11 +112,11 @@ impl Collector {
         }
     }
 
-    /// Runs `work` while messages of this thread without a context are sent here too.
+    /// Runs `work` while this thread's messages without a context are also sent here.
     pub fn listen<T>(&mut self, work: impl FnOnce(&mut ffi::Report) -> T) -> T {
         let mut report = self.report();
-        // SAFETY: the report is replaced by the former one before `self` ends. `work` does not
-        // unwind past here with the report in place: Restore puts it back in any case.
+        // SAFETY: the previous report is restored before `self` ends, even if `work` unwinds,
+        // because `Restore` does so on drop.
         let before = unsafe { ffi::shim_listen(report) };
         let _restore = Restore(before);
         work(&mut report)
@@ -127,14 +127,14 @@ struct Restore(ffi::Report);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        // SAFETY: this report was in place before, so it still lives.
+        // SAFETY: this report was in place before, so it is still valid.
         unsafe { ffi::shim_listen(self.0) };
     }
 }
 
 extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
-    // SAFETY: `data` is the collector of a report that is in place, used by one thread and by no
-    // one else during the call; the message and its strings live until this returns.
+    // SAFETY: `data` is the collector of a report that is in place, used by only one thread during
+    // the call; the message and its strings are valid until this returns.
     let (collector, message) = unsafe { (&mut *data.cast::<Collector>(), &*message) };
     let complaints = &mut collector.complaints.0;
     if complaints.len() >= MESSAGES_MAX {
@@ -159,7 +159,7 @@ pub(crate) fn text_of(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: not null, and every text of the shim ends with a zero byte.
+    // SAFETY: not null, and every string of the shim is NUL-terminated.
     let text = unsafe { CStr::from_ptr(text) };
     Some(text.to_string_lossy().into_owned())
 }

@@ -94,8 +94,8 @@ pub(crate) struct OutputFacts {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: these repeat native/shim.h word for word; the last five are libxml2's and libxslt's own,
-// with the parameter lists that all their versions have.
+// SAFETY: these match native/shim.h exactly; the last five are libxml2's and libxslt's own, with
+// the parameter lists that all their versions have.
 unsafe extern "C" {
     pub fn shim_start(fetch: Fetch) -> c_int;
     pub fn shim_listen(report: Report) -> Report;

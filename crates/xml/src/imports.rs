@@ -54,7 +54,7 @@ impl Files for HashMap<String, String> {
 /// Runs `compile` with the imports that `files` provides.
 ///
 /// # Errors
-/// Imports exceed a limit of definitions, which the libraries' own parsers do not have.
+/// Imports exceed a limit on definitions, which the libraries' own parsers do not have.
 pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     loader::lend(Rc::new(|location: &str| read(files, location)), compile)
 }
@@ -68,7 +68,7 @@ fn read(files: &dyn Files, location: &str) -> Result<Vec<u8>, Option<Complaints>
     }
 }
 
-/// The limit that an import exceeds, if any. The library itself reports its other mistakes.
+/// The limit that an import exceeds, if any. The library itself reports other mistakes in it.
 fn refusal(location: &str, bytes: &[u8]) -> Option<Complaints> {
     let read = Document::parse_definition(bytes, &Limits::DEFINITIONS, Some(location));
     let mut why = read.err()?;

@@ -7,7 +7,7 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Size of a document in bytes: a body, the result of a transformation, or a definition.
     pub document_bytes: usize,
-    /// Nesting of elements; libxml2 itself stops at 256.
+    /// Nesting depth of elements; libxml2 itself stops at 256.
     pub depth: u16,
     /// Number of elements, attributes, namespace declarations, comments and processing
     /// instructions.
@@ -22,12 +22,12 @@ pub struct Limits {
     pub namespace_bytes: usize,
     /// Nesting depth of a transformation's instructions.
     pub transform_depth: u16,
-    /// Number of instructions of a transformation, and of steps of its or a route's XPath
-    /// expressions.
+    /// Number of instructions of a transformation, and of steps of XPath expressions in it or in a
+    /// route.
     pub operations: u32,
     /// The sum of the squared lengths of all rows on which a transformation or an expression works.
-    /// A row consists of texts, comments and processing instructions without an element between
-    /// them.
+    /// A row consists of text nodes, comments and processing instructions without an element
+    /// between them.
     pub rows: u32,
     /// Number of nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
     pub sorted: u16,
@@ -38,7 +38,7 @@ pub struct Limits {
     pub time_ms: Option<u32>,
 }
 
-/// The size of the bodies for which [`Limits::MESSAGES`] are intended.
+/// The size of the bodies for which [`Limits::MESSAGES`] is intended.
 const BODY_BYTES: usize = 1 << 20;
 
 impl Limits {

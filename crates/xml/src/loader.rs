@@ -1,9 +1,9 @@
-//! The one loader of both libraries: it returns documents in memory, lent to a thread while it
+//! The only loader of both libraries: it returns documents in memory, lent to a thread while it
 //! compiles.
 //!
 //! libxml2 and libxslt have one loader per process. Ours returns only the documents that the
-//! compiling thread has lent. A document that names a file or a URL gets nothing, because nothing
-//! is lent while requests are served.
+//! compiling thread has lent. A document that refers to a file or a URL loads nothing, because
+//! nothing is lent while requests are served.
 
 #![allow(unsafe_code)]
 
@@ -31,7 +31,7 @@ thread_local! {
     static LENT: RefCell<Lent> = RefCell::default();
 }
 
-/// The largest number of imports during one compilation; more indicates a loop or an attack.
+/// The maximum number of imports during one compilation; more indicates a loop or an attack.
 const IMPORTS_MAX: usize = 1_000;
 
 /// Runs `compile` with the documents that `read` provides.
@@ -39,8 +39,8 @@ const IMPORTS_MAX: usize = 1_000;
 /// # Errors
 /// The last reason for which `read` refused a document.
 pub(crate) fn lend<T>(read: Rc<Reader<'_>>, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
-    // SAFETY: only the lifetime is widened. `Return` takes the reader back before what it borrows
-    // ends, also when `compile` panics, and no clone of it leaves `fetch`.
+    // SAFETY: only the lifetime is extended. `Return` takes the reader back before its borrow ends,
+    // even if `compile` panics, and no clone of it leaves `fetch`.
     let read: Rc<Reader<'static>> = unsafe { std::mem::transmute(read) };
     let before = LENT.with_borrow_mut(|lent| lent.reader.replace(read));
     let _return = Return(before);
@@ -67,12 +67,12 @@ impl Drop for Return {
 
 /// The loader function that the shim calls.
 pub(crate) extern "C" fn fetch(location: *const c_char, length: *mut usize) -> *const c_char {
-    // SAFETY: the shim passes a string that ends with a zero byte.
+    // SAFETY: the shim passes a NUL-terminated string.
     let location = unsafe { CStr::from_ptr(location) };
     let found = location.to_str().ok().and_then(read);
     match found {
         Some((bytes, count)) => {
-            // SAFETY: the shim passes the address of a variable of its own.
+            // SAFETY: the shim passes the address of one of its own variables.
             unsafe { *length = count };
             bytes
         }

@@ -27,7 +27,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The result of the writing.
+    /// The result of writing.
     pub fn end(self, is_written: bool, complaints: Complaints) -> Result<(), Complaints> {
         if self.is_full {
             let message = format!("The result has more than {} bytes", self.bytes_max);
@@ -45,8 +45,8 @@ pub(crate) extern "C" fn append(data: *mut c_void, bytes: *const c_char, length:
     let Ok(count) = usize::try_from(length) else {
         return -1;
     };
-    // SAFETY: every call of the shim that takes this function is given a sink that lives during the
-    // call and is used by no one else meanwhile; `bytes` are `length` readable ones.
+    // SAFETY: every shim call that takes this function is given a sink that outlives the call and
+    // is not used elsewhere during it; `bytes` points to `length` readable bytes.
     let (sink, bytes) = unsafe {
         let sink = &mut *data.cast::<Sink<'_>>();
         (sink, std::slice::from_raw_parts(bytes.cast::<u8>(), count))
@@ -64,12 +64,12 @@ impl Document {
     /// Appends Canonical XML 1.0 with comments, which has no XML declaration.
     ///
     /// # Errors
-    /// The tree has no canonical form, because the name of a namespace is relative; there is not
-    /// enough memory; or the text is longer than a document may be.
+    /// The tree has no canonical form, because a namespace name is relative; there is not enough
+    /// memory; or the text is longer than a document may be.
     pub fn write_canonical(&self, out: &mut Vec<u8>, limits: &Limits) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);
-        // SAFETY: the document lives; the sink is what `append` expects, and lives during the call.
+        // SAFETY: the document is valid; the sink is what `append` expects, and outlives the call.
         let written = collector.listen(|report| unsafe {
             let data = std::ptr::from_mut(&mut sink).cast();
             ffi::shim_canonical(self.raw(), append, data, report)

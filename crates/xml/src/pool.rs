@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-/// The largest number of idle contexts; each thread uses at most one at a time.
+/// The maximum number of idle contexts; each thread uses at most one at a time.
 const IDLE_MAX: usize = 16;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Checks before a parser sees a document, because the parser itself would take too long.
+//! Checks a document before it is parsed, because the parser itself would take too long.
 
 use std::borrow::Cow;
 
@@ -18,11 +18,11 @@ const ENCODINGS: [&str; 6] = [
     "windows-125",
 ];
 
-/// The encoding names with which the parser still uses UTF-16 if the document's first bytes
-/// indicate UTF-16.
+/// The encoding names for which the parser still uses UTF-16 if the document's first bytes indicate
+/// UTF-16.
 const WIDE_ENCODINGS: [&str; 6] = ["utf-16", "utf16", "utf-16le", "utf-16be", "utf-8", "utf8"];
 
-/// The largest number of names that the document type of a definition may list for one attribute.
+/// The maximum number of names that the document type of a definition may list for one attribute.
 const TOKENS_MAX: usize = 256;
 
 /// libxml2's code for a document whose parsing was stopped.
@@ -34,7 +34,7 @@ pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
 
-/// Refuses the same of definitions, and also enumerations in a document type that would take the
+/// Refuses the same in definitions, and also enumerations in a document type that would take the
 /// parser equally long.
 pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
@@ -90,7 +90,7 @@ fn unsupported(encoding: &str) -> Complaints {
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
 /// A document with one byte for each markup character. UTF-16 is recognised by its first bytes, as
-/// in libxml2; it is narrowed, with 0x80 for all that is not ASCII.
+/// in libxml2; it is narrowed, with 0x80 for units above 0xFF.
 fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
     let narrow = |unit: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -113,7 +113,7 @@ fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
 
 /// The encoding in the XML declaration at the beginning, in lower case; `None` if there is none.
 fn declared_encoding(text: &[u8]) -> Option<String> {
-    // The mark of UTF-8; that of UTF-16 has become one character.
+    // The byte order mark of UTF-8; that of UTF-16 has become one character.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let text = text.strip_prefix(b"\x80").unwrap_or(text);
     let declaration = text.strip_prefix(b"<?xml")?;

@@ -17,7 +17,7 @@ use crate::{ffi, loader};
 /// The system's libxml2 was built without threads or schemas, which no distribution does.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
-    // SAFETY: the lock lets one thread in, and holds the others until it is done.
+    // SAFETY: the lock admits one thread, and blocks the others until it is done.
     let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(loader::fetch) } != 0);
     assert!(
         usable,
@@ -25,7 +25,7 @@ pub(crate) fn start() {
     );
 }
 
-/// Compilation recurses along the nesting of a definition, which may be deep; stack memory is used
+/// Compilation recurses into the nesting of a definition, which may be deep; stack memory is used
 /// only if it is.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 
@@ -106,7 +106,7 @@ impl Spent {
 /// Limits the memory of the libraries on this thread, and the processor time, while it exists.
 /// Budgets do not nest: the inner one would end the count of the outer one.
 ///
-/// With a limit on time, a timer interrupts this thread every 10 ms of its processor time with a
+/// With a time limit, a timer interrupts this thread every 10 ms of its processor time with a
 /// real-time signal that restarts system calls; those that are never restarted, such as
 /// `epoll_wait`, may fail with `EINTR`. The timer stops once the thread works without a budget, and
 /// is deleted when the thread ends.
@@ -119,7 +119,7 @@ impl Budget {
     /// Starts counting.
     pub fn begin(limits: &Limits) -> Self {
         start();
-        // Under valgrind everything takes thirty times as long.
+        // Under valgrind everything takes 30 times as long.
         let time_ms = limits.time_ms.filter(|_| !cfg!(feature = "plain-memory"));
         let time_ns = time_ms.map_or(0, |ms| c_longlong::from(ms) * 1_000_000);
         // SAFETY: sets counters of this thread.

@@ -27,18 +27,18 @@ struct Compiled {
     _document: Document,
 }
 
-// SAFETY: a schema is only read once it is compiled. Validation keeps its state, its dictionary and
+// SAFETY: after compilation, a schema is only read. Validation keeps its state, its dictionary and
 // its identity-constraint tables in the validator; content models and patterns are automata whose
-// position is in an execution context of the validator; their determinism is computed by the
+// position is in an execution context of the validator; their determinism is computed during
 // compilation. A validator adds the schemas that a document names by xsi:schemaLocation only if it
-// was made without a schema. The built-in types are made by `process::start`.
+// was created without a schema. The built-in types are created by `process::start`.
 unsafe impl Send for Compiled {}
 // SAFETY: as above.
 unsafe impl Sync for Compiled {}
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // SAFETY: owned; the validators are gone.
+        // SAFETY: owned; the validators have been dropped.
         unsafe { ffi::xmlSchemaFree(self.raw.as_ptr()) }
     }
 }
@@ -46,12 +46,12 @@ impl Drop for Compiled {
 #[derive(Debug)]
 struct Validator(NonNull<ffi::Validator>);
 
-// SAFETY: a validator refers to its schema and to nothing of the thread that made it.
+// SAFETY: a validator refers to its schema and to nothing of the thread that created it.
 unsafe impl Send for Validator {}
 
 impl Drop for Validator {
     fn drop(&mut self) {
-        // SAFETY: owned; the schema still lives, since the pool is dropped before it.
+        // SAFETY: owned; the schema is still valid, since the pool is dropped before it.
         unsafe { ffi::xmlSchemaFreeValidCtxt(self.0.as_ptr()) }
     }
 }
@@ -86,8 +86,7 @@ impl Schema {
     pub fn compile(document: Document, files: &dyn Files) -> Result<Self, Complaints> {
         let mut collector = Collector::default();
         let compiled = lend(files, || {
-            // SAFETY: the document is ours and outlives the schema; the report lives during the
-            // call.
+            // SAFETY: the document is ours and outlives the schema; the report outlives the call.
             let raw =
                 collector.listen(|report| unsafe { ffi::shim_schema(document.raw(), report) });
             NonNull::new(raw).map(|raw| Self {
@@ -131,9 +130,9 @@ impl Schema {
             root: root.cast::<c_void>(),
             ..Collector::default()
         };
-        // SAFETY: the validator is ours alone meanwhile and refers to this schema; the document and
-        // its node live; validation changes nothing but marks in the tree, which no one else may
-        // use, since a document is not Sync.
+        // SAFETY: the validator is used only by this call and refers to this schema; the document
+        // and its node are valid; validation changes only marks in the tree, which no other thread
+        // can use, since a document is not Sync.
         let result = collector.listen(|report| unsafe {
             ffi::shim_validate(validator.0.as_ptr(), document.raw(), element, report)
         });
@@ -147,7 +146,7 @@ impl Schema {
     }
 
     fn validator(&self) -> Option<Validator> {
-        // SAFETY: the schema lives as long as the pool that the validator goes to.
+        // SAFETY: the schema outlives the pool to which the validator is returned.
         NonNull::new(unsafe { ffi::shim_validator(self.compiled.raw.as_ptr()) }).map(Validator)
     }
 }

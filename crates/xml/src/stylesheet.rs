@@ -33,19 +33,20 @@ pub struct Output {
     pub media_type: Option<String>,
 }
 
-// SAFETY: a stylesheet is only read once it is compiled: libxslt promises that it "can be used by
-// several threads", and tests itself so. A transformation keeps its variables, keys and node marks
-// in its own context and in its input; names go to a dictionary of its own below the stylesheet's.
-// One thing is written: libxml2 notes in a compiled call which function it found (always the same
-// one, since every context has the same functions), as a word, which readers see whole. Each new
-// context also writes XPath's NaN and infinities again, with the values they have.
+// SAFETY: after compilation, a stylesheet is only read: libxslt documents that it "can be used by
+// several threads", and tests this. A transformation keeps its variables, keys and node marks in
+// its own context and in its input; names go to its own dictionary, below the stylesheet's. There
+// is one write: libxml2 stores in a compiled call which function it found (always the same one,
+// since every context has the same functions), as one word, which readers never see half-written.
+// Each new context also rewrites XPath's NaN and infinities, with the same values.
 unsafe impl Send for Stylesheet {}
 // SAFETY: as above.
 unsafe impl Sync for Stylesheet {}
 
 impl Drop for Stylesheet {
     fn drop(&mut self) {
-        // SAFETY: owned; results do not refer to it, their names are in counted dictionaries.
+        // SAFETY: owned; results do not refer to it, since their names are in reference-counted
+        // dictionaries.
         unsafe { ffi::xsltFreeStylesheet(self.raw.as_ptr()) }
     }
 }
@@ -64,7 +65,7 @@ impl Stylesheet {
         let document = Document::parse_definition(text, limits, location)?;
         let mut collector = Collector::default();
         let style = lend(files, || {
-            // SAFETY: the shim takes the document, whatever comes of it.
+            // SAFETY: the shim takes ownership of the document, even on failure.
             let raw = collector.listen(|_| unsafe { ffi::shim_stylesheet(document.into_raw()) });
             NonNull::new(raw).map(|raw| Self {
                 raw,
@@ -100,8 +101,8 @@ impl Stylesheet {
             operations_max: c_ulong::from(limits.operations),
             rows_max: c_ulong::from(limits.rows),
         };
-        // SAFETY: stylesheet, input, parameters and bounds live during the call, and the input is
-        // ours alone.
+        // SAFETY: stylesheet, input, parameters and bounds outlive the call, and the input is used
+        // only by this call.
         let raw = collector.listen(|report| unsafe {
             ffi::shim_transform(
                 self.raw.as_ptr(),
@@ -129,7 +130,7 @@ impl Stylesheet {
     ) -> Result<(), Complaints> {
         let mut collector = Collector::default();
         let mut sink = Sink::new(out, limits.document_bytes);
-        // SAFETY: both live; the sink is what `append` expects, and lives during the call.
+        // SAFETY: both are valid; the sink is what `append` expects, and outlives the call.
         let written = collector.listen(|_| unsafe {
             let data = std::ptr::from_mut(&mut sink).cast();
             ffi::shim_save_result(result.raw(), self.raw.as_ptr(), append, data)
@@ -148,7 +149,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
         encoding: std::ptr::null(),
         media_type: std::ptr::null(),
     };
-    // SAFETY: the stylesheet lives, and its strings are copied below.
+    // SAFETY: the stylesheet is valid, and its strings are copied below.
     unsafe { ffi::shim_style_output(style.as_ptr(), &mut facts) };
     let is_text_or_html = facts.text_or_html != 0;
     let mut declaration = String::new();
@@ -184,7 +185,7 @@ pub struct Parameters {
     pointers: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers lead to the strings next to them, which are never changed.
+// SAFETY: the pointers refer to the strings next to them, which are never changed.
 unsafe impl Send for Parameters {}
 // SAFETY: as above.
 unsafe impl Sync for Parameters {}

@@ -116,7 +116,7 @@ impl Transform {
         }
     }
 
-    /// Transforms the output of another stylesheet. The type and encoding of that output stay
+    /// Transforms the output of another stylesheet. The type and encoding of that output are kept
     /// unless this stylesheet sets them too.
     fn continue_from(&self, before: Transformed) -> Result<Transformed, TransformError> {
         let (stylesheet, limits) = (&self.stylesheet, &self.limits);

@@ -1,4 +1,4 @@
-//! The libraries that parse and transform. They belong to the system, so their versions are
+//! The libraries that parse and transform. They are part of the system, so their versions are
 //! conditions of a measurement, and determine which of their defects apply.
 
 #![allow(unsafe_code)]
@@ -7,16 +7,16 @@ use std::ffi::{CStr, c_char};
 
 use crate::process;
 
-// SAFETY: these repeat native/shim.h word for word.
+// SAFETY: these match native/shim.h exactly.
 unsafe extern "C" {
     fn shim_libxml2_version() -> *const c_char;
     fn shim_libxslt_version() -> *const c_char;
 }
 
-/// The libraries with the versions that are loaded, by name.
+/// The loaded versions of the libraries, by name.
 pub fn library_versions() -> [(&'static str, String); 2] {
     process::start();
-    // SAFETY: each returns a string of its library that is never changed and ends with a zero byte.
+    // SAFETY: each returns a string of its library that is never changed and is NUL-terminated.
     let (xml, xslt) = unsafe {
         (
             CStr::from_ptr(shim_libxml2_version()),

@@ -27,8 +27,8 @@ pub struct XPath {
 #[derive(Debug)]
 struct Expression(NonNull<ffi::Expression>);
 
-// SAFETY: an evaluation only reads a compiled expression, except for the function that a call
-// resolved to, which is the same each time and written as a word.
+// SAFETY: an evaluation only reads a compiled expression, except that it stores the function to
+// which a call resolves, always the same one, as one word.
 unsafe impl Send for Expression {}
 // SAFETY: as above.
 unsafe impl Sync for Expression {}
@@ -43,7 +43,7 @@ impl Drop for Expression {
 #[derive(Debug)]
 struct Context(NonNull<ffi::XPathContext>);
 
-// SAFETY: between evaluations a context refers to no document and to nothing of a thread.
+// SAFETY: between evaluations a context refers to no document and no thread.
 unsafe impl Send for Context {}
 
 impl Drop for Context {
@@ -68,14 +68,14 @@ impl XPath {
     /// Compiles an expression; `namespaces` are pairs of prefix and name.
     ///
     /// # Errors
-    /// The expression is malformed, too long or too deeply nested. An unknown prefix is found only
-    /// by an evaluation.
+    /// The expression is malformed, too long or too deeply nested. An unknown prefix is detected
+    /// only during evaluation.
     pub fn compile(expression: &str, namespaces: &[(String, String)]) -> Result<Self, Complaints> {
         process::start();
         check(expression)?;
         let text = zero_free(expression)?;
         let mut collector = Collector::default();
-        // SAFETY: the text lives during the call.
+        // SAFETY: the text outlives the call.
         let raw = collector.listen(|_| unsafe { ffi::shim_xpath(text.as_ptr()) });
         let Some(raw) = NonNull::new(raw) else {
             let fallback = format!("The XPath expression {expression} is malformed");
@@ -106,8 +106,8 @@ impl XPath {
         };
         let mut collector = Collector::default();
         let mut text = std::ptr::null_mut();
-        // SAFETY: all live during the call; the context is ours alone and forgets the document at
-        // its end; an evaluation does not change the tree.
+        // SAFETY: all pointers outlive the call; the context is used only by this call, and drops
+        // its reference to the document; an evaluation does not change the tree.
         let evaluated = collector.listen(|report| unsafe {
             ffi::shim_xpath_first(
                 context.0.as_ptr(),
@@ -133,10 +133,10 @@ impl XPath {
     }
 
     fn context(&self) -> Option<Context> {
-        // SAFETY: makes an object without relations.
+        // SAFETY: creates an object that refers to no other.
         let context = NonNull::new(unsafe { ffi::shim_xpath_context() }).map(Context)?;
         for (prefix, uri) in &self.namespaces {
-            // SAFETY: the context is ours; both strings are copied.
+            // SAFETY: the context is valid and not shared; both strings are copied.
             let added = unsafe {
                 ffi::shim_xpath_namespace(context.0.as_ptr(), prefix.as_ptr(), uri.as_ptr())
             };

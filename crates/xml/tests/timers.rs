@@ -1,5 +1,5 @@
-//! The timers that limit the work of a thread. A separate binary, because they are counted for the
-//! whole process.
+//! The timers that limit the work of a thread. A separate binary, because timers are counted for
+//! the whole process.
 #![allow(clippy::unwrap_used)]
 
 // Only one of its two functions is used here.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use gatebench_xml::{Budget, Document, Limits, Spent};
 use processor::cpu;
 
-/// No time is bounded under valgrind, and reading the clock of a thread ends a process there.
+/// Under valgrind, no time is bounded, and reading the clock of a thread ends the process.
 const IS_UNDER_VALGRIND: bool = cfg!(feature = "plain-memory");
 
 /// The timers of this process, as the kernel lists them.
@@ -60,7 +60,7 @@ fn a_thread_has_one_timer_until_it_ends() {
     assert_eq!(timers(), before);
 }
 
-/// Definitions are compiled without a bound on time.
+/// Definitions are compiled without a time limit.
 #[test]
 fn a_budget_without_a_bound_on_time_is_never_late() {
     if IS_UNDER_VALGRIND {

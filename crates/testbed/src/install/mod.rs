@@ -2,10 +2,10 @@
 //!
 //! apt-get installs Debian packages, pip installs programs in Python packages, and Maven builds
 //! Java programs. `gateway.yaml` pins all versions except those of Debian packages, which depend on
-//! the release. Packages of PyPI and the libraries of Java programs are also pinned by SHA-256. A
+//! the release. PyPI packages and the libraries of Java programs are also pinned by SHA-256. A
 //! vendor's packages are installed by the steps that the vendor publishes, if the user agrees.
 //!
-//! This module knows no scenarios and starts no gateways.
+//! This module knows nothing about scenarios and starts no gateways.
 
 mod java;
 mod jdk;
@@ -35,7 +35,7 @@ use crate::system::installed::{bin_folder, data_folder, path_folders};
 /// Installs the Debian packages given as arguments, without starting their daemons.
 const APT_SCRIPT: &str = include_str!("apt.sh");
 
-/// A step of an installation.
+/// An installation step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InstallStep {
     /// The Debian packages of all gateways together.
@@ -44,7 +44,7 @@ pub enum InstallStep {
     Python(PythonProgram),
     /// A program that Maven builds.
     Java(JavaProgram),
-    /// A package of the gateway's makers.
+    /// A package from the gateway's vendor.
     Vendor(VendorProgram),
 }
 
@@ -78,8 +78,8 @@ struct Home {
 /// may need them.
 ///
 /// # Errors
-/// [`DriverError::Install`] for a gateway that no package registry has, with its vendor's
-/// instructions, and for one whose vendor has no package for this system.
+/// [`DriverError::Install`] for a gateway that is in no package registry (with its vendor's
+/// instructions), and for one whose vendor has no package for this system.
 pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError> {
     let mut packages: Vec<String> = Vec::new();
     let mut programs = Vec::new();
@@ -145,8 +145,8 @@ impl InstallStep {
         matches!(self, Self::Debian(_) | Self::Vendor(_))
     }
 
-    /// Reports whether the step adds a source of packages to the system, to which the user must
-    /// agree.
+    /// Reports whether the step adds a package source to the system, which requires the user's
+    /// consent.
     pub fn needs_consent(&self) -> bool {
         matches!(self, Self::Vendor(_))
     }
@@ -191,9 +191,9 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     run(what, &mut script, &remedy, &remedy)
 }
 
-/// Runs an installer to its end, in the foreground, so that Ctrl-C reaches it. Its output is shown
-/// only if it fails. The remedies are for an installer that cannot be started, and for one that
-/// fails.
+/// Runs an installer to completion, in the foreground, so that Ctrl-C reaches it. Its output is
+/// shown only if it fails. The remedies are for an installer that cannot be started, and for one
+/// that fails.
 fn run(
     what: &str,
     installer: &mut Command,
@@ -245,8 +245,8 @@ impl Home {
             .map_err(DriverError::at("create", &self.folder))
     }
 
-    /// Links a program, so that it is found. This must be the last step of an installation, because
-    /// the program is complete only then.
+    /// Links a program, so that gatebench finds it. This must be the last step of an installation,
+    /// because the program is complete only then.
     fn link(&self, program: &Path) -> Result<(), DriverError> {
         let link = self.bin.join(&self.name);
         let new = self.bin.join(format!(".{}.new", self.name));
@@ -258,7 +258,7 @@ impl Home {
     }
 }
 
-/// Converts the error for a missing file to success.
+/// Treats a missing file as success.
 fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),

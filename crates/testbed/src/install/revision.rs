@@ -15,10 +15,11 @@ use crate::process::last_lines;
 use crate::system::digest::sha256_of;
 use crate::system::installed;
 
-/// Digits of a short hash.
+/// The number of digits of a short hash.
 const SHORT_DIGITS: usize = 12;
 
-/// Digits of the digest that distinguishes builds of different repositories and commands.
+/// The number of digits of the digest that distinguishes builds of different repositories and
+/// commands.
 const KEY_DIGITS: usize = 16;
 
 /// A commit that was built.
@@ -46,7 +47,7 @@ pub enum RevisionError {
     /// git is not installed.
     #[error("cannot start git: {0}")]
     NoGit(io::Error),
-    /// The folder belongs to no repository.
+    /// The folder is not in a repository.
     #[error("{} is not in a git repository: {message}", folder.display())]
     NoRepository {
         folder: PathBuf,
@@ -77,7 +78,7 @@ pub enum RevisionError {
         /// Its whole output.
         log: PathBuf,
     },
-    /// There is no folder for builds, or it cannot be written.
+    /// The folder for builds does not exist or is not writable.
     #[error("cannot store builds in {}: {source}", folder.display())]
     Place {
         folder: PathBuf,
@@ -135,7 +136,7 @@ impl Builds {
     /// the root of each commit's clone [default: nothing is built].
     ///
     /// # Errors
-    /// There is no git, no repository, or no folder for builds.
+    /// git, the repository or the folder for builds is missing.
     pub fn of(folder: &Path, build: Option<&str>) -> Result<Self, RevisionError> {
         let place = installed::data_folder().ok_or_else(|| RevisionError::Place {
             folder: PathBuf::from("~/.local/share/gatebench"),
@@ -169,7 +170,7 @@ impl Builds {
     /// Checks out a commit and builds it, unless that was done earlier.
     ///
     /// # Errors
-    /// The repository has no such commit, or it cannot be checked out or built.
+    /// The commit does not exist, or cannot be checked out or built.
     pub fn revision(&self, reference: &str) -> Result<Revision, RevisionError> {
         let object = format!("{reference}^{{commit}}");
         let options = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
@@ -273,7 +274,7 @@ fn git<W: AsRef<OsStr>>(
         .map_err(RevisionError::NoGit)
 }
 
-/// Runs a command of git to check out a commit.
+/// Runs a git command to check out a commit.
 fn must_succeed<W: AsRef<OsStr>>(
     commit: &str,
     folder: &Path,

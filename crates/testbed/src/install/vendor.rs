@@ -1,4 +1,4 @@
-//! Packages of a gateway's vendor, installed by the steps that the vendor publishes for this
+//! Packages from a gateway's vendor, installed by the steps that the vendor publishes for this
 //! system.
 
 use std::fs;
@@ -15,13 +15,13 @@ use crate::gateway::Folder;
 /// The file that describes the system (os-release(5)).
 const OS_RELEASE: &str = "/etc/os-release";
 
-/// A package of a gateway's vendor.
+/// A package from a gateway's vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorProgram {
     gateway: String,
     version: String,
     page: String,
-    /// The system by its own name.
+    /// The system's name, from os-release(5).
     system: String,
     commands: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! The kernel's accounting of CPU time: which process is charged for softirq and for stolen time.
 //!
-//! Most of loopback TCP is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING` does not
-//! charge that time to the interrupted process; other kernels do.
+//! Most loopback TCP traffic is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING`
+//! does not charge that time to the interrupted process; other kernels do.
 
 mod ping_pong;
 
@@ -16,13 +16,13 @@ pub use ping_pong::{PingPong, Round};
 
 use super::machine::MachineSample;
 
-/// The largest configuration that is read; a usual one has about 200 KiB.
+/// The maximum size of a configuration; a typical one has about 200 KiB.
 const CONFIG_BYTES_MAX: u64 = 8 << 20;
 
 /// The boot option that switches off the accounting that the kernel was built with.
 const NO_IRQ_TIME: &str = "tsc=noirqtime";
 
-/// An option of the kernel's build.
+/// A kernel build option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
@@ -135,8 +135,8 @@ fn text(from: impl Read) -> Option<String> {
     Some(text)
 }
 
-/// An option that a readable configuration lacks is off, because the architecture does not support
-/// it.
+/// An option that is missing from a readable configuration is off, because the architecture does
+/// not support it.
 fn setting(configuration: &str, option: &str) -> Setting {
     let mut lines = configuration.lines();
     let is_on = |line: &str| line.strip_prefix(option) == Some("=y");

@@ -1,5 +1,5 @@
 //! Control groups, version 2 or 1: the groups of a process, their limits, and the time for which a
-//! CPU limit has stopped them.
+//! CPU limit has throttled them.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::system::processes::field;
 /// The effects of a CPU limit on a group since the group was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Periods of the limit in which the group had runnable threads.
+    /// Limit periods in which the group had runnable threads.
     pub periods: u64,
     /// The number of these periods in which the group had to wait.
     pub throttled_periods: u64,
@@ -35,14 +35,15 @@ pub(crate) fn throttling_of(folder: &Path) -> Option<Throttling> {
     throttling_in(&fs::read_to_string(folder.join("cpu.stat")).ok()?)
 }
 
-/// The longest time for which a CPU limit has stopped one of this program's groups, in nanoseconds.
+/// The longest time for which a CPU limit has throttled one of this program's groups, in
+/// nanoseconds.
 pub(crate) fn throttled_ns() -> u64 {
     let groups = control_groups(std::process::id(), "cpu").into_iter();
     let throttlings = groups.filter_map(|group| throttling_of(&group.folder));
     throttlings.map(|it| it.throttled_ns).max().unwrap_or(0)
 }
 
-/// The contents of a file with a limit in all groups that have it, innermost first.
+/// The contents of a limit file in all groups that have one, innermost first.
 pub(crate) fn limits(controller: &str, file: &str) -> Vec<String> {
     let texts = control_groups(std::process::id(), controller)
         .into_iter()
@@ -56,7 +57,7 @@ fn throttling_in(stat: &str) -> Option<Throttling> {
     Some(Throttling {
         periods: count("nr_periods ")?,
         throttled_periods: count("nr_throttled ")?,
-        // Version 1 counts nanoseconds under another name.
+        // Version 1 counts in nanoseconds, under another name.
         throttled_ns: microseconds().or_else(|| count("throttled_time "))?,
     })
 }

@@ -59,9 +59,9 @@ pub struct EnvironmentFacts {
     pub kernel: KernelFacts,
     /// Limits of this process and its control groups.
     pub limits: LimitFacts,
-    /// Kernel settings by name, as `net.core.somaxconn`.
+    /// Kernel settings by name, such as `net.core.somaxconn`.
     pub sysctls: BTreeMap<String, String>,
-    /// Where the cores' frequency is read; earlier versions did not record it.
+    /// The source of the cores' frequencies; earlier versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<FrequencySource>,
 }
@@ -72,11 +72,11 @@ pub struct CpuFacts {
     /// Model name.
     pub model: Option<String>,
     pub architecture: String,
-    /// Logical processors that are online, as in `0-3`.
+    /// Logical processors that are online, for example `0-3`.
     pub online: Option<String>,
-    /// Logical processors that this process may use, as in `0-1`.
+    /// Logical processors that this process may use, for example `0-1`.
     pub allowed: Option<String>,
-    /// NUMA nodes that are online, as in `0`.
+    /// NUMA nodes that are online, for example `0`.
     pub numa_nodes: Option<String>,
     /// Frequency governor of each core that has one; distinct values are joined.
     pub governor: Option<String>,
@@ -84,14 +84,15 @@ pub struct CpuFacts {
     /// them; distinct values are joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_limits: Option<String>,
-    /// The CPUs of each core that may be used, by package, NUMA node and speed.
+    /// The CPUs of each usable core, by package, NUMA node and speed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
     /// Whether several threads share a core: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// Whether the processor may raise its frequency above the base frequency, as in `boost=1`.
+    /// Whether the processor may raise its frequency above the base frequency, for example
+    /// `boost=1`.
     pub boost: Option<String>,
 }
 
@@ -109,11 +110,11 @@ pub struct MemoryFacts {
 /// Kernel and clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFacts {
-    /// Release, as `uname -r` prints.
+    /// Release, as `uname -r` prints it.
     pub release: Option<String>,
-    /// Build, as `uname -v` prints.
+    /// Build, as `uname -v` prints it.
     pub version: Option<String>,
-    /// The distribution's name for itself.
+    /// The distribution's own name.
     pub distribution: Option<String>,
     pub clock_source: Option<String>,
     /// The accounting of softirq and stolen time; earlier versions did not record it.
@@ -126,11 +127,11 @@ pub struct KernelFacts {
 /// Limits of this process and of its control groups, innermost group first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitFacts {
-    /// Soft limit of open descriptors; absent if there is no limit.
+    /// Soft limit on open file descriptors; absent if there is no limit.
     pub nofile_soft: Option<u64>,
-    /// Hard limit of open descriptors.
+    /// Hard limit on open file descriptors.
     pub nofile_hard: Option<u64>,
-    /// Soft limit of locked memory in bytes. Old kernels charge io_uring's rings to it.
+    /// Soft limit on locked memory, in bytes. Old kernels charge io_uring's rings to it.
     pub memlock_soft_bytes: Option<u64>,
     /// CPU limits: `cpu.max` of version 2, or `cpu.cfs_quota_us` of version 1.
     pub cgroup_cpu: Vec<String>,
@@ -280,8 +281,8 @@ pub fn clock_source_below(root: &Path) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Returns the engine of the container that this program runs in; none outside of one, and in
-/// containers without a mark.
+/// Returns the engine of the container that this program runs in; none outside a container, or if
+/// the container has no marker file.
 pub fn enclosing_container() -> Option<&'static str> {
     if env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
         return Some("Kubernetes");

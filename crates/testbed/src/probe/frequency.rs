@@ -1,4 +1,4 @@
-//! The frequency of cores, if the kernel shows it.
+//! The frequency of cores, if the kernel exposes it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ const CURRENT: &str = "cpufreq/scaling_cur_freq";
 /// Time between two readings of `/proc/cpuinfo`. The kernel refreshes its values every 10 ms.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The place where the kernel shows the frequency of cores.
+/// Where the kernel exposes the frequency of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FrequencySource {

@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup;
 
-/// The times of a core since boot, in nanoseconds. The kernel counts in ticks, mostly of 10 ms.
+/// The times of a core since boot, in nanoseconds. The kernel counts in ticks, usually of 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreTimes {
     /// The core's number.
     pub core: usize,
     /// Busy time: user, system and interrupts.
     pub busy_ns: u64,
-    /// The part of the busy time in interrupts.
+    /// The part of the busy time spent in interrupts.
     #[serde(default)]
     pub irq_ns: u64,
-    /// The part of the busy time in softirq.
+    /// The part of the busy time spent in softirq.
     #[serde(default)]
     pub softirq_ns: u64,
     /// Steal time: the hypervisor ran other guests although a thread was runnable.
     pub steal_ns: u64,
 }
 
-/// The state of the machine at one time.
+/// The state of the machine at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineSample {
     /// The time on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
     /// Each core that is online.
     pub cores: Vec<CoreTimes>,
-    /// The time for which a CPU limit has stopped this program's groups.
+    /// The time for which a CPU limit has throttled this program's groups.
     pub throttled_ns: u64,
 }
 
@@ -56,22 +56,22 @@ impl MachineSample {
         1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
     }
 
-    /// Steal time of some cores, summed.
+    /// Total steal time of the given cores.
     pub fn steal_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.steal_ns).sum()
     }
 
-    /// Busy time of some cores, summed.
+    /// Total busy time of the given cores.
     pub fn busy_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.busy_ns).sum()
     }
 
-    /// Time of some cores in softirq, summed.
+    /// Total time of the given cores in softirq.
     pub fn softirq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.softirq_ns).sum()
     }
 
-    /// Time of some cores in interrupts, summed.
+    /// Total time of the given cores in interrupts.
     pub fn irq_ns(&self, cores: &[usize]) -> u64 {
         self.among(cores).map(|times| times.irq_ns).sum()
     }

@@ -2,11 +2,11 @@
 //! steal time and throttling of the machine; and the properties of the machine.
 //!
 //! Everything except profiles is read from `/proc` and `/sys`. Counters never decrease, even when
-//! processes or threads of a tree end, so the difference between two samples is the change between
+//! processes or threads in a tree end, so the difference between two samples is the change between
 //! them.
 //!
-//! This module does not know the purpose of a process, starts no measured process and judges no
-//! figure.
+//! This module does not know the purpose of a process, starts no measured process and does not
+//! judge results.
 
 mod accounting;
 mod cgroup;

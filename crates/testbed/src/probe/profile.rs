@@ -20,8 +20,8 @@ mod samples;
 
 const PERF: &str = "perf";
 
-/// The maximum size of the file with samples. perf ends at this size; the samples in the file are
-/// then reported.
+/// The maximum size of the sample file. perf exits at this size; the samples in the file are then
+/// reported.
 const DATA_MAX: &str = "4G";
 
 /// The interval at which `is_enough` is called.
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(10);
 /// The size of the stack copy in each sample that is unwound later, in bytes.
 const STACK_COPY: &str = "dwarf,16384";
 
-/// A failed operation of perf.
+/// A failure of perf.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// perf is not installed.
@@ -86,8 +86,8 @@ impl Profiler {
     pub fn find() -> Result<(), ProfileError> {
         let version = ["--version"];
         if !output(&version)?.status.success() {
-            // In earlier releases of Debian, perf is a script that fails if the perf of the running
-            // kernel is not installed.
+            // In earlier releases of Debian, perf is a script that fails unless the perf for the
+            // running kernel is installed.
             return Err(ProfileError::NotFound);
         }
         let record = ["record", "--quiet", "--event", "cpu-clock", "--output", "-"];
@@ -101,8 +101,8 @@ impl Profiler {
     }
 
     /// Samples these processes, including their future threads, at this rate per second of CPU
-    /// time. A timer of the kernel triggers the samples, because a virtual machine may have no
-    /// other source.
+    /// time. A kernel timer triggers the samples, because a virtual machine may have no other
+    /// source.
     ///
     /// # Errors
     /// perf does not start.
@@ -135,7 +135,7 @@ impl Profiler {
         })
     }
 
-    /// Ends the sampling and reads the samples. With copies of stacks, reading takes as long as the
+    /// Ends the sampling and reads the samples. With stack copies, reading takes as long as the
     /// sampling. `is_enough` receives the number of samples read so far. Reading ends when it
     /// returns true, and the profile then contains only these earliest samples.
     ///
@@ -178,7 +178,8 @@ impl Drop for Profiler {
     }
 }
 
-/// Sends a signal to a child for which nobody has waited yet, so its process ID was not reused.
+/// Sends a signal to a child that has not been waited for, so its process ID cannot have been
+/// reused.
 fn signal(child: &Child, signal: Signal) {
     let _ = kill_process(Pid::from_child(child), signal);
 }
@@ -246,14 +247,14 @@ fn width_ns(line: &str) -> Option<u64> {
     line.rsplit_once(' ')?.1.parse().ok()
 }
 
-/// Runs perf to its end.
+/// Runs perf to completion.
 fn output(words: &[&str]) -> Result<Output, ProfileError> {
     let mut perf = Command::new(PERF);
     perf.args(words).stdin(Stdio::null());
     perf.output().map_err(not_started)
 }
 
-/// The first line with text.
+/// The first line that is not blank.
 fn first_line(said: &str) -> Option<&str> {
     said.lines().map(str::trim).find(|line| !line.is_empty())
 }

@@ -24,14 +24,15 @@ pub enum Scope {
     Tree,
 }
 
-/// A component at one time. Times, switches and ends count from the first sample or from the start
-/// of a process, and never decrease; the other figures are current values.
+/// The state of a component at one point in time. Times, context switches and ended processes count
+/// from the first sample or from the start of a process, and never decrease; the other figures are
+/// current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The time on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
-    /// CPU time, user and system, of all threads. A process that has ended counts with its value at
-    /// the last sample before.
+    /// CPU time, user and system, of all threads. A process that has ended counts with its value in
+    /// the last sample before its end.
     pub cpu_ns: u64,
     /// Time for which its threads were runnable and waited for a core.
     pub run_queue_wait_ns: u64,
@@ -53,7 +54,7 @@ pub struct Sample {
     pub throttling: Option<Throttling>,
 }
 
-/// The threads of a component, and the files that it writes, at one time.
+/// The threads of a component, and the files that it writes, at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outside {
     /// CPU time in nanoseconds, by the IDs of the process and the thread.
@@ -201,7 +202,7 @@ impl AddAssign for ThreadAccount {
     }
 }
 
-/// Counters by owner, and the sum for owners that have gone.
+/// Counters by owner, and the sum for owners that are gone.
 #[derive(Clone, Debug, Default)]
 struct Ledger<K, C> {
     present: BTreeMap<K, C>,
@@ -222,8 +223,8 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
         self.sum_now(|_| None)
     }
 
-    /// Returns the sum with the current values of the present owners, which `read` returns. An
-    /// owner without a current value counts with its last value.
+    /// Returns the sum, with the current values of the present owners from `read`. An owner without
+    /// a current value counts with its last value.
     fn sum_now(&self, read: impl Fn(&K) -> Option<C>) -> C {
         let mut sum = self.gone;
         for (key, last) in &self.present {
@@ -232,7 +233,7 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
         sum
     }
 
-    /// Returns the number of owners that have gone.
+    /// Returns the number of owners that are gone.
     fn gone_count(&self) -> u32 {
         self.gone_count
     }

@@ -1,4 +1,4 @@
-//! The logical CPUs that share a core, as the kernel shows them below `/sys/devices/system/cpu`.
+//! The logical CPUs that share a core, as the kernel lists them below `/sys/devices/system/cpu`.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use gatebench_model::{Cpu, Topology};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// Where Linux shows its CPUs.
+/// Where Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
-/// The highest plausible CPU number; a list with a higher one is damaged.
+/// The highest plausible CPU number; a list with a higher one is corrupt.
 const CPU_MAX: usize = 1 << 16;
 
 /// Returns the CPUs that this process may use, in ascending order; none if the system does not
@@ -20,13 +20,13 @@ pub fn allowed_cores() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(is_set).collect()
 }
 
-/// The topology of some CPUs of this machine.
+/// The topology of the given CPUs of this machine.
 pub fn topology(allowed: &[usize]) -> Topology {
     topology_below(Path::new(ROOT), allowed)
 }
 
-/// The topology of some CPUs, according to a directory with a folder `cpuN` for each. A CPU without
-/// a list of threads counts as a separate core.
+/// The topology of the given CPUs, according to a directory with a folder `cpuN` for each. A CPU
+/// without a list of threads counts as a separate core.
 pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
     let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
     let speeds =

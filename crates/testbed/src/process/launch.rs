@@ -31,11 +31,11 @@ const GROUPS_TIMEOUT: Duration = Duration::from_secs(2);
 /// The stop timeout of a program that has nothing to save.
 const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The limit of the open descriptors of a gateway, an upstream and Redis, unless the machine's hard
+/// The limit on open descriptors of a gateway, an upstream and Redis, unless the machine's hard
 /// limit is lower.
 pub(crate) const NOFILE: u64 = 65_536;
 
-/// The number of lines of a log that an error shows.
+/// The number of log lines in an error message.
 const TAIL_LINES: usize = 20;
 
 /// The program that supervises started processes: `gatebench supervise`.
@@ -70,10 +70,10 @@ impl Exit {
     }
 }
 
-/// The numbers of Linux's signals.
+/// Linux signal numbers.
 const SIGNALS: RangeInclusive<i32> = 1..=64;
 
-/// The end by a signal that cannot be ignored.
+/// The exit of a process that SIGKILL ended.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
 /// A process under its supervisor. Dropping it stops the process.
@@ -174,12 +174,12 @@ impl Supervised {
         Sampler::new(root, scope)
     }
 
-    /// Reports whether it still runs.
+    /// Reports whether it is still running.
     pub fn is_alive(&mut self) -> bool {
         self.exit_status().is_none()
     }
 
-    /// Returns its exit; none while it runs.
+    /// Returns how it ended; none while it runs.
     pub fn exit_status(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             // An error means that another part of this program has collected the exit status.
@@ -261,7 +261,8 @@ impl Supervised {
     }
 }
 
-/// The start of a program that has nothing to save: an upstream, Redis or a load generator.
+/// The inputs for starting a program that has nothing to save: an upstream, Redis or a load
+/// generator.
 #[derive(Clone, Debug)]
 pub struct PlainStart<'a> {
     /// Its name, for logs and errors.
@@ -277,7 +278,7 @@ pub struct PlainStart<'a> {
 }
 
 impl PlainStart<'_> {
-    /// Starts it under a supervisor. `nofile` is the limit of its open descriptors, unless the
+    /// Starts it under a supervisor. `nofile` is the limit on its open descriptors, unless the
     /// machine's hard limit is lower.
     pub(crate) fn start(self, nofile: u64, launcher: &Launcher) -> Result<Supervised, DriverError> {
         let (name, work) = (self.name, self.work);
@@ -306,7 +307,7 @@ fn text_of(log: &Path) -> String {
     String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned()
 }
 
-/// The last lines of a text, without the empty ones at its end.
+/// The last lines of a string, without trailing empty lines.
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")

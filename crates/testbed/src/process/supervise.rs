@@ -38,7 +38,7 @@ pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::US
 /// Signals that ask the supervisor to end the gateway; the second one kills the gateway.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
-/// The exit code of a supervisor that failed itself.
+/// The exit code of a supervisor that itself failed.
 pub(crate) const FAILED: u8 = 125;
 
 /// The prefix of the error message that a failed supervisor prints on standard error.

@@ -60,7 +60,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
 ];
 
-/// The error for a host that cannot be used, or no longer.
+/// The error for a host that cannot be used, or can no longer be used.
 pub(super) fn of(host: &str, what: &str, stderr: &str) -> RemoteError {
     let said = last_lines(stderr);
     let known = REMEDIES.iter().find(|(words, _)| said.contains(words));

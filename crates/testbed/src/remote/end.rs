@@ -1,4 +1,4 @@
-//! The remote end, which responds to requests, one after the other, until the connection ends.
+//! The remote end, which responds to requests, one at a time, until the connection ends.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -21,18 +21,18 @@ use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold
 use crate::probe::{Sampler, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
 
-/// The other end counts as lost after this time without a message.
+/// The other end is considered lost after this time without a message.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
 /// The timeout of a connection to the upstream.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The variable in which sshd names the connection: `CLIENT PORT SERVER PORT` (sshd(8),
+/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
 /// ENVIRONMENT).
 const CONNECTION: &str = "SSH_CONNECTION";
 
 /// Responds on standard output to requests on standard input, until standard input ends. Leaves no
-/// process and no file.
+/// processes or files behind.
 ///
 /// # Errors
 /// There is no folder for temporary files, or standard output is closed.
@@ -194,7 +194,7 @@ impl End {
         let ended = gateway.process.stop();
         drop(gateway);
         let kept = kept::texts_of(&self.work());
-        // Otherwise the logs of all trials would stay until the end of the run.
+        // Otherwise the logs of all trials would remain until the end of the run.
         let _ = fs::remove_dir_all(self.work());
         Ok(Stopped { ended, kept })
     }

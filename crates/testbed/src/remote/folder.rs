@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 
 /// The prefix of the folders' names, before random letters.
 const PREFIX: &str = "gatebench-remote-";
-/// The lock file, which the folder's process holds. The kernel releases the lock when that process
+/// The lock file, locked by the folder's process. The kernel releases the lock when that process
 /// ends.
 const LOCK: &str = "lock";
 const PRIVATE: u32 = 0o700;

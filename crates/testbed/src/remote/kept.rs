@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The number of bytes of a file that are sent. They are the last ones, because a log ends with the
-/// error.
+/// The number of bytes of a file that are sent: the last ones, because a log ends with the error.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
 /// The maximum number of files. A folder renders fewer; files that a gateway creates may be
 /// omitted.
 const FILES_MAX: usize = 1_000;
 
-/// Files by their path below the folder, and their texts.
+/// The contents of text files, with their paths below the folder.
 pub(super) type Texts = Vec<(PathBuf, String)>;
 
-/// Returns the texts in a folder: rendered files and logs. Unreadable and binary files are omitted.
+/// Returns the text files in a folder: rendered files and logs. Unreadable and binary files are
+/// omitted.
 pub(super) fn texts_of(folder: &Path) -> Texts {
     let mut texts = Texts::new();
     let mut folders = vec![folder.to_owned()];
@@ -48,7 +48,7 @@ fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Writes the texts into a folder, and skips those with a path outside it. Only this user may read
+/// Writes the files into a folder, and skips those with a path outside it. Only this user may read
 /// the files, because they contain keys.
 pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
     fs::create_dir_all(folder)?;

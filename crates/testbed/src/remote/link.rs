@@ -1,4 +1,4 @@
-//! The connection: a child process `ssh`, which brings the program to the host, and lines to and
+//! The connection: a child process `ssh`, which carries the program to the host, and lines to and
 //! from that program.
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::process::Launcher;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
-/// The interval of empty lines, which show the host that this end is alive.
+/// The interval between empty lines, which show the host that this end is alive.
 pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 
 /// The time that the host's shell and the program may take to report that they are ready.
@@ -88,7 +88,7 @@ impl Link {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Ctrl-C at the terminal reaches only gatebench, which then stops the processes on the
-            // host in an orderly way.
+            // host gracefully.
             .process_group(0)
             .spawn()
             .map_err(|error| match error.kind() {

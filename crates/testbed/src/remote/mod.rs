@@ -6,11 +6,11 @@
 //! gatebench also runs on the host, where it finds, renders, starts and supervises the gateway,
 //! samples its processes and ends it, as it would on this machine. One connection carries
 //! everything: the program itself if the host lacks it, and then lines in both directions, one
-//! request after the other. If the connection, `ssh` or gatebench fails, standard input on the host
-//! ends, and the program there ends all its processes.
+//! request at a time. If the connection, `ssh` or gatebench fails, standard input on the host ends,
+//! and the program there ends all its processes.
 //!
 //! The load generator and the upstream stay on this machine, so all times are read from its clock.
-//! Only differences of times of the host's clock are used.
+//! Only differences between times of the host's clock are used.
 
 mod complaint;
 mod end;

@@ -1,5 +1,5 @@
-//! The protocol between the two ends: a request on one line, and its response on one line back.
-//! Both ends run the same program, byte for byte, so the protocol has no version.
+//! The protocol between the two ends: a request on one line, then its response on one line. Both
+//! ends run the same program, byte for byte, so the protocol has no version.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -33,15 +33,15 @@ pub(super) enum Ask {
         folder: Box<Folder>,
         setup: Box<Setup>,
     },
-    /// The response is true if gateways can be limited to a size.
+    /// The response is true if gateways can be held to these limits.
     CanHold { limits: Limits },
     /// Connects to an address. The response is empty.
     Reach { address: SocketAddr },
     /// Starts a gateway. The response is [`Tried`].
     Start(Box<Start>),
-    /// The response is the gateway's exit status, an `Option` of [`crate::Exit`].
+    /// The response is the gateway's exit status, as an `Option` of [`crate::Exit`].
     Exit,
-    /// The response is the end of the gateway's standard error, a text.
+    /// The response is the end of the gateway's standard error, as text.
     Stderr,
     /// Runs an action of the gateway's folder. The response is empty.
     Act { action: String },
@@ -50,7 +50,7 @@ pub(super) enum Ask {
     Sample { sampler: u32 },
     /// The response is the [`crate::probe::Outside`] of this sampler.
     Outside { sampler: u32 },
-    /// The response is the proportional set size in bytes, an `Option`.
+    /// The response is the proportional set size in bytes, as an `Option`.
     Pss { sampler: u32 },
     /// Ends the gateway. The response is [`Stopped`].
     Stop,
@@ -67,7 +67,7 @@ pub(super) struct Start {
     pub(super) cores: usize,
     pub(super) listen: IpAddr,
     pub(super) target: SocketAddr,
-    /// The largest number of connections that a load opens.
+    /// The maximum number of connections that a load opens.
     pub(super) connections: u32,
 }
 

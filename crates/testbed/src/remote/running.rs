@@ -1,4 +1,4 @@
-//! A gateway that runs on another host, and the usage of its processes.
+//! A gateway that runs on another host, and the resource usage of its processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The processes of a trial other than its gateway: upstreams, Redis, and external load generators.
 //!
-//! This module knows neither gateways nor the meaning of a load generator's arguments and output.
+//! This module knows nothing about gateways or about the meaning of a load generator's arguments
+//! and output.
 
 mod redis;
 mod upstream;
@@ -27,7 +28,7 @@ pub struct Service {
     pub addr: SocketAddr,
 }
 
-/// The limit of a load generator's open descriptors, unless the machine's hard limit is lower.
+/// The limit on a load generator's open descriptors, unless the machine's hard limit is lower.
 pub(crate) const GENERATOR_NOFILE: u64 = 1_048_576;
 
 /// Runs a short command of a load generator. Returns whether the command succeeded, and its output.

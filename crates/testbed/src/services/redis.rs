@@ -1,4 +1,4 @@
-//! A Redis for one trial, for rate limits that count in Redis.
+//! A Redis server for one trial, for rate limits with counters in Redis.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ const READY: &str = "Ready to accept connections";
 /// A part of the line that it writes if another process listens on its port.
 const TAKEN: &str = "Address already in use";
 
-/// The timeout of its start. It reads nothing from disk, so this is ample.
+/// The timeout for its start. It reads nothing from disk, so this is ample.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time that it may take to print its version.
@@ -44,7 +44,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("--dir", "."),
 ];
 
-/// A Redis that was found.
+/// A Redis server that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRedis {
     /// Its program.
@@ -94,7 +94,7 @@ fn program() -> Result<PathBuf, DriverError> {
 }
 
 /// Starts Redis on a free port and waits until it accepts connections. `work` is its working folder
-/// with its log. After an error no process is left.
+/// with its log. After an error, no process is left.
 pub(crate) fn start_redis(
     work: &Path,
     cores: &[usize],
@@ -126,7 +126,7 @@ fn attempt(
 ) -> Result<Option<Service>, DriverError> {
     let mut process = start.start(NOFILE, launcher)?;
     let result = wait_until(Instant::now() + READY_TIMEOUT, || {
-        // The exit is checked before the read, so that the last output is not missed.
+        // The exit is checked before the log is read, so that the last output is not missed.
         let exit = process.exit_status();
         let stdout = fs::read_to_string(&process.stdout).unwrap_or_default();
         let is_ready = stdout.contains(READY).then_some(Ok(()));

@@ -22,8 +22,8 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The inputs for starting an upstream, except its address.
 #[derive(Clone, Debug)]
 pub struct UpstreamStart {
-    /// The command, to which `--listen ADDRESS:PORT` is added. When it listens, it prints one line,
-    /// `{"listening":"127.0.0.1:43211"}`, on standard output.
+    /// The command, to which `--listen ADDRESS:PORT` is added. Once it is listening, it prints one
+    /// line, `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
     /// Its working folder for its logs, which is created if it does not exist.
     pub work: PathBuf,
@@ -39,7 +39,7 @@ struct Announcement {
 }
 
 impl UpstreamStart {
-    /// The start of an embedded upstream, with a worker for each core.
+    /// The inputs for starting an embedded upstream, with a worker for each core.
     pub(crate) fn of(
         kind: UpstreamKind,
         work: PathBuf,

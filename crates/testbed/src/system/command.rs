@@ -1,4 +1,4 @@
-//! Short commands that must end by themselves: a version, a check of a configuration, an action.
+//! Short commands that must exit on their own: a version query, a configuration check, an action.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,8 +29,8 @@ const KILLED_WITHIN: Duration = Duration::from_millis(300);
 /// The capacity of a pipe.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The number of pieces that are read at a time. The limit makes each read end even if the command
-/// never stops writing.
+/// The maximum number of pieces that are read at a time. The limit makes each read end even if the
+/// command never stops writing.
 const PIECES_MAX: usize = 16;
 
 /// The result of a short command.
@@ -40,7 +40,7 @@ pub(crate) struct Finished {
     pub output: String,
 }
 
-/// Runs a command to its end. After `timeout` the command is killed, and the error is
+/// Runs a command to completion. After `timeout` the command is killed, and the error is
 /// [`io::ErrorKind::TimedOut`]. In either case, all processes of its group and all processes that
 /// hold its output open are killed.
 pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finished> {

@@ -226,14 +226,14 @@ pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes all empty groups of these. Reports whether none of them is left.
+/// Removes those of these groups that are empty, and reports whether none is left.
 pub(crate) fn remove(folders: &[PathBuf]) -> bool {
     let left = |folder: &&PathBuf| fs::remove_dir(folder).is_err() && folder.exists();
     folders.iter().filter(left).count() == 0
 }
 
-/// The groups of a supervisor. Dropping them removes them; all their processes must have ended
-/// before.
+/// The groups of a supervisor. Dropping them removes them; all their processes must have ended by
+/// then.
 #[derive(Debug)]
 pub(crate) struct LimitedGroups<'a> {
     limits: &'a [Limit],
@@ -279,13 +279,13 @@ impl Drop for LimitedGroups<'_> {
 }
 
 fn move_to(group: &Path) -> io::Result<()> {
-    // 0 stands for this process.
+    // 0 means this process.
     fs::write(group.join(PROCS), "0")
         .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
 }
 
 /// Removes the groups of killed supervisors. A group with processes is in use and cannot be
-/// removed. A group of another PID namespace is kept, because it may be about to get processes.
+/// removed. A group of another PID namespace is kept, because processes may be about to join it.
 fn remove_leftovers(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else {
         return;
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(quota_us(16_000), 1_600_000);
     }
 
-    /// Ordinary files in place of the kernel's show what is written to each file in version 2.
+    /// Ordinary files replace the kernel's, to show what is written to each file in version 2.
     #[test]
     fn the_controller_is_enabled_before_its_limit_is_set() {
         let at = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Services of the operating system: short commands, private files, control groups, sockets, the
-//! folders of installed programs, and the processes that `/proc` lists.
+//! Operating system services: short commands, private files, control groups, sockets, the folders
+//! of installed programs, and the processes that `/proc` lists.
 //!
-//! This module knows no gateway, no container engine and no supervisor.
+//! This module knows nothing about gateways, container engines or supervisors.
 
 pub(crate) mod command;
 pub(crate) mod digest;

@@ -1,7 +1,7 @@
 //! The machines on which the parts of trials run, and the start of these parts.
 //!
 //! [`Testbed::start`] is the only entry point. It determines the order of the parts and the machine
-//! of each; it must not know loads, plans or records.
+//! of each; it must not depend on loads, plans or records.
 
 mod certificate;
 mod death;
@@ -58,7 +58,7 @@ impl Testbed {
         self.host.as_deref()
     }
 
-    /// Finds a gateway and the means for its limits, on its machine.
+    /// Finds a gateway on its machine, and the means to limit it.
     ///
     /// # Errors
     /// Its program is missing, has another version, or cannot be limited.
@@ -80,11 +80,11 @@ impl Testbed {
         }
     }
 
-    /// Renders a gateway with a scenario as if for a start, with placeholders for ports and
+    /// Renders a gateway with a scenario as if to start it, with placeholders for ports and
     /// folders.
     ///
     /// # Errors
-    /// Unsupported policies, a template that does not render.
+    /// Unsupported policies, or a template that does not render.
     pub fn rehearse(
         &self,
         gateway: &FoundGateway,

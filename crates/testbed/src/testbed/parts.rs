@@ -29,9 +29,9 @@ pub struct TrialParts<'a> {
     pub folder: &'a Path,
     /// The cores of the parts.
     pub placement: &'a Placement,
-    /// The largest number of connections that a load opens.
+    /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// The request that decides when the gateway is ready [default: that of its folder].
+    /// The request that determines when the gateway is ready [default: that of its folder].
     pub opening: Option<Opening<'a>>,
 }
 

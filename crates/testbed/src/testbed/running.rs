@@ -15,7 +15,7 @@ use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::{Sampler, Scope};
 use crate::wire::Wire;
 
-/// The name that stands for standard output in `gateway.yaml`.
+/// The name that means standard output in `gateway.yaml`.
 const STDOUT: &str = "stdout";
 
 /// The running parts of a trial. Dropping them ends the gateway first, then the upstreams and
@@ -33,7 +33,7 @@ enum Front {
     /// The upstream itself.
     Upstream,
     Gateway(StartedGateway),
-    /// A gateway that the user started, with its label and the root of its processes.
+    /// A gateway that the user started, with its label and the root of its process tree.
     Attached {
         label: String,
         pid: Option<u32>,
@@ -143,7 +143,7 @@ impl Running {
         tail.unwrap_or_default()
     }
 
-    /// Returns the death of a part, or the loss of the connection to the gateway's host.
+    /// Returns the error for a part that has died, or for a lost connection to the gateway's host.
     pub fn death(&mut self) -> Option<DriverError> {
         let upstreams = &mut self.upstreams;
         let front = self.front.death();

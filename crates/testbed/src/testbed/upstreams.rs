@@ -1,4 +1,4 @@
-//! The upstreams of a trial, and the Redis in which its rate limits count.
+//! The upstreams of a trial, and the Redis server that keeps its rate-limit counters.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};

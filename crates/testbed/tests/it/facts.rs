@@ -47,7 +47,7 @@ const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_proxy_",
 ];
 
-/// Each scenario that a folder claims, rendered with one target and with two.
+/// Each scenario that a folder claims to support, rendered with one target and with two.
 fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
     let targets = ["127.0.0.1:2", "127.0.0.1:3"].map(|target| target.parse().unwrap());
     let mut claimed = BTreeSet::new();
@@ -80,7 +80,7 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
     }
 }
 
-/// A scenario with properties that no scenario for all folders has.
+/// A scenario with properties that no scenario supported by all folders has.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\

@@ -1,4 +1,4 @@
-//! Failures: each error names the culprit, and no process is left.
+//! Failures: each error names the cause, and no process is left.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use gatebench_testbed::gateway::{Catalogue, Folder, LocalGateway};
 use gatebench_testbed::{DriverError, Ended, Exit};
 
 /// A small gateway that responds to everything with 204. It is a plain socket server, because
-/// Python's HTTP server looks up its own name.
+/// Python's HTTP server looks up its own host name.
 const RESPONDING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):

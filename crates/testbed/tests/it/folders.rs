@@ -49,8 +49,8 @@ fn the_libraries_of_every_embedded_java_program_are_pinned() {
     assert!(pinned > 0);
 }
 
-/// Folders that cannot run here are at least rendered, for each scenario that they claim, and their
-/// JSON files must be valid.
+/// Folders that cannot run here are at least rendered, for each scenario that they claim to
+/// support, and their JSON files must be valid.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
     let scenarios = crate::common::scenarios();
@@ -233,7 +233,7 @@ fn no_cap_on_connections_lies_below_the_load() {
     }
 }
 
-/// The files of a scenario before and after the change of its routes.
+/// The files of a scenario before and after a change to its routes.
 fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
     let targets = ["127.0.0.1:2".parse().unwrap()];
     let wiring = wiring(&targets);

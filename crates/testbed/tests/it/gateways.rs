@@ -12,7 +12,7 @@ use gatebench_model::{Route, Scenario};
 use gatebench_testbed::Ended;
 use gatebench_testbed::gateway::Attached;
 
-/// A test module for each gateway that is a program, so that they run at the same time.
+/// A test module for each gateway that is a program, so that the tests run in parallel.
 macro_rules! gateways {
     ($($module:ident: $name:literal,)*) => {$(
         mod $module {
@@ -107,7 +107,7 @@ fn routes_and_policies_act_alike(name: &str) {
     if has.has("mock") {
         mocks_respond_themselves(gateway.started.address);
     }
-    // Folders with a pool for each route open one or two connections for each of the five.
+    // Folders with a pool for each route open one or two connections for each of the five routes.
     let accepted = accepted.load(Ordering::Relaxed);
     assert!(accepted <= 10, "{accepted} connections to the origin");
 
@@ -293,7 +293,7 @@ fn weights_are_changed_without_a_reload() {
     }
 }
 
-/// Tokens of two callers, signed with one secret.
+/// Tokens of two callers, signed with the same secret.
 const ALICES_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsImV4cCI6NDEwMjQ0NDgwMH0.N9_9e0vh1wVSPJmUsoTytZLd-k7pwNOn4DkkVCQoZLs";
 const BOBS_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IiLCJleHAiOjQxMDI0NDQ4MDB9.vNwx6_btX-2ty2YQRsR-gccr7VRoUpqbXF-MT2v__qU";
 

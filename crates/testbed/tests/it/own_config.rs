@@ -8,7 +8,7 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::DriverError;
 use gatebench_testbed::gateway::{Folder, LocalGateway};
 
-/// A configuration of nginx that gatebench did not generate.
+/// An nginx configuration that gatebench did not generate.
 const MINE: &str = "worker_processes 1; daemon off; pid nginx.pid;
 events {}
 http {

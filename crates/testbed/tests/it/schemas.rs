@@ -1,5 +1,6 @@
-//! Checks the files rendered for a gateway, with everything that its folder claims, against its
-//! vendor's schemas. This repository keeps no vendor's files: the schemas come from registries.
+//! Checks the files rendered for a gateway, with everything that its folder claims to support,
+//! against its vendor's schemas. This repository keeps no vendor's files: the schemas come from
+//! registries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,8 +15,8 @@ use gatebench_model::Scenario;
 use gatebench_testbed::gateway::{input_for, render};
 use serde_json::Value as Json;
 
-/// The subjects of Gravitee's schemas and their places in Maven: the artifact, and the file in it.
-/// Policies have the names that an API uses for them.
+/// The subjects of Gravitee's schemas and their locations in Maven: the artifact and the file in
+/// it. Policies have the names that an API uses for them.
 const GRAVITEE: [(&str, &str, &str); 8] = [
     (
         "mock",
@@ -63,7 +64,7 @@ const GRAVITEE: [(&str, &str, &str); 8] = [
 const ENDPOINT: &str = "(endpoint)";
 const ENDPOINTS: &str = "(endpoints of a group)";
 
-/// Every policy that the folder claims, alone and together, and routes without policies.
+/// Every policy that the folder claims to support, alone and together, and routes without policies.
 fn scenario_of(routes: usize) -> Scenario {
     let mut text = "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\n\
                     consumers: [{name: alice, keys: [alice-s]}]\nroutes:\n"
@@ -89,7 +90,7 @@ fn scenario_of(routes: usize) -> Scenario {
     scenario(&text)
 }
 
-/// The texts of a gateway's files, for a scenario.
+/// The contents of a gateway's files, for a scenario.
 fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     let folder = folder(gateway);
     folder.claims(scenario).unwrap();

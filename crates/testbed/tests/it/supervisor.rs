@@ -16,7 +16,7 @@ fn supervise(script: &str, orders: &str) -> Child {
         .unwrap()
 }
 
-/// Returns the exit code. stdin stays open until then, because its end would mean the end of
+/// Returns the exit code. stdin stays open until then, because closing it would signal the end of
 /// gatebench.
 fn exit_code(mut child: Child) -> Option<i32> {
     let stdin = child.stdin.take();

@@ -9,7 +9,7 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_testbed::DriverError;
 use gatebench_testbed::gateway::Folder;
 
-/// nginx's folder, which finds programs only in these places.
+/// nginx's folder, which looks for programs only in these places.
 fn among(programs: &[PathBuf]) -> Folder {
     let mut folder = folder("nginx");
     folder.spec.binary.names = programs

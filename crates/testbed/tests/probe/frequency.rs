@@ -1,11 +1,11 @@
-//! Clock source and frequencies of machines unlike this one: files as the kernel shows them.
+//! Clock source and frequencies of machines unlike this one: files in the kernel's format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatebench_testbed::probe::{FrequencySource, clock_source_below};
 
-/// A folder with `/proc` and `/sys` of a machine, which is removed on drop.
+/// A folder with the `/proc` and `/sys` of a machine, which is removed on drop.
 struct Machine(PathBuf);
 
 impl Machine {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gatebench_testbed::probe::processes::{children, tree};
 use gatebench_testbed::probe::{MachineSample, Sample, Sampler, Scope};
 
-/// The longest wait; a test that waits longer has failed.
+/// The maximum wait; a test that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A shell that executes each line that it receives, and ends with the test.
@@ -30,7 +30,7 @@ impl Shell {
         self.0.id()
     }
 
-    /// Runs a line and returns after its end.
+    /// Runs a line and returns when it has finished.
     fn tell(&mut self, line: &str) {
         writeln!(self.0.stdin.as_mut().unwrap(), "{line}\necho done").unwrap();
         let mut response = String::new();
@@ -48,7 +48,7 @@ impl Drop for Shell {
     }
 }
 
-/// A shell loop of about ten milliseconds.
+/// A shell loop that takes about 10 ms.
 const WORK: &str = "i=0; while test $i -lt 20000; do i=$((i+1)); done";
 
 fn sample_until(sampler: &mut Sampler, so: impl Fn(&Sample) -> bool) -> Sample {
@@ -158,7 +158,7 @@ fn children_of_every_thread_are_found() {
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped()).spawn().unwrap()
     };
-    // The thread must not end, because the children of a thread that ends move to another one.
+    // The thread must not end, because its children would then move to another thread.
     let (give, take) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     let other = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Placements on machines unlike this one: folders as the kernel shows them, read and placed.
+//! Placements on machines unlike this one: folders in the kernel's layout, read and placed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -55,8 +55,8 @@ impl Drop for Machine {
     }
 }
 
-/// The cores of gateway, load generator and upstream; whether the load generator may spin; whether
-/// the gateway has a sibling.
+/// The cores of the gateway, the load generator and the upstream; whether the load generator may
+/// spin; whether the gateway has a sibling.
 type Seen = (Vec<usize>, Vec<usize>, Vec<usize>, bool, bool);
 
 fn seen(placed: &Placement) -> Seen {
@@ -161,7 +161,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
         seen(&next.placed(&all, 2)),
         expected(&[5, 7], &[0], &[2], true, false)
     );
-    // Four CPUs are two whole cores, because load generator and upstream need one each.
+    // Four CPUs are two whole cores, because the load generator and the upstream need one each.
     assert_eq!(
         seen(&far.placed(&all, 4)),
         expected(&[2, 3, 6, 7], &[0], &[1], true, false)
@@ -175,7 +175,7 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
 
 #[test]
 fn two_sockets_keep_everything_on_one_node_if_it_fits() {
-    // Even CPUs on node 0, odd ones on node 1, as many servers number them.
+    // Even CPUs on node 0, odd ones on node 1, as on many servers.
     let cores: Vec<([usize; 2], usize)> = (0..8).map(|cpu| ([cpu, cpu + 8], cpu % 2)).collect();
     let cores: Vec<(&[usize], usize)> = cores
         .iter()
@@ -236,8 +236,8 @@ fn fast_and_slow_cores_are_not_mixed_in_a_gateway() {
 
 #[test]
 fn a_hybrid_processor_is_known_by_its_frequencies() {
-    // Two cores of two threads at 5.2 and 5.0 GHz, four of one at 3.9 GHz; all capacities are
-    // equal.
+    // Two cores with two threads at 5.2 and 5.0 GHz, and four with one at 3.9 GHz; all capacities
+    // are equal.
     let cores: [(&[usize], usize); 6] = [
         (&[0, 1], 0),
         (&[2, 3], 0),

@@ -1,4 +1,4 @@
-//! A helper from the point of view of callers that send orders over their own lines.
+//! A helper from the point of view of callers that send orders over their own connections.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -16,7 +16,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an address in that folder, and the socket that accepts lines there.
+    /// Creates an address in that folder, and the socket that accepts connections there.
     pub(super) fn make(folder: &Folder) -> io::Result<(Self, UnixListener)> {
         let address = folder.0.join(next_number().to_string());
         let at_hand = File::create_new(number_file(&address))?;
@@ -27,7 +27,7 @@ impl Engine {
         Ok((engine, doors))
     }
 
-    /// The path of the socket that accepts lines.
+    /// The path of the socket that accepts connections.
     pub fn address(&self) -> &Path {
         &self.address
     }
@@ -76,7 +76,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Remaining files do no harm.
+        // Remaining files are harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

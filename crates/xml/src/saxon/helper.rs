@@ -1,4 +1,4 @@
-//! One helper process, and the line to it. The process ends when the line is closed.
+//! One helper process, and the connection to it. The process ends when the connection is closed.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use super::{Bounds, Made, StartError, wire};
 
 const PROGRAM: &str = include_str!("helper.py");
 
-/// The longest time that a helper may take to start.
+/// The maximum time that a helper may take to start.
 const START_MAX: Duration = Duration::from_secs(20);
 
 /// A process that runs stylesheets. It ends when this is dropped, and by itself when the gateway
@@ -24,7 +24,7 @@ pub(super) struct Helper {
     line: UnixStream,
     /// Bytes received but not parsed yet.
     received: Vec<u8>,
-    /// The address at which it accepts further lines.
+    /// The address at which it accepts further connections.
     pub engine: Arc<Engine>,
 }
 
@@ -54,12 +54,12 @@ impl Helper {
         if !matches!(helper.response(), Some(Ok(_))) {
             return Err(StartError::Package(package.to_owned()));
         }
-        // The process may be working for another line when an order arrives.
+        // The process may be working for another connection when an order arrives.
         helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
 
-    /// Sets the longest time that a read or a write may wait for the process.
+    /// Sets the timeout for reads from and writes to the process.
     fn be_patient(&self, time: Duration) -> io::Result<()> {
         self.line.set_read_timeout(Some(time))?;
         self.line.set_write_timeout(Some(time))

@@ -1,4 +1,4 @@
-//! The thread that replaces helpers which have ended, and makes all helpers forget stylesheets that
+//! The thread that replaces helpers that have ended, and makes all helpers discard stylesheets that
 //! are no longer used. No message waits for this work.
 
 use std::sync::Arc;

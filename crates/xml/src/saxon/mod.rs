@@ -1,9 +1,9 @@
-//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes, the helpers. If a helper crashes, loops or
-//! uses too much memory, one message fails and a new helper is started.
+//! XSLT 2.0 and 3.0 by SaxonC-HE, in separate processes called helpers. If a helper crashes, loops
+//! or uses too much memory, one message fails and a new helper is started.
 //!
-//! A caller with an event loop opens lines to the helpers and sends many orders over them without
-//! waiting: [`Saxon::engine`] returns the address, and an [`Order`] the bytes. A caller without a
-//! loop waits with [`Order::apply`].
+//! A caller with an event loop opens connections to the helpers and sends many orders over them
+//! without waiting: [`Saxon::engine`] returns the address, and an [`Order`] contains the bytes. A
+//! caller without a loop waits with [`Order::apply`].
 
 mod engine;
 mod helper;
@@ -35,9 +35,9 @@ pub use self::wire::{Made, Unmade, next_response};
 /// The limits of one transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The limit of processor time; the helper may take five times as long on the clock.
+    /// The limit on processor time; the helper may take five times as long in wall-clock time.
     pub time: Duration,
-    /// The limit of a helper's private memory in bytes.
+    /// The limit on a helper's private memory, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -51,7 +51,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// The longest time without output from a helper that works on an order. It is longer than the
+    /// The maximum time without output from a helper that works on an order. It is longer than the
     /// allowed processor time, because other processes need the processor too.
     fn patience(&self) -> Duration {
         5 * self.time
@@ -92,7 +92,7 @@ pub struct Order {
     pub saxon: Arc<Saxon>,
     /// The unique number of the order, which [`Engine::at_hand`] reports.
     pub number: u64,
-    /// The bytes to write to a line.
+    /// The bytes to write to a connection.
     pub bytes: Vec<u8>,
 }
 
@@ -140,7 +140,7 @@ impl Saxon {
     /// Compiles a stylesheet on all helpers, one after the other.
     ///
     /// # Errors
-    /// Saxon's complaint about the stylesheet.
+    /// Saxon's error message about the stylesheet.
     pub fn compile(
         self: &Arc<Self>,
         text: &[u8],
@@ -165,8 +165,8 @@ impl Saxon {
         Ok(stylesheet)
     }
 
-    /// A helper for orders: the one in the slot `first`, or another one if that helper compiles or
-    /// has ended.
+    /// A helper for orders: the one in the slot `first`, or another one if that helper is compiling
+    /// or has ended.
     pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
         slots::from(&self.shared.slots, first)
             .find_map(Slot::free_engine)
@@ -181,7 +181,7 @@ impl Saxon {
         }
     }
 
-    /// The longest time without output from a helper that works on an order.
+    /// The maximum time without output from a helper that works on an order.
     pub fn patience(&self) -> Duration {
         self.shared.bounds.patience()
     }
@@ -212,7 +212,7 @@ impl Saxon {
         if made.is_some() {
             return made;
         }
-        // If it was working on an order from a line, this order did not cause the failure.
+        // If it was working on an order from a connection, this order did not cause the failure.
         let at_hand = asked.engine.at_hand();
         let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
         self.lost(&asked.engine);
@@ -256,7 +256,7 @@ impl Order {
     /// Waits for the result.
     ///
     /// # Errors
-    /// Saxon's complaint about the input or the stylesheet, or the helper has ended.
+    /// Saxon's error message about the input or the stylesheet, or the helper has ended.
     pub fn apply(&self) -> Made {
         let slots = &self.saxon.shared.slots;
         let free = slots.iter().find(|slot| slot.free_engine().is_some());
@@ -272,7 +272,7 @@ impl Drop for SaxonStylesheet {
     }
 }
 
-/// A number from 1 on that this process uses only once.
+/// A number, from 1, that is unique in this process.
 fn next_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -11,7 +11,8 @@ use super::locked;
 pub(super) struct Slot {
     /// Locked by the thread that waits for the helper's result.
     pub helper: Mutex<Option<Helper>>,
-    /// The address of the same helper, for callers that do not wait. Its end is noted here first.
+    /// The address of the same helper, for callers that do not wait. Its end is recorded here
+    /// first.
     engine: Mutex<Option<Arc<Engine>>>,
 }
 
@@ -27,7 +28,7 @@ impl Slot {
         locked(&self.engine).clone()
     }
 
-    /// Its helper, unless a thread waits for it, because then the helper compiles.
+    /// Its helper, unless a thread waits for it, because the helper is then compiling.
     pub fn free_engine(&self) -> Option<Arc<Engine>> {
         let is_free = self.helper.try_lock().is_ok_and(|helper| helper.is_some());
         is_free.then(|| self.engine()).flatten()

@@ -38,8 +38,8 @@ pub(crate) fn json_escaped(text: &str) -> String {
 /// The text for Saxon to parse: XML in UTF-8 without a document type, JSON as the text of an
 /// element.
 ///
-/// A text that declares a document type or another encoding goes through our own parser first,
-/// which refuses document types.
+/// Text that declares a document type or another encoding goes through our own parser first, which
+/// refuses document types.
 pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
     // Saxon would treat a byte order mark as text before the first element.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -77,8 +77,8 @@ fn element_of(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reports whether a document is in UTF-8, declares UTF-8 or nothing, and has no document type. All
-/// of this stands before the first element.
+/// Reports whether a document is in UTF-8, declares UTF-8 or no encoding, and has no document type.
+/// All of this comes before the first element.
 fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;

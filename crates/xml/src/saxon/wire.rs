@@ -1,5 +1,5 @@
-//! The messages on a line to a helper: orders, and results in the same order. helper.py defines
-//! their format.
+//! The messages on a connection to a helper: orders, and results in the same order. helper.py
+//! defines their format.
 
 use super::text;
 use crate::errors::Complaints;
@@ -13,7 +13,7 @@ pub type Made = Result<Vec<u8>, Unmade>;
 /// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unmade {
-    /// Saxon complained about the message or the stylesheet.
+    /// Saxon reported an error in the message or the stylesheet.
     #[error(transparent)]
     Refused(#[from] Complaints),
     /// The helper ended while it worked on the order, or there is no helper.

@@ -55,7 +55,7 @@ fn unquoted(value: &str) -> Option<&str> {
     Some(value)
 }
 
-/// Checks the headers of a request. The mode is not [`SoapAction::No`].
+/// Checks the headers of a request. The mode must not be [`SoapAction::No`].
 ///
 /// # Errors
 /// The mistake, and whether the request or the definition contains it.

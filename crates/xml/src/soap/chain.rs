@@ -23,7 +23,7 @@ pub(crate) const GENERAL: &str = "General process failed";
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub step: &'static str,
-    /// The cause in a request; all failures of a response are the server's.
+    /// The cause in a request; all failures of a response are attributed to the server.
     pub culprit: Culprit,
     pub details: String,
 }
@@ -136,7 +136,8 @@ impl<'a> Chain<'a, '_> {
     }
 
     /// Runs a check of the tree. If the check fails on a tree that was not parsed from text, it is
-    /// repeated on the parsed text, because only parsed text has the lines that the message names.
+    /// repeated on the parsed text, because only parsed text has the line numbers that the message
+    /// names.
     fn with_lines(
         &mut self,
         check: impl Fn(&Document) -> Result<(), (Culprit, String)>,

@@ -36,7 +36,7 @@ impl Client {
     }
 }
 
-/// The form of a body, determined by its first character that is not white space.
+/// The form of a body, determined by its first non-whitespace character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Xml,

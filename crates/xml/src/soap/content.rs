@@ -62,7 +62,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Replaces a result that its tree alone cannot represent by its text.
+    /// Replaces a result with its text if its tree alone cannot represent it.
     fn settle(&mut self) -> Result<(), Complaints> {
         let Form::Result {
             tree, is_edited, ..
@@ -85,12 +85,12 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Reports whether the lines of the tree are the lines of the text.
+    /// Reports whether the line numbers of the tree are those of the text.
     pub fn has_lines(&self) -> bool {
         matches!(self.form, Form::Text { .. })
     }
 
-    /// A new tree parsed from the text, whose nodes have lines.
+    /// A new tree parsed from the text, whose nodes have line numbers.
     ///
     /// # Errors
     /// The text is not well-formed.
@@ -101,7 +101,7 @@ impl<'a> Content<'a> {
     /// Replaces the content with the result of a transformation.
     ///
     /// # Errors
-    /// The transformation failed. The content is parsed already.
+    /// The transformation failed. The content has already been parsed.
     pub fn transform(
         &mut self,
         stylesheet: &'a Stylesheet,
@@ -129,7 +129,7 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// The order for a transformation of the text outside of this process. Its result replaces this
+    /// The order for a transformation of the text outside this process. Its result replaces this
     /// content.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The content that results from a transformation outside of this process.
+    /// The content that results from a transformation outside this process.
     pub fn ordered(
         mut result: Vec<u8>,
         limits: &'a Limits,

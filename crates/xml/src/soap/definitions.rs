@@ -1,5 +1,5 @@
 //! All compiled definitions of a chain, or the reasons why they cannot be compiled. Failures are
-//! kept like successes, because invalid calls must not make the gateway compile again and again.
+//! kept like successes, because invalid calls must not make the gateway compile repeatedly.
 
 use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};

@@ -26,8 +26,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version, determined by the namespace of the outermost element; none if that element is
-    /// no envelope.
+    /// The version, determined by the namespace of the root element; none if that element is not an
+    /// envelope.
     pub fn of(document: &Document) -> Option<Self> {
         match document.root()?.namespace()? {
             SOAP_1_1 => Some(Self::Soap11),
@@ -37,7 +37,7 @@ impl Version {
     }
 }
 
-/// The first child named Body of the outermost element.
+/// The first child named Body of the root element.
 pub(crate) fn body(document: &Document) -> Option<Node<'_>> {
     let mut children = document.root()?.elements();
     children.find(|node| node.name() == "Body")

@@ -193,7 +193,7 @@ fn for_json(text: &str) -> String {
     json_escaped(&text.replace('"', "'"))
 }
 
-/// The reason phrases of RFC 9110 and RFC 6585 for responses of gateways themselves.
+/// The reason phrases of RFC 9110 and RFC 6585 for responses that gateways generate themselves.
 fn phrase(status: u16) -> &'static str {
     match status {
         400 => "Bad Request",

@@ -63,7 +63,7 @@ pub struct SoapPolicy {
     current: RwLock<Current>,
 }
 
-/// The longest time that the old definitions are kept for messages that still use them.
+/// The maximum time that the old definitions are kept for messages that still use them.
 const LAST_USE_MAX: Duration = Duration::from_secs(1);
 
 struct Current {
@@ -105,8 +105,8 @@ impl SoapPolicy {
         self.definitions().problems()
     }
 
-    /// Recompiles all definitions, and replaces the old ones by the results. Messages use the old
-    /// ones meanwhile. A thread that serves messages must not call this.
+    /// Recompiles all definitions, and replaces the old ones with the results. Until then, messages
+    /// use the old ones. A thread that serves messages must not call this.
     pub fn recompile(&self) {
         self.replace(Definitions::compile(&self.options, &*self.files));
     }
@@ -193,7 +193,7 @@ impl SoapPolicy {
         waited: Option<(Paused, Made)>,
     ) -> Result<Progress, Fault> {
         let mut client = response.client;
-        // All faults of a response are the server's.
+        // All faults of a response are attributed to the server.
         let fault = |failure: Failure| {
             let status = Some(response.status);
             self.fault(

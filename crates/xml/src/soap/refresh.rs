@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use super::policy::SoapPolicy;
 use crate::process::{Background, STACK_BYTES, in_background};
 
-/// The longest sleep. A dropped policy is forgotten within this time.
+/// The maximum sleep. A dropped policy is released within this time.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
 /// A thread that recompiles policies one after the other, each when its TTL expires. After each
 /// compilation, the thread pauses for as long as the compilation took. It has the lowest priority,
 /// so that a hundred compilations at once do not displace traffic. It ends when this is dropped.
 ///
-/// The allocator keeps a pool for each thread. This thread uses the pool in which the policies were
-/// compiled and compiles in it, so that new definitions reuse the memory of old ones, and no worker
+/// The allocator keeps a pool for each thread. This thread compiles in the pool in which the
+/// policies were compiled, so that new definitions reuse the memory of old ones, and no worker
 /// waits for a pool that a low-priority thread holds.
 #[derive(Debug)]
 pub struct Refresher {

@@ -20,7 +20,7 @@ use crate::saxon::{Made, Order, Unmade};
 pub enum Progress {
     /// The message has passed through its chain.
     Done(Passed),
-    /// The message needs a transformation outside of this process, which the caller must order.
+    /// The message needs a transformation outside this process, which the caller must order.
     /// [`super::SoapPolicy`] continues with the result.
     Waits(Paused, Order),
 }
@@ -131,7 +131,7 @@ impl SoapPolicy {
         }))
     }
 
-    /// Replaces the result of the work by the limit that ended it, if one did.
+    /// Replaces the result of the work with the limit that ended it, if one did.
     fn within<T>(&self, budget: Budget, walked: Result<T, Failure>) -> Result<T, Failure> {
         let Some(spent) = budget.end() else {
             return walked;

@@ -15,7 +15,7 @@ const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
 const SOAP_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap/";
 const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
 
-/// The largest total number of WSDLs that one WSDL may import.
+/// The maximum total number of WSDLs that one WSDL may import.
 const IMPORTS_MAX: usize = 100;
 
 /// A compiled WSDL or schema.
@@ -29,7 +29,7 @@ pub(crate) struct Api {
 
 impl Api {
     /// # Errors
-    /// It is not well-formed, or lacks what makes it a WSDL.
+    /// The text is not well-formed, or is a WSDL without its required parts.
     pub fn compile(
         text: &[u8],
         location: Option<&str>,
@@ -152,12 +152,12 @@ impl Actions {
     }
 }
 
-/// Reports whether the outermost element is a WSDL's.
+/// Reports whether the root element is a WSDL's.
 fn is_wsdl(root: Node<'_>) -> bool {
     matches!(root.name(), "definitions" | "description")
 }
 
-/// Reports whether the outermost element is a schema's.
+/// Reports whether the root element is a schema's.
 fn is_schema(root: Node<'_>) -> bool {
     root.is(SCHEMA, "schema")
 }
@@ -264,7 +264,7 @@ fn resolve(base: Option<&str>, location: &str) -> String {
 }
 
 /// Compiles each schema. A schema may import another one of the same WSDL by its namespace alone;
-/// then the import is given an invented location.
+/// then the import is given a generated location.
 fn compile(
     schemas: &[(Node<'_>, Option<&str>)],
     files: &dyn Files,

@@ -19,14 +19,14 @@ use processor::{cpu, cpu_of};
 use shapes::ways::sheet;
 use shapes::{Shape, Verdict, Ways};
 
-/// The time that one message may take of its worker before others are served. The Rust code of
-/// other crates, such as decompression, is not optimized in a debug build.
+/// The maximum time for which one message may occupy its worker before others are served. The Rust
+/// code of other crates, such as decompression, is not optimized in a debug build.
 const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 250 });
 
-/// The largest permitted growth of the process for one message.
+/// The maximum permitted growth of the process for one message.
 const GROWTH_MAX: u64 = 64 << 20;
 
-/// Held by the running test: nothing else may use memory meanwhile.
+/// Held by the running test: nothing else may use memory at the same time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until no other test runs, even if the last one failed.
@@ -88,14 +88,14 @@ fn print_report(all: &[Taken]) {
 #[test]
 fn no_message_takes_more_than_its_share() {
     if cfg!(feature = "plain-memory") {
-        // Under valgrind nothing has its usual time and memory; the other tests are run there.
+        // Under valgrind, times and memory are not meaningful; the other tests run there.
         return;
     }
     let _alone = alone();
     let shapes = shapes::all();
     assert!(shapes.len() >= 120, "{}", shapes.len());
     let ways = Ways::compile();
-    // Allocations made once for a thread belong to the idle state.
+    // Allocations made once per thread are part of the idle state.
     assert_eq!(ways.take(shapes::Way::Transformed, b"<a/>", false), Ok(()));
     let idle = Idle::now();
     let all: Vec<Taken> = shapes.iter().map(|one| take(one, &ways, &idle)).collect();
@@ -118,8 +118,8 @@ fn no_message_takes_more_than_its_share() {
     assert!(beyond.is_empty(), "{beyond:?}");
 }
 
-/// libxml2 compares each node that such a step finds with all that it found before, and allocates
-/// nothing meanwhile.
+/// libxml2 compares each node that such a step finds with all that it found before, without
+/// allocating anything.
 #[test]
 fn steps_to_the_parents_of_many_nodes_end_with_their_time() {
     if cfg!(feature = "plain-memory") {

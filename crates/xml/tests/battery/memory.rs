@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::fs;
 
-// SAFETY: glibc's own; its parameter is a size_t.
+// SAFETY: this matches glibc's declaration; its parameter is a size_t.
 unsafe extern "C" {
     fn malloc_trim(pad: usize) -> c_int;
 }
@@ -26,7 +26,7 @@ impl Idle {
     }
 
     /// The number of bytes by which the process exceeds its idle size at its peak while it does
-    /// something. Nothing else may run in it meanwhile.
+    /// something. Nothing else may run in it at the same time.
     pub fn growth_of(&self, work: impl FnOnce()) -> u64 {
         trim();
         // Resets the kernel's record of the peak.
@@ -36,7 +36,7 @@ impl Idle {
     }
 }
 
-/// Returns the freed memory that the allocator keeps to the system.
+/// Returns to the system the freed memory that the allocator keeps.
 fn trim() {
     // SAFETY: it may be called at any time, by any thread.
     unsafe { malloc_trim(0) };

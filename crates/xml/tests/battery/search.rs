@@ -18,7 +18,7 @@ use crate::{GROWTH_MAX, TIME_MAX, alone};
 /// The number of messages that are kept for each way: the slowest so far, and some of the largest.
 const KEPT: usize = 24;
 
-/// The texts that mutations insert: the parts of markup, and its expensive parts.
+/// The strings that mutations insert: parts of markup, especially expensive ones.
 const PIECES: [&str; 44] = [
     "<i/>",
     "<i>",
@@ -66,7 +66,7 @@ const PIECES: [&str; 44] = [
     "<s:Body>",
 ];
 
-/// A generator of numbers (xorshift64*).
+/// A random number generator (xorshift64*).
 struct Dice(u64);
 
 impl Dice {
@@ -92,7 +92,7 @@ struct Message {
     growth: u64,
 }
 
-/// A part of a text between two positions at which a tag begins, or any part.
+/// A part of a string between two positions at which a tag begins, or any part.
 fn part(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     if bytes.is_empty() {
         return 0..0;
@@ -167,7 +167,7 @@ impl Search {
         let (mut time, mut growth) = self.measure(way, &bytes);
         if time > TIME_MAX * 4 / 5 || growth > GROWTH_MAX / 5 * 4 {
             // Other programs empty the caches of the processor, and freed memory may be returned
-            // late, so the minimum counts.
+            // late, so the minimum is used.
             for _ in 0..2 {
                 let again = self.measure(way, &bytes);
                 (time, growth) = (time.min(again.0), growth.min(again.1));

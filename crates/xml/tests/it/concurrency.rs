@@ -1,4 +1,4 @@
-//! Eight threads, valid and invalid messages, shared definitions: no error reaches another request.
+//! Eight threads, valid and invalid messages, shared definitions: no error affects another request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -18,7 +18,7 @@ fn definition(text: &str) -> Result<Document, String> {
         .map_err(|why| why.to_string())
 }
 
-/// A text in encodings in which a document of any size can be read.
+/// Text in encodings in which a document of any size can be read.
 fn in_all_encodings(text: &str) -> [Vec<u8>; 4] {
     let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
@@ -100,8 +100,8 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these encodings a small document is read and a large one refused; not every parser reads
-/// those of four bytes.
+/// In these encodings a small document is read and a large one is refused; not every parser reads
+/// four-byte ones.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
     let text = "<?xml version='1.0' encoding='UTF-7'?>+ADwAIQ-DOCTYPE a><a/>";

@@ -44,7 +44,7 @@ const DECLARED: [&str; 14] = [
     "no-such",
 ];
 
-/// A text in an encoding; `None` if the encoding cannot represent it.
+/// Text in an encoding; `None` if the encoding cannot represent it.
 fn encoded(text: &str, encoding: &str) -> Option<Vec<u8>> {
     let mut child = Command::new("iconv")
         .args(["-f", "UTF-8", "-t", encoding])

@@ -45,7 +45,7 @@ fn holds(expression: &str, message: &str) -> bool {
     text.as_deref() == Some("yes")
 }
 
-/// A message of texts that an expression can name.
+/// A message with texts to which an expression can refer by name.
 fn texts(all: &[(&str, &str)]) -> String {
     let each: String = all
         .iter()
@@ -76,9 +76,9 @@ fn characters_are_replaced_or_removed() {
         ("abc", "", "", "abc"),
         ("abc", "abc", "", ""),
         ("abcd", "abc", "", "d"),
-        // The surplus of the second list has no meaning.
+        // Surplus characters of the second list are ignored.
         ("abc", "a", "xyz", "xbc"),
-        // The first of equal characters applies, also if it removes.
+        // The first of equal characters applies, even if it removes.
         ("aba", "aab", "xyz", "xzx"),
         ("aba", "baa", "x", "x"),
         ("\u{e9}\u{e8}", "\u{e9}\u{e9}\u{e8}", "xyz", "xz"),
@@ -235,7 +235,7 @@ fn nodes_are_found_once_by_ids_and_by_keys() {
 #[test]
 fn long_texts_and_many_nodes_take_time_in_proportion() {
     if cfg!(feature = "plain-memory") {
-        // Times under Valgrind mean nothing.
+        // Times under Valgrind are meaningless.
         return;
     }
     let all: String = (0..50_000_u32)

@@ -1,4 +1,5 @@
-//! Harmful input: a clear error each time, nothing read from outside, and no effect on neighbours.
+//! Harmful input: a clear error each time, nothing read from outside, and no effect on other
+//! messages.
 
 use std::fs;
 
@@ -180,7 +181,7 @@ fn endless_stylesheets_end() {
 
 #[test]
 fn deep_results_fit_small_stacks() {
-    // Two MiB, like the threads of the standard library; a worker has no less.
+    // 2 MiB, as for threads of the standard library; a worker has no less.
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let deep = "<xsl:template match=\"/\" name=\"t\"><xsl:param name=\"n\" select=\"2000\"/><a><xsl:if test=\"$n &gt; 0\"><xsl:call-template name=\"t\"><xsl:with-param name=\"n\" select=\"$n - 1\"/></xsl:call-template></xsl:if></a></xsl:template>";
         let policy = policy(Options {
@@ -188,7 +189,7 @@ fn deep_results_fit_small_stacks() {
             soap_schema: None,
             ..verbose()
         });
-        // Deep enough to be refused or to be written, but never to overflow the stack.
+        // The depth may be refused or written, but must never overflow the stack.
         let _ = policy.request(&soap(ADD));
     });
     thread.unwrap().join().unwrap();
@@ -274,7 +275,7 @@ fn large_deep_and_wide_documents_are_refused() {
 
 #[test]
 fn a_large_document_is_not_read_beyond_a_mistake() {
-    // Namespaces without a limit while the parser does not report tags, and a mistake at the end.
+    // Unlimited namespaces while the parser does not report tags, and a mistake at the end.
     let nested: String = (0..100)
         .map(|level| {
             let names = (0..200).map(|n| format!(" xmlns:p{level}_{n}='u'"));

@@ -21,7 +21,7 @@ struct Case {
     words: &'static str,
 }
 
-/// Two texts, because libxml2 allows no text of more than 10 MB.
+/// Two text nodes, because libxml2 allows none of more than 10 MB.
 fn long(bytes: usize) -> String {
     let half = "x".repeat(bytes / 2);
     let rest = "x".repeat(bytes - bytes / 2 - "<a><b/></a>".len());
@@ -287,7 +287,8 @@ fn ordering_of_nodes_without_elements_between_is_limited() {
     }
 }
 
-/// Bisects for the largest number that passes, if all smaller numbers pass and no larger ones do.
+/// Bisects for the largest number that passes, assuming that all smaller numbers pass and no larger
+/// ones do.
 fn greatest(beyond: usize, passes: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, beyond);
     assert!(passes(low) && !passes(high));
@@ -379,7 +380,7 @@ fn memory_is_held_up_to_the_limit() {
         (budget.end(), parsed.is_ok())
     };
     let bytes = greatest(4 << 20, |bytes| spent(bytes) == (None, true));
-    // While reading a text, libxml2 holds its bytes and a buffer that doubles as it grows.
+    // While reading a text node, libxml2 holds its bytes and a buffer that doubles as it grows.
     assert!(bytes > limits.held_bytes / 5, "{bytes}");
     assert_eq!(spent(bytes + 1).0, Some(Spent::Memory));
     // Memory that another message has held and released does not count.

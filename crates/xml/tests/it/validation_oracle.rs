@@ -62,7 +62,7 @@ fn verdicts_are_those_of_xmllint() {
     );
 }
 
-/// For each document its messages with their lines, an empty list for a valid one; `None` if the
+/// For each document, its messages with their lines (an empty list for a valid one); `None` if the
 /// schema does not compile.
 fn xmllint(folder: &Path, schema: &str, documents: &[Vec<u8>]) -> Option<Vec<Vec<String>>> {
     fs::write(folder.join("main.xsd"), schema).unwrap();

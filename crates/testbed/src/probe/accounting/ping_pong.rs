@@ -1,11 +1,11 @@
 //! A test that shows whether processes are charged for softirq: two threads pass a byte over
 //! loopback TCP on one core.
 //!
-//! The core is always busy, with the two threads, with softirq and with other processes. Its busy
-//! time minus the CPU time of the two threads is the missing time: the time of other processes,
-//! plus softirq if no process is charged for it. A round in which less time is missing than softirq
-//! took therefore proves that processes are charged. Only rounds in which other processes used
-//! little time can prove the opposite; a spinning thread measures the time of other processes.
+//! The core is always busy: with the two threads, softirq or other processes. Its busy time minus
+//! the CPU time of the two threads is the missing time: the time of other processes, plus softirq
+//! if no process is charged for it. Therefore, a round with less missing time than softirq time
+//! proves that processes are charged. Only rounds in which other processes used little time can
+//! prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -27,30 +27,30 @@ const ROUNDS: usize = 4;
 /// The number of undisturbed rounds that must agree if no process is charged.
 const AGREEING_MIN: usize = 2;
 
-/// The duration of a round: many of the kernel's ticks of 10 ms.
+/// The duration of a round, which spans many kernel ticks of 10 ms.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// A round with fewer ticks of softirq proves nothing.
+/// A round with fewer softirq ticks proves nothing.
 const TICKS_MIN: u64 = 3;
 
-/// The largest missing time if processes are charged, as a share of the time in softirq.
+/// The maximum missing time if processes are charged, as a share of the time in softirq.
 const MISSING_MAX: f64 = 0.5;
 
-/// The largest difference between the missing time and the time in softirq if no process is
+/// The maximum difference between the missing time and the time in softirq if no process is
 /// charged, as a share of the time in softirq.
 const DIFFERENCE_MAX: f64 = 0.35;
 
-/// The largest time of other processes in an undisturbed round, as a share of the time in softirq.
+/// The maximum time of other processes in an undisturbed round, as a share of the time in softirq.
 const OTHERS_MAX: f64 = 0.25;
 
 /// The times of a core and of two threads on it in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// CPU time of the two threads by their own clocks.
+    /// CPU time of the two threads, according to their own clocks.
     pub threads_ns: u64,
     /// Busy time of the core, including softirq, interrupts and stolen time.
     pub busy_ns: u64,
-    /// The part of the busy time in softirq and interrupts.
+    /// The part of the busy time spent in softirq and interrupts.
     pub interrupts_ns: u64,
     /// Busy time of the core minus the CPU time of a thread that spun on it for the same time.
     pub others_ns: u64,
@@ -69,7 +69,7 @@ impl PingPong {
     /// Runs the test on the least busy of the cores that this thread may use.
     ///
     /// # Errors
-    /// There is no loopback, or a thread cannot be pinned to a core.
+    /// There is no loopback interface, or a thread cannot be pinned to a core.
     pub fn play() -> io::Result<Self> {
         let core = least_busy()?;
         let rounds: io::Result<Vec<Round>> = (0..ROUNDS).map(|_| round(core)).collect();

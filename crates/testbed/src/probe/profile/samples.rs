@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The state of reading.
+/// The progress of a reader.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     /// True if perf was killed.

@@ -16,7 +16,7 @@ use crate::system::limit::Limit;
 pub(crate) struct Orders {
     /// The cores of the command [default: all].
     pub cores: Vec<usize>,
-    /// The limit of open descriptors, unless the hard limit is lower.
+    /// The limit on open descriptors, unless the hard limit is lower.
     pub nofile: Option<u64>,
     /// The limits of the command.
     pub limits: Vec<Limit>,

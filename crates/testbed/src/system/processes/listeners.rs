@@ -77,7 +77,7 @@ fn request(family: AddressFamily, port: u16) -> [u8; REQUEST_BYTES] {
     request
 }
 
-/// Reads messages of the kernel. Returns true after the last message; none on an error.
+/// Reads messages from the kernel. Returns true after the last message; none on an error.
 fn read_messages(mut messages: &[u8], found: &mut Vec<Listener>) -> Option<bool> {
     while !messages.is_empty() {
         let length = usize::try_from(u32::from_ne_bytes(at(messages, 0)?)).ok()?;
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{address}");
             assert_eq!(found, reached(client, listed()), "{address}");
             let ours = sockets_of(&tree(std::process::id()));
-            // A child that another test has forked may also hold it until it executes its program.
+            // A child forked by another test may also hold the socket until it calls exec.
             assert!(found.is_subset(&ours), "{address}");
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct ProcessKey {
     pub started: u64,
 }
 
-/// The scheduler's figures of one thread.
+/// The scheduler's figures for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadAccount {
     pub run_queue_wait_ns: u64,
@@ -39,7 +39,7 @@ pub(crate) fn key(pid: u32) -> Option<ProcessKey> {
 }
 
 /// The start of a process, in ticks since boot; none if it has ended. A zombie has ended: its
-/// parent may wait for it late, as the first process of a container often does.
+/// parent may be slow to reap it, as the first process of a container often is.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     let (has_ended, ticks) = stat(pid)?;
     (!has_ended).then_some(ticks)
@@ -145,7 +145,7 @@ pub(crate) fn descriptors(pid: u32) -> Option<u64> {
     }
 }
 
-/// The scheduler's figures of one thread.
+/// The scheduler's figures for one thread.
 pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
     let switches = |name: &str| field(&status, name)?.parse().ok();

@@ -29,7 +29,7 @@ fn socket(target: &Path) -> Option<Inode> {
 }
 
 /// The processes that hold the other end of a pipe open. Processes that run this program are left
-/// out, because a forked child holds all descriptors of its parent until it executes its program.
+/// out, because a forked child holds all descriptors of its parent until it calls exec.
 pub(crate) fn holders_of_pipe(pipe: impl AsFd) -> Vec<u32> {
     let (Ok(status), Ok(own)) = (fstat(pipe), fs::read_link("/proc/self/exe")) else {
         return Vec::new();

@@ -15,7 +15,7 @@ use gatebench_testbed::gateway::{
 use gatebench_testbed::{DriverError, Launcher};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The longest wait; a test that waits longer has failed.
+/// The maximum wait; a test that waits longer has failed.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
 pub fn launcher() -> Launcher {
@@ -228,7 +228,7 @@ pub fn folder(name: &str) -> Folder {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A folder written by a user: any shell script as its gateway.
+/// A folder written by a user, with any shell script as its gateway.
 ///
 /// It has a minute to become ready, unless `more` sets another timeout, because Python starts
 /// slowly on a busy machine.
@@ -265,7 +265,7 @@ pub fn below(pid: u32) -> Vec<u32> {
     [children, deeper].concat()
 }
 
-/// Reports whether a process runs; a process that only waits for init to collect it does not.
+/// Reports whether a process runs; a zombie that init has not reaped yet does not.
 pub fn exists(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
@@ -276,7 +276,7 @@ pub fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok()
 }
 
-/// Waits until a condition holds, and fails after a long time.
+/// Waits until a condition is true, and fails after a long time.
 pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !so() {
@@ -299,7 +299,7 @@ fn send(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
-/// The process that started another one.
+/// The parent of a process.
 pub fn parent(pid: u32) -> u32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, rest) = stat.rsplit_once(") ").unwrap();

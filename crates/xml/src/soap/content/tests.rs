@@ -16,7 +16,7 @@ impl Dice {
     }
 }
 
-/// An element with its subtree; `default` is the namespace in scope without prefix.
+/// An element with its subtree; `default` is the default namespace in scope.
 fn element(dice: &mut Dice, depth: u32, out: &mut String) {
     let prefix = if dice.roll(5) == 0 { "p:" } else { "" };
     let default = match dice.roll(4) {

@@ -39,7 +39,7 @@ const fn passes(name: &'static str, source: &'static str, body: Body) -> Shape {
     }
 }
 
-/// A text of one kind of mistake, as large as a body may be.
+/// Text with one kind of mistake, as large as a body may be.
 const fn flood(name: &'static str, body: fn() -> String) -> Shape {
     Shape {
         name,

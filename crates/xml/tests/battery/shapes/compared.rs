@@ -33,7 +33,7 @@ fn forks() -> String {
     soap(&fork.repeat(NODES / 152))
 }
 
-/// A text, and a list of characters, that fill a message together.
+/// A string, and a list of characters, that together fill a message.
 fn text_and_list(text: &str, list: &str) -> String {
     soap(&format!("<t>{text}</t><f>{list}</f>"))
 }

@@ -92,7 +92,7 @@ fn deep_namespaces() -> String {
     soap(&format!("{open}{more}{leaves}{}", "</d>".repeat(180)))
 }
 
-/// An order in which a sort with halved distances compares each element with every other: first
+/// An order in which a Shell sort with halved gaps compares each element with every other: first
 /// every second element, then the rest.
 fn unfortunate(count: usize) -> String {
     let mut order: Vec<usize> = (0..count).collect();

@@ -29,7 +29,7 @@ pub struct Shape {
     pub end: End,
 }
 
-/// The recipe of a message.
+/// The recipe for a message.
 #[derive(Clone, Copy)]
 pub enum Body {
     Text(&'static str),

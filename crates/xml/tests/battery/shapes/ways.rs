@@ -18,13 +18,13 @@ pub enum Way {
     CopyOf,
     /// Each element is wrapped in one of another namespace.
     Wrapped,
-    /// Elements `i` are sorted by their texts and by an attribute.
+    /// Elements `i` are sorted by their text and by an attribute.
     Sorted,
     /// Elements `i` are found by a key.
     Keyed,
     /// Paths in all directions are followed.
     Paths,
-    /// Texts are split by recursion.
+    /// Text is split recursively.
     Texts,
     /// The target is found by an expression.
     Routed,
@@ -38,11 +38,11 @@ pub enum Way {
     Upward,
     /// The target is found by such steps.
     UpwardRoute,
-    /// The characters of one text are replaced in another.
+    /// The characters of one string are replaced in another.
     Translated,
-    /// The target is found by such a text.
+    /// The target is found by such a replacement.
     TranslatedRoute,
-    /// One text is searched for in another.
+    /// One string is searched for in another.
     Sought,
     /// All nodes are found at once by keys and by IDs.
     Known,
@@ -119,8 +119,8 @@ const SOUGHT: &str = r#"<xsl:template match="/"><r a="{contains(//t, //f)}" b="{
 const KNOWN: &str = r#"<xsl:key name="k" match="i" use="@k"/>
 <xsl:template match="/"><r a="{count(key('k', //i/@k))}" b="{count(id(//@r))}"/></xsl:template>"#;
 
-/// A schema with the usual constructs. No pattern in it can begin to match a text in more than one
-/// way.
+/// A schema with the usual constructs. No pattern in it can begin to match a string in more than
+/// one way.
 const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t" elementFormDefault="qualified">
 <xs:simpleType name="code"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]+(-[0-9]+)*"/></xs:restriction></xs:simpleType>
 <xs:simpleType name="numbers"><xs:list itemType="xs:int"/></xs:simpleType>

@@ -356,7 +356,7 @@ impl Writer<'_> {
     }
 }
 
-/// Puts a body into one of the encodings, below one of the prologues.
+/// Encodes a body in one of the encodings, after one of the prologues.
 fn dressed(dice: &mut Dice, body: &str) -> Vec<u8> {
     let before = match dice.roll(5) {
         0 => "<!-- before -->\n<!--it-->",
