@@ -73,7 +73,8 @@ pub(crate) struct Analysed<'a> {
     pub(crate) scenarios: &'a [ScenarioFindings],
 }
 
-/// Returns the implementation for a study. This is the only list of studies.
+/// Returns the implementation for a study. This is the only list of studies; [`KEYS`] lists the
+/// typed results.
 pub(crate) fn of(study: &Study) -> &dyn StudyKind {
     match study {
         Study::Measure(it) => it,
@@ -220,7 +221,7 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
 }
 
 /// The JSON keys of the results of studies. Every run has all keys; those of other studies are
-/// empty.
+/// empty. A result whose key is not in this list is missing from JSON.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
 /// The only key whose value is a list, because a run can have several isolation tests.

@@ -1,9 +1,10 @@
 //! One phase: a load, the observations and actions during it, and its record.
 //!
-//! [`measure`] runs the load generator on its own thread. The watch, the scrapes, the calls to an
-//! admin interface and the profile each have their own thread. In [`external`], an external load
-//! generator replaces the built-in one. A phase must not depend on the order of a trial or on how
-//! the plan was made: its inputs are a context, the running parts of a trial, and the load.
+//! [`measure`] runs the load generator from the calling thread, which collects the seconds of its
+//! workers. The watch, the scrapes, the calls to an admin interface and the profile each have
+//! another thread. In [`external`], an external load generator replaces the built-in one. A phase
+//! must not depend on the order of a trial or on how the plan was made: its inputs are a context,
+//! the running parts of a trial, and the load.
 
 pub(crate) mod admin;
 mod bins;
