@@ -73,8 +73,7 @@ pub(crate) struct Analysed<'a> {
     pub(crate) scenarios: &'a [ScenarioFindings],
 }
 
-/// Returns the implementation for a study. This is the only list of studies; [`KEYS`] lists the
-/// typed results.
+/// Returns the implementation for a study. This is the only list of studies.
 pub(crate) fn of(study: &Study) -> &dyn StudyKind {
     match study {
         Study::Measure(it) => it,
@@ -201,7 +200,7 @@ impl StudyFindings {
 
 /// The typed result of a study.
 pub trait StudyFacts: Any + Debug + Send + Sync {
-    /// Returns its JSON key, which every run has.
+    /// Returns its JSON key.
     fn key(&self) -> &'static str;
 
     /// Returns the chapter of the report, if the study has a separate one.
@@ -221,7 +220,7 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
 }
 
 /// The JSON keys of the results of studies. Every run has all keys; those of other studies are
-/// empty. A result whose key is not in this list is missing from JSON.
+/// empty. The key of a newer study is present only in its own runs.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
 /// The only key whose value is a list, because a run can have several isolation tests.
@@ -263,6 +262,11 @@ impl Serialize for StudyResult {
                 _ if key == ISOLATION => map.serialize_entry(key, &[(); 0])?,
                 _ => map.serialize_entry(key, &())?,
             }
+        }
+        if let Some((facts, json)) = &self.0
+            && !KEYS.contains(&facts.key())
+        {
+            map.serialize_entry(facts.key(), json)?;
         }
         map.end()
     }

@@ -92,7 +92,7 @@ mod tests {
             r#"[1,{"b":[{"":0,"":0}]}]"#,
         ] {
             let message = read(text.as_bytes()).unwrap_err();
-            assert!(message.contains("twice"), "{message}");
+            assert!(message.contains("duplicate member"), "{message}");
             assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");
         }
         assert!(read(br#"{"a":{"a":1},"b":[{"a":1},{"a":1}],"A":1}"#).is_ok());

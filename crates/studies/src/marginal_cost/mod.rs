@@ -85,12 +85,12 @@ fn measured<'a>(
 
 /// The difference between two values divided by the difference between the two numbers.
 fn per_item(
-    (least, fewest): (u32, &MetricFindings),
-    (most, found): (u32, &MetricFindings),
+    fewest: (u32, &MetricFindings),
+    most: (u32, &MetricFindings),
     seed: u64,
 ) -> Option<Difference> {
-    let more = f64::from(most - least);
-    let both = paired(found, fewest);
+    let more = f64::from(most.0 - fewest.0);
+    let both = paired(most.1, fewest.1);
     let (candidate, baseline): (Vec<f64>, Vec<f64>) = both
         .iter()
         .map(|(most, least)| (most.value / more, least.value / more))

@@ -337,7 +337,7 @@ f6936912184481f5edd4c304ce27c5a1a827804fc7f329f43d273b8621870776  target/lib/é.
             "target/gateway.jar",
         ] {
             let (what, _) = refusal(build.path(), &["target/lib", name], Some(LIB));
-            assert!(what.contains(&format!("no file into {name}")), "{what}");
+            assert!(what.contains(&format!("no files in {name}")), "{what}");
         }
     }
 

@@ -80,7 +80,9 @@ mod tests {
     fn a_refused_key_and_an_unwritable_folder_have_different_remedies() {
         let remedy = |stderr| of("me@far", "cannot", stderr).remedy;
         assert!(remedy("me@far: Permission denied (publickey).\n").contains("`ssh me@far true`"));
-        assert!(remedy("mkdir: cannot create directory: Permission denied").contains("a home"));
+        assert!(
+            remedy("mkdir: cannot create directory: Permission denied").contains("a writable home")
+        );
         assert!(remedy("head: error writing: No space left on device").contains("free space"));
         assert_eq!(remedy(""), "check the output of `ssh me@far true`");
         let error = of("h", "h cannot be reached", "ssh: x\n");

@@ -24,7 +24,7 @@ with other data accepts as well.";
 
 // The options that all servers share.
 #[derive(Debug, Args)]
-pub struct Recorded {
+pub(super) struct Recorded {
     /// The run directory
     #[arg(value_name = "RUN")]
     run: PathBuf,
