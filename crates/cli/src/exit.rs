@@ -37,7 +37,9 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Fine => "success",
-            Self::CheckFailed => "a verdict is worse, or a check, a parity case or a trial failed",
+            Self::CheckFailed => {
+                "a verdict is 'worse', or a check, a parity case or a trial has failed"
+            }
             Self::WrongWords => "the command line or an input file is invalid",
             Self::Environment => "the environment lacks something that the command needs",
             Self::Inconclusive => "a verdict is inconclusive, or nothing valid was measured",

@@ -139,8 +139,8 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Lateness, p99",
         "s",
-        "From when the request was due to its send: the delay of the load generator, or the wait \
-         for a connection.",
+        "From when the request was due to when it was sent: the delay of the load generator, or \
+         the wait for a connection.",
         r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),

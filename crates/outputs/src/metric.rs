@@ -74,12 +74,12 @@ metrics! {
         "Time from when the request was due to the last byte of the response.";
     HTTP_REQS = K6 "http_reqs" Counter "Requests that ended.";
     HTTP_REQ_DURATION = K6 "http_req_duration" Trend
-        "Time from when the request was due to the last byte of the response, or from its send, \
-         if the output has duration=service.";
+        "Time from when the request was due to the last byte of the response, or from when it \
+         was sent, if the output has duration=service.";
     HTTP_REQ_FAILED = K6 "http_req_failed" Rate
         "Share of requests without a response, or with a status of 400 or above.";
     HTTP_REQ_BLOCKED = K6 "http_req_blocked" Trend
-        "Time from when the request was due to its send.";
+        "Time from when the request was due to when it was sent.";
     HTTP_REQ_CONNECTING = K6 "http_req_connecting" Trend
         "Always 0: requests are sent on open connections.";
     HTTP_REQ_TLS_HANDSHAKING = K6 "http_req_tls_handshaking" Trend
@@ -87,7 +87,7 @@ metrics! {
     HTTP_REQ_SENDING = K6 "http_req_sending" Trend
         "Always 0: a request is handed to the kernel in one piece, and then the wait begins.";
     HTTP_REQ_WAITING = K6 "http_req_waiting" Trend
-        "Time from the send of the request to the first byte of the response.";
+        "Time from sending the request to the first byte of the response.";
     HTTP_REQ_RECEIVING = K6 "http_req_receiving" Trend
         "Time from the first to the last byte of the response.";
     CHECKS = K6 "checks" Rate "Share of responses that passed the check.";
@@ -97,13 +97,13 @@ metrics! {
     RESPONSE = OWN "response" Trend
         "Time from when the request was due to the last byte of the response.";
     SERVICE = OWN "service" Trend
-        "Time from the send of the request to the last byte of the response.";
-    LATENESS = OWN "lateness" Trend "Time from when the request was due to its send.";
+        "Time from sending the request to the last byte of the response.";
+    LATENESS = OWN "lateness" Trend "Time from when the request was due to when it was sent.";
     ADDED = OWN "added" Trend "Service time minus the time during which the upstream had the request.";
     REQUEST_HALF = OWN "request_half" Trend
-        "Time from the send of the request until the upstream has it.";
+        "Time from sending the request until the upstream has it.";
     RESPONSE_HALF = OWN "response_half" Trend
-        "Time from the upstream's send to the last byte of the response.";
+        "Time from when the upstream sent the response until its last byte arrived.";
     REQUESTS = OWN "requests" Counter "Responses by status class.";
     ERRORS = OWN "errors" Counter "Requests without a response, by kind.";
     DROPPED = OWN "dropped" Counter "Requests that were due but never sent.";

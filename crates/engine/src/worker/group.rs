@@ -150,7 +150,7 @@ impl<'a> GroupState<'a> {
         (0..self.wanted).map(move |number| (f64::from(number) * gap_ns) as u64)
     }
 
-    /// Begins the load. Users who think begin at different points in their first think time.
+    /// Begins the load. Users with a think time start at different points within their first one.
     pub(super) fn start(&mut self, start_ns: u64) {
         self.advance(start_ns);
         self.next_change_ns = self.change_after(0).map(|at| start_ns + at);

@@ -175,7 +175,7 @@ impl Mistakes {
                 ),
                 false => (
                     "is not the beginning of a path",
-                    "write it as in a URL, from \"/\" on and without a query",
+                    "write it as in a URL, beginning with \"/\" and without a query",
                 ),
             };
             self.add(format!("{at}/path"), format!("\"{path}\" {what}"), remedy);

@@ -1,4 +1,4 @@
-//! The configuration as written in a YAML file, its JSON Schema, and its mistakes. It does not
+//! The configuration as written in a YAML file, its JSON Schema, and the errors in it. It does not
 //! depend on the compiled form.
 
 pub(crate) mod schema;

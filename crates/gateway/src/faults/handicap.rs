@@ -30,7 +30,8 @@ impl Handicap {
 /// A word that is not a [`Handicap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this is not a handicap: write loop iterations and system calls for each response, as in 300,0.5"
+    "this is not a handicap: write ITERATIONS,CALLS (loop iterations and system calls per \
+     response), for example 300,0.5"
 )]
 pub struct NotHandicap;
 

@@ -38,7 +38,7 @@ const EXEMPT: [(&str, &[&str]); 9] = [
             "the secret has fewer than the 32 bytes",
             "no key for HS256 or RS256",
             "this is not a key",
-            "`k` is missing or not in Base64url",
+            "`k` is missing or is not unpadded Base64url",
             "this is not a public key",
         ],
     ),

@@ -240,8 +240,8 @@ impl Loads {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
     }
 
-    /// Gives the healthy twins of a scenario the separate load of that scenario, because twins may
-    /// differ only in their requests.
+    /// Gives a scenario's own load to its healthy twins too, because twins may differ only in their
+    /// requests.
     pub(crate) fn extend_to_twins(&mut self, isolations: &[Isolation]) {
         for isolation in isolations {
             let Some(own) = self.of_scenarios.get(&isolation.failing).cloned() else {

@@ -256,7 +256,8 @@ impl Order {
     /// Waits for the result.
     ///
     /// # Errors
-    /// Saxon's error message about the input or the stylesheet, or the helper has ended.
+    /// Saxon rejects the input or the stylesheet (the error is its message), or the helper has
+    /// ended.
     pub fn apply(&self) -> Made {
         let slots = &self.saxon.shared.slots;
         let free = slots.iter().find(|slot| slot.free_engine().is_some());

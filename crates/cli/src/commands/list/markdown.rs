@@ -142,7 +142,9 @@ fn about(spec: &GatewayFolder) -> String {
     let means = means.filter_map(|(word, feature)| means_of(word, feature));
     let means = Vec::from_iter(means).join(", ");
     if !means.is_empty() {
-        text.push_str(&item(&format!("Features, by: {means}.")));
+        text.push_str(&item(&format!(
+            "Features (and their implementation): {means}."
+        )));
     }
     for note in &spec.notes {
         text.push_str(&item(note));

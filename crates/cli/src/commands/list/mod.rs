@@ -60,7 +60,7 @@ struct Entry {
     folder: String,
 }
 
-/// Returns an entry for each document, whose name and title are given by `named`.
+/// Returns an entry for each document; `named` gives its name and title.
 fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entry> {
     let entry = |it: Listed<T>| {
         let (name, title) = named(it.document);

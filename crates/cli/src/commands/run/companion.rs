@@ -48,8 +48,8 @@ impl ServeArgs {
         match &started {
             Some(companion) => terminal::complain(&format!("page: {}", companion.url)),
             None => terminal::complain(
-                "warning: the page of the run cannot be started\n  → run `gatebench serve` next \
-                 to it",
+                "warning: the page of the run cannot be started\n  → run `gatebench serve` in \
+                 another terminal",
             ),
         }
         started

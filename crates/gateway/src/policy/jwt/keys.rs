@@ -68,8 +68,8 @@ fn from_jwk(jwk: &Value) -> Result<Option<Key>, ConfigError> {
     let bytes = |name: &str| {
         let decoded = text(name).and_then(|value| URL_SAFE_NO_PAD.decode(value).ok());
         decoded.ok_or_else(|| {
-            let message = format!("`{name}` is missing or not in Base64url without padding");
-            ConfigError::new(message, "add it")
+            let message = format!("`{name}` is missing or is not unpadded Base64url");
+            ConfigError::new(message, "add it, or encode it as Base64url without `=`")
         })
     };
     let id = text("kid").map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Programs with which tests compare results.
+//! External programs whose output the tests compare with the gateway's.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

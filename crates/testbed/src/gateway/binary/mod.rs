@@ -109,7 +109,7 @@ impl Folder {
             (Some(image), _) if image.contains(':') => image::find(self, Some(image)),
             (None, Some(container)) => match local(self, None, launcher) {
                 Err(DriverError::BinaryMissing { names, .. }) if !container::has_engine() => {
-                    let remedy = "; or start docker or podman, which has its image ";
+                    let remedy = "; or start Docker or Podman to run it from the image ";
                     let install = self.install_hint() + remedy + &container.image;
                     Err(missing(self, names, install))
                 }
