@@ -33,7 +33,7 @@ pub struct Placement {
 pub enum PlacementError {
     /// This machine cannot provide that many cores.
     #[error(
-        "the gateway cannot have {asked} of {available} cores: use 1 to {most}, because load generator and upstream need one each"
+        "the gateway cannot have {asked} of {available} cores: it can have at most {most}, because the load generator and the upstream need one each"
     )]
     Here {
         /// The requested number of cores.

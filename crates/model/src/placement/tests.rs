@@ -74,7 +74,7 @@ fn more_cores_than_the_machine_has_are_refused() {
     let message = Placement::with_gateway_cores(&Topology::flat(&[0, 1, 2, 3]), 4)
         .unwrap_err()
         .to_string();
-    assert!(message.contains("use 1 to 3"), "{message}");
+    assert!(message.contains("at most 3"), "{message}");
 }
 
 /// The layout for CPUs that each have their own core of the same kind: the last `count` for the
