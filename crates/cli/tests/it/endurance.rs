@@ -113,6 +113,15 @@ fn the_reference_gateway_isolates_the_good_group() {
 }
 
 #[test]
+fn a_plan_lists_the_scenarios_that_a_gateway_skips() {
+    let folder = TempDir::new().unwrap();
+    let output = gatebench(folder.path(), "isolation nginx --dry-run");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let words = "skipped  nginx does not support soap-1-errors (soap)";
+    assert!(shown.contains(words), "{shown}");
+}
+
+#[test]
 fn a_scenario_without_failing_groups_is_refused() {
     let folder = TempDir::new().unwrap();
     let output = gatebench(folder.path(), "isolation --scenario proxy-json --dry-run");

@@ -75,6 +75,7 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
         counted(plan.blocks.into(), "block")
     ));
     lines.push(wrapped(format!("cores    {}", plan.placement.note)));
+    lines.extend(skipped(prepared).map(wrapped));
     lines.extend(outputs.iter().map(|it| format!("output   {it}")));
     lines.push(String::new());
     lines.extend(table(plan));
@@ -85,6 +86,19 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
         clock(plan.expected_duration())
     ));
     lines.join("\n")
+}
+
+/// The scenarios that a gateway does not support, with the missing features.
+fn skipped(prepared: &Prepared) -> impl Iterator<Item = String> {
+    prepared.gateways.iter().filter_map(|(label, gateway)| {
+        let scenarios = prepared.plan.scenarios.iter();
+        let unsupported = scenarios.filter_map(|scenario| {
+            let missing = gateway.supports(scenario).err()?.policies.join(", ");
+            Some(format!("{} ({missing})", scenario.scenario))
+        });
+        let all = Vec::from_iter(unsupported).join(", ");
+        (!all.is_empty()).then(|| format!("skipped  {label} does not support {all}"))
+    })
 }
 
 /// Wraps a line that begins with its name.
