@@ -375,7 +375,7 @@ fn a_sweep_with_too_few_descriptors_is_shortened_with_a_warning() {
     let shown = shown.join(" ");
     for words in [
         "800 connections instead of 10000",
-        "20256 open file descriptors, but the limit is 2000",
+        "20256 file descriptors, but the limit is 2000",
         "ulimit -Hn 20256",
     ] {
         assert!(shown.contains(words), "{shown}");

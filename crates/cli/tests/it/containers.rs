@@ -318,8 +318,10 @@ fn killed(bench: &Bench, podman: &Podman) {
     });
     let session = start(bench, podman, "run suite.yaml --dir left");
     session.until_load();
-    let holds_it =
-        |process: &processes::Process| process.command.iter().any(|word| word == "--container");
+    let holds_it = |process: &processes::Process| {
+        let mut words = process.command.iter();
+        words.any(|word| word.contains("\"container\":{"))
+    };
     let supervisor = bench.wait_for("the container's supervisor", || {
         bench.processes().into_iter().find(holds_it)
     });

@@ -251,7 +251,10 @@ fn an_unusable_host_is_reported_with_the_remedy() {
         ),
         (
             "far",
-            ["cannot create directory", "→ give the user on far a home"],
+            [
+                "cannot create directory",
+                "→ give the user on far a writable home",
+            ],
         ),
     ] {
         let words = format!("run suite.yaml --gateway-on {host} --dir run");

@@ -81,19 +81,28 @@ pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
             blocks = vec![Block::heading("Problems"), Block::facts("", alarms)];
         }
     }
-    let words = format!("{}All figures: --verbose, or the page:", legend(run));
+    // Shorter than the legend of the page: the first screen must fit into 25 lines.
+    let names = match has_reference(run) {
+        true => "reference: gatebench's own; direct: no gateway. ",
+        false => "",
+    };
+    let words = format!("{names}More: --verbose, or the page:");
     blocks.push(Block::sentence(words));
     Chapter::of(blocks)
 }
 
+fn has_reference(run: &Findings) -> bool {
+    run.scenarios.iter().any(|it| it.row(REFERENCE).is_some())
+}
+
 /// Explains the names of the variants that are not products.
 fn legend(run: &Findings) -> String {
-    let rows = || run.scenarios.iter().flat_map(|it| &it.rows);
+    let mut rows = run.scenarios.iter().flat_map(|it| &it.rows);
     let mut text = String::new();
-    if rows().any(|row| row.variant == REFERENCE) {
+    if has_reference(run) {
         text.push_str("reference: gatebench's own gateway. ");
     }
-    if rows().any(|row| row.kind == Variant::Direct) {
+    if rows.any(|row| row.kind == Variant::Direct) {
         text.push_str("direct: no gateway; its latency is that of the instrument. ");
     }
     text
