@@ -9,7 +9,7 @@ fn a_handicap_is_iterations_and_system_calls() {
     assert_eq!((handicap.spins, handicap.calls), (300, 0.5));
     for wrong in ["", "3%", "300", "-1,1", "1,-1", "1,nan", "1,1001"] {
         let said = wrong.parse::<Handicap>().unwrap_err().to_string();
-        assert!(said.contains("as in 300,0.5"), "{wrong}: {said}");
+        assert!(said.contains("for example 300,0.5"), "{wrong}: {said}");
     }
 }
 
