@@ -56,7 +56,7 @@ impl Handicap {
         })
     }
 
-    /// Its cost per response, in nanoseconds of processor time.
+    /// Its cost per response, in nanoseconds of CPU time.
     pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
         Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
     }
@@ -76,8 +76,8 @@ fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
 }
 
-/// Processor time per response of a bare loop with this handicap, as accounted by the system for
-/// the process.
+/// CPU time per response of a bare loop with this handicap, as accounted by the system for the
+/// process.
 fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     let before = client::children_cpu_us();
     let status = Command::new("taskset")

@@ -19,8 +19,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 enum Words {
     /// Serves the reference gateway with faults, until SIGTERM or Ctrl-C
     Gateway(Serve),
-    /// Does the work that a handicap adds to a number of responses, and nothing else: the processor
-    /// time of this process is the cost of the handicap
+    /// Does the work that a handicap adds to a number of responses, and nothing else: the CPU time
+    /// of this process is the cost of the handicap
     Alone {
         /// Loop iterations and system calls for each response
         #[arg(value_name = "300,0.5")]

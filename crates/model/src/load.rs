@@ -219,7 +219,7 @@ impl Phase {
     }
 }
 
-/// Whether a response or the clock triggers the next request.
+/// The trigger of the next request: a response, or the clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {

@@ -29,7 +29,7 @@ pub struct Sides {
     /// Standard error of a run's logarithm, derived from its own blocks, if each value is that of a
     /// run. The runs are assumed to differ by at least this much, even if they happen to be equal.
     pub run_error: f64,
-    /// Whether higher or lower values are better.
+    /// The direction in which values are better.
     pub direction: Direction,
 }
 

@@ -1,7 +1,7 @@
 //! A control that the candidate cannot influence: the baseline's second process in the same block.
 //!
 //! A covariate removes the machine's noise from an effect only if the variants do not influence it.
-//! They do influence the upstream's processor time: on loopback the upstream pays for a part of the
+//! They do influence the upstream's CPU time: on loopback the upstream pays for a part of the
 //! gateway's input, and its batches follow the gateway's pace. When equal gateways were adjusted
 //! for a control that one of them moved by 2 %, 94 to 99 % of simulated runs called them different.
 //! The baseline's second process runs in the same seconds and is the same program. Its weight needs

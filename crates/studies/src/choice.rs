@@ -75,11 +75,11 @@ pub enum PlanError {
         load: String,
     },
     /// The load would not measure a start.
-    #[error("the study cold-start needs a load that begins cold")]
+    #[error("the study cold-start needs a load that starts cold")]
     NotCold,
     /// The gateways would wait for each other before the first phase.
     #[error(
-        "the load profile '{profile}' begins cold, but has a phase with `side_by_side`, \
+        "the load profile '{profile}' starts cold, but has a phase with `side_by_side`, \
          for which gateways wait for each other"
     )]
     ColdSideBySide {

@@ -90,7 +90,7 @@ pub(crate) fn of(study: &Study) -> &dyn StudyKind {
 /// Checks that the loads of a plan fit its study.
 ///
 /// # Errors
-/// The loads contradict the study, or a load begins cold and has a side-by-side phase.
+/// The loads contradict the study, or a load starts cold and has a side-by-side phase.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     of(&plan.study).check(plan)?;
     let mut loads = plan.scenarios.iter().map(|it| plan.load_of(&it.scenario));

@@ -29,7 +29,7 @@
  * survive a failed large string or buffer far better than a failed node, and a stop follows soon. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
-/* A thread is interrupted to look at the clock each time it has used this much processor time. */
+/* A thread is interrupted to look at the clock each time it has used this much CPU time. */
 #define TICK_NS 10000000
 
 /* glibc 2.36 lacks the name that the manual page uses for it. */
@@ -86,7 +86,7 @@ static void end_by(int reason) {
     stop_steps(here.xpath);
 }
 
-/* The processor time of this thread. */
+/* The CPU time of this thread. */
 static long long cpu_ns(void) {
     struct timespec time;
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
@@ -205,7 +205,7 @@ static uintptr_t stack_floor_of_thread(void) {
     return (uintptr_t)lowest + (bytes > 2 * STACK_RESERVE_BYTES ? STACK_RESERVE_BYTES : bytes / 2);
 }
 
-/* Bounds the further memory of libxml2 and libxslt on this thread, and the processor time until shim_budget_end; 0 ns
+/* Bounds the further memory of libxml2 and libxslt on this thread, and the CPU time until shim_budget_end; 0 ns
  * are no bound. */
 void shim_budget_begin(size_t held_bytes, long long time_ns) {
     if (here.stack_floor == 0) {

@@ -33,8 +33,7 @@ pub struct Limits {
     pub sorted: u16,
     /// Number of bytes that the libraries hold at a time for one chain.
     pub held_bytes: usize,
-    /// Processor time of one chain in milliseconds; none for definitions, which the operator has
-    /// written.
+    /// CPU time of one chain in milliseconds; none for definitions, which the operator has written.
     pub time_ms: Option<u32>,
 }
 

@@ -82,7 +82,7 @@ pub enum Spent {
     Memory,
     /// The evaluation was nested too deeply for the thread's stack.
     Stack,
-    /// The work took more processor time than allowed.
+    /// The work took more CPU time than allowed.
     Time,
 }
 
@@ -96,20 +96,20 @@ impl Spent {
             ),
             Self::Stack => "The evaluation of this message is nested too deeply".to_owned(),
             Self::Time => format!(
-                "Processing this message takes more than {} ms of processor time",
+                "Processing this message takes more than {} ms of CPU time",
                 limits.time_ms.unwrap_or_default()
             ),
         }
     }
 }
 
-/// Limits the memory of the libraries on this thread, and the processor time, while it exists.
-/// Budgets do not nest: the inner one would end the count of the outer one.
+/// Limits the memory of the libraries on this thread, and the CPU time, while it exists. Budgets do
+/// not nest: the inner one would end the count of the outer one.
 ///
-/// With a time limit, a timer interrupts this thread every 10 ms of its processor time with a
-/// real-time signal that restarts system calls; those that are never restarted, such as
-/// `epoll_wait`, may fail with `EINTR`. The timer stops once the thread works without a budget, and
-/// is deleted when the thread ends.
+/// With a time limit, a timer interrupts this thread every 10 ms of its CPU time with a real-time
+/// signal that restarts system calls; those that are never restarted, such as `epoll_wait`, may
+/// fail with `EINTR`. The timer stops once the thread works without a budget, and is deleted when
+/// the thread ends.
 pub struct Budget {
     /// Ties the budget to its thread.
     _thread: PhantomData<*mut ()>,

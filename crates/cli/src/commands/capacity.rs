@@ -30,8 +30,8 @@ The result is the rate at which a step meets the objective with 95 % probability
 at which half of the steps do. If the load generator or the upstream was the limit, the result is
 marked as limited and is a lower bound.
 
-Exit code: 0 if there is a result for every gateway, 4 if one has none, otherwise like gatebench
-run.";
+Exit code: 0 if there is a result for every gateway, 4 if one has none, otherwise as for
+`gatebench run`.";
 
 /// Find the rate that a gateway sustains, and the cores needed for a rate
 #[derive(Debug, Args)]

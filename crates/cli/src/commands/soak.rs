@@ -22,12 +22,12 @@ Examples:
   gatebench soak --resume gatebench-runs/soak-20260102T030405Z
 
 gatebench records memory, descriptors, connections, restarts, checks and latency each second. It
-judges memory by its lower envelope: what remains after the gateway has freed memory. After
-Ctrl-C, the data so far is kept and reported; --resume then measures the remaining time with a
-fresh process and judges the two parts separately.
+judges memory by its lower envelope: the memory that remains after the gateway has freed some. After
+Ctrl-C, gatebench keeps and reports the data collected so far; --resume then measures the remaining
+time with a fresh process and judges the two parts separately.
 
-Exit code: 1 if something leaks, a process ended or responses failed, 4 if it is not certain
-whether memory leaks, 0 otherwise.";
+Exit code: 1 if something leaks, a process ended or responses failed, 4 if it is uncertain whether
+memory leaks, 0 otherwise.";
 
 /// Load a gateway for a long time, and report whether it leaks
 #[derive(Debug, Args)]

@@ -332,7 +332,7 @@ fn cold_starts_have_a_separate_section() {
         assert!(requests.is_none_or(|it| (0.0..=4_000.0).contains(&it)));
     }
     let headlines = report["headlines"].to_string();
-    let opening = "reference gives its first correct response";
+    let opening = "reference sends its first correct response";
     assert!(headlines.contains(opening), "{headlines}");
 }
 

@@ -79,7 +79,7 @@ impl Mistakes {
             }
         }
         if !(1..=1024).contains(&config.workers) {
-            let message = "the number of workers is not from 1 to 1024";
+            let message = "the number of workers is not between 1 and 1024";
             self.add("/workers", message, "write 1");
         }
     }
@@ -149,7 +149,7 @@ impl Mistakes {
         }
         for (index, target) in upstream.targets.iter().enumerate() {
             if target.port == 0 {
-                let message = "a port of 0 cannot be connected to";
+                let message = "the gateway cannot connect to port 0";
                 let remedy = "write the upstream's port";
                 self.add(format!("{at}/targets/{index}/port"), message, remedy);
             }
@@ -170,7 +170,7 @@ impl Mistakes {
         if !is_prefix {
             let (what, remedy) = match is_path(path) {
                 true => (
-                    "is not in its normal form, so no path of a request begins with it",
+                    "is not in its normal form, so no request path begins with it",
                     "write the normal form, or add \"paths\": \"verbatim\"",
                 ),
                 false => (

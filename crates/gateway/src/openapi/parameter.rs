@@ -335,7 +335,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
         (Some("deepObject"), Place::Query) => Ok(Style::Deep),
         (word, _) => Err(ConfigError::new(
             format!(
-                "the style {} is not supported there",
+                "the style {} is not supported here",
                 word.unwrap_or_default()
             ),
             "leave it out, which means simple or form",

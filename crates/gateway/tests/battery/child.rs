@@ -76,7 +76,7 @@ impl Gateway {
         false
     }
 
-    /// The processor time used so far.
+    /// The CPU time used so far.
     pub fn cpu(&self) -> Duration {
         // The kernel counts in units of 0.01 s on every Linux platform that the project supports.
         const TICK: Duration = Duration::from_millis(10);

@@ -1,7 +1,7 @@
 //! The batteries: tables of input that clients may send to a gateway, each entry with the verdict
 //! that the standards require, and one judge. The gateway runs in a separate process, so that a
-//! crash is noticed, and only the gateway's memory and processor time are measured. Its output is
-//! read by an HTTP/1.1 reader that shares no code with the gateway.
+//! crash is noticed, and only the gateway's memory and CPU time are measured. Its output is read by
+//! an HTTP/1.1 reader that shares no code with the gateway.
 //!
 //! This is a separate binary, because a limit applies to how long another client waits: no other
 //! test of this crate may run at the same time.

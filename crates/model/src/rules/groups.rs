@@ -33,7 +33,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
 fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
     match (root.get("requests"), root.entry("groups")) {
         (None, None) => {
-            let help = "add `requests:` (The requests of the load), or `groups:` of them";
+            let help = "add `requests:` (the requests of the load), or `groups:` of them";
             let message = "the scenario has no `requests`";
             problems.push(Problem::new(root.head(), message, help));
         }

@@ -291,7 +291,7 @@ fn cold_starts_need_a_cold_load() {
     let error = prepare_load(at.path(), "cold-start", START).unwrap_err();
     assert!(matches!(error, RunnerError::Study(_)), "{error}");
     let said = error.to_string();
-    assert!(said.contains("needs a load that begins cold"), "{said}");
+    assert!(said.contains("needs a load that starts cold"), "{said}");
     assert!(error.remedy().contains("omit --load"), "{}", error.remedy());
     let cold = format!("cold: true\n{START}");
     let plan = prepare_load(at.path(), "cold-start", &cold).unwrap().plan;

@@ -24,7 +24,7 @@ const CURVE: &str = "Steps at the same rate share a point. Held and missed are n
      count from when a request was due; cores are those kept busy.";
 
 /// The explanation of the symbols in the drawing of a curve.
-const DRAWING: &str = "full: every step held; hollow: one missed; dotted line and band: the sustained rate and its interval; \
+const DRAWING: &str = "filled: every step held; hollow: one missed; dotted line and band: the sustained rate and its interval; \
      thin line: half of the steps hold";
 
 /// A column with its unit, and the function that returns a row's value, which may be missing.

@@ -1,5 +1,5 @@
 //! The capacity of one gateway in one scenario, and its bottleneck: the component whose cores were
-//! full at the rates that missed the objective.
+//! fully busy at the rates that missed the objective.
 
 use gatebench_model::{Capacity, Plan, Scenario, Variant};
 use gatebench_report::Validity;
@@ -133,8 +133,8 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(&values.collect::<Vec<_>>())
 }
 
-/// The component whose cores were full in most of the missed steps near the result or, if there are
-/// none, in most of the other missed steps; none if no step missed.
+/// The component whose cores were fully busy in most of the missed steps near the result or, if
+/// there are none, in most of the other missed steps; none if no step missed.
 fn bottleneck_of(plan: &Plan, variant: &Variant, repeats: &[&TrialRecord]) -> Option<Bottleneck> {
     let missed = |roles: &[StepRole]| {
         let all = repeats

@@ -356,7 +356,7 @@ fn sentence(cell: &Cell<'_>, study: ColdStart, has_several: bool) -> Option<Sent
     let label = cell.variant.label();
     let place = place(cell.scenario, has_several);
     let opening =
-        format!("{label} gives its first correct response{place} {after} after its start");
+        format!("{label} sends its first correct response{place} {after} after its start");
     let requests = requests(cell);
     let near = format!("within {} % of steady state", study.within_percent);
     let rest = match (&requests.words, &requests.estimate) {
@@ -391,7 +391,7 @@ fn soonest(cells: &[Cell<'_>], has_several: bool) -> Option<Sentence> {
     let others = others.iter().map(|(it, _)| it.variant.label().to_owned());
     let label = first.variant.label();
     let text = format!(
-        "{label} gives its first correct response{} sooner than {} in every block.",
+        "{label} sends its first correct response{} sooner than {} in every block.",
         place(first.scenario, has_several),
         listed(&others.collect::<Vec<String>>())
     );

@@ -172,7 +172,7 @@ fn headlines_name_the_scenario_if_there_are_several() {
         let both = soonest(&cells, has_several).unwrap();
         [one.text, both.text]
     };
-    let opening = "quick gives its first correct response";
+    let opening = "quick sends its first correct response";
     let [one, both] = says(false);
     assert!(one.starts_with(&format!("{opening} 1")), "{one}");
     assert_eq!(both, format!("{opening} sooner than slow in every block."));

@@ -25,7 +25,7 @@ const EXPLANATION: &str = "The good group next to failing groups, divided by the
      shows the noise of this machine.";
 
 /// The explanation of the symbols in the drawing of a measure.
-const READ: &str = " Full: next to failing requests; hollow: next to healthy ones.";
+const READ: &str = " Filled: next to failing requests; hollow: next to healthy ones.";
 
 impl StudyFacts for Vec<IsolationFindings> {
     fn key(&self) -> &'static str {

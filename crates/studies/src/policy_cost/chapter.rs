@@ -143,7 +143,7 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
         false => "Each gateway has a separate axis.",
     };
     let read = format!(
-        "Pale: the plain proxy. Full: what a policy adds, beginning where the plain proxy ends; hollow: what it takes \
+        "Pale: the plain proxy. Filled: what a policy adds, beginning where the plain proxy ends; hollow: what it takes \
          away. {axes}"
     );
     vec![

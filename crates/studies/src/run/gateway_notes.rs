@@ -45,10 +45,10 @@ fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Optio
     ))
 }
 
-/// The limit as text: `is held to 0.5 CPU by cgroup v1`.
+/// The limit as text: `is limited to 0.5 CPU by cgroup v1`.
 fn held(facts: &GatewayFacts) -> Option<String> {
     let by = facts.limited_by.as_ref()?;
-    Some(format!("is held to {} by {by}", facts.limits))
+    Some(format!("is limited to {} by {by}", facts.limits))
 }
 
 /// The throttling by a CPU limit in a phase, over all trials; none if there was none.
@@ -176,7 +176,7 @@ mod tests {
             limited_by: Some("cgroup v2".into()),
             ..GatewayFacts::default()
         };
-        assert_eq!(held(&facts).unwrap(), "is held to 0.5 CPU by cgroup v2");
+        assert_eq!(held(&facts).unwrap(), "is limited to 0.5 CPU by cgroup v2");
         assert_eq!(held(&GatewayFacts::default()), None);
     }
 

@@ -125,7 +125,7 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             format!("the growth of {slope} is slowing down, as if something were filling up")
         }
         Because::GrowingLately => format!(
-            "the values have grown lately by more than the allowed {bound}/h, as with a leak that begins late"
+            "the values have recently grown by more than the allowed {bound}/h, as with a leak that begins late"
         ),
         Because::Steps => {
             let grow = match found.growth.slope_per_hour {

@@ -57,7 +57,7 @@ impl fmt::Display for Seen {
             }
             Self::NoResponse(_, why) => write!(f, "it listens but does not respond ({why})"),
             Self::Unready { status, path } => write!(f, "it responds with {status} to GET {path}"),
-            Self::Unexpected(why) => write!(f, "it gives no correct response: {why}"),
+            Self::Unexpected(why) => write!(f, "its response is not correct: {why}"),
             Self::Ready => f.write_str("it is ready"),
         }
     }

@@ -87,12 +87,11 @@ pub struct CpuFacts {
     /// The CPUs of each usable core, by package, NUMA node and speed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topology: Vec<String>,
-    /// Whether several threads share a core: `on`, `off`, `notsupported`, …
+    /// The state of simultaneous multithreading: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
     /// The hypervisor, if the machine reports that it is a guest.
     pub hypervisor: Option<String>,
-    /// Whether the processor may raise its frequency above the base frequency, for example
-    /// `boost=1`.
+    /// The setting that lets the processor exceed its base frequency, for example `boost=1`.
     pub boost: Option<String>,
 }
 

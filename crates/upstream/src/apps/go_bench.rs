@@ -45,7 +45,7 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
         .text("X-Delay-Percent")
         .map_or(Some(100), |text| text.parse().ok())
         .filter(|percent| *percent <= 100)
-        .ok_or("upstream: X-Delay-Percent is not from 0 to 100\n")?;
+        .ok_or("upstream: X-Delay-Percent is not between 0 and 100\n")?;
     let is_hit = random.percent(percent);
     Ok(if is_hit { delay_ns } else { 0 })
 }

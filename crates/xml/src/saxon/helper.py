@@ -85,11 +85,11 @@ class Line:
         return bool(heard)
 
     def work(self):
-        """Obeys what is whole, for four milliseconds; true where more is left."""
+        """Carries out complete orders for four milliseconds; returns True if more are left."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
         # Without a handler this signal ends the process, whatever it is doing. It is set once for
-        # all orders, because earlier orders used little of the time in comparison.
+        # all orders, because earlier orders used only a small part of the time.
         signal.setitimer(signal.ITIMER_PROF, TIME_S)
         while len(orders) >= at + ORDER.size:
             kind, number, stylesheet, length = ORDER.unpack_from(orders, at)

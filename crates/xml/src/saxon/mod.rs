@@ -35,7 +35,7 @@ pub use self::wire::{Made, Unmade, next_response};
 /// The limits of one transformation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The limit on processor time; the helper may take five times as long in wall-clock time.
+    /// The limit on CPU time; the helper may take five times as long in wall-clock time.
     pub time: Duration,
     /// The limit on a helper's private memory, in bytes.
     pub memory_bytes: u64,
@@ -52,7 +52,7 @@ impl Default for Bounds {
 
 impl Bounds {
     /// The maximum time without output from a helper that works on an order. It is longer than the
-    /// allowed processor time, because other processes need the processor too.
+    /// allowed CPU time, because other processes need the processor too.
     fn patience(&self) -> Duration {
         5 * self.time
     }

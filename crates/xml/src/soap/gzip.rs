@@ -22,8 +22,8 @@ pub(crate) fn unpack(packed: &[u8], bytes_max: usize) -> Result<Vec<u8>, String>
     Ok(out)
 }
 
-/// Compresses bytes at the fastest level, because processor time costs the gateway more than bytes
-/// on the wire.
+/// Compresses bytes at the fastest level, because CPU time costs the gateway more than bytes on the
+/// wire.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     let out = Vec::with_capacity(bytes.len() / 2 + 64);
     let mut encoder = GzEncoder::new(out, Compression::fast());

@@ -1,5 +1,4 @@
-//! Malicious messages: whatever the outcome, each must stay within a limit of processor time and
-//! memory.
+//! Malicious messages: whatever the outcome, each must stay within a limit of CPU time and memory.
 //!
 //! A separate binary, because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]

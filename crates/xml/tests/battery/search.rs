@@ -152,7 +152,7 @@ struct Search {
 }
 
 impl Search {
-    /// Returns the processor time and the memory that a message takes.
+    /// Returns the CPU time and the memory that a message takes.
     fn measure(&self, way: Way, bytes: &[u8]) -> (Duration, u64) {
         let mut time = Duration::ZERO;
         let growth = Idle::now().growth_of(|| {
@@ -274,6 +274,6 @@ fn the_search_finds_nothing_over_its_share() {
             }
         }
     }
-    println!("{tried} tried in {seconds} s of processor time");
+    println!("{tried} tried in {seconds} s of CPU time");
     assert!(search.found.is_empty(), "{:?}", search.found);
 }

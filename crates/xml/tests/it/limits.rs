@@ -420,7 +420,7 @@ fn time_is_taken_up_to_the_limit() {
     let fault = policy.request(&soap(&children(20_000))).unwrap_err();
     let why = message(&fault);
     assert!(
-        why.contains("takes more than 50 ms of processor time"),
+        why.contains("takes more than 50 ms of CPU time"),
         "{why}"
     );
 }

@@ -48,7 +48,7 @@ impl ServeArgs {
         match &started {
             Some(companion) => terminal::complain(&format!("page: {}", companion.url)),
             None => terminal::complain(
-                "warning: the page of the run cannot be started\n  → run `gatebench serve` in \
+                "warning: cannot start the page of the run\n  → run `gatebench serve` in \
                  another terminal",
             ),
         }

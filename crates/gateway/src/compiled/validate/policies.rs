@@ -125,7 +125,7 @@ impl Mistakes {
 
     fn mock(&mut self, at: &str, mock: &MockPolicy) {
         if !(200..=599).contains(&mock.status) {
-            let message = "the status is not from 200 to 599";
+            let message = "the status is not between 200 and 599";
             self.add(
                 format!("{at}/status"),
                 message,

@@ -1,5 +1,5 @@
 //! Floods: input that costs a client little but could cost the gateway a lot. Each must end within
-//! bounded time, processor time and memory, while another client is served.
+//! bounded time, CPU time and memory, while another client is served.
 //!
 //! HTTP/2 floods are limited by budgets, and their connections end with GOAWAY. Slow clients are
 //! limited by deadlines. Other floods cost the client as much work as the gateway.
@@ -22,7 +22,7 @@ use crate::judge::{Tally, Verdict};
 use crate::origin::{Origin, echo};
 use crate::reader::Request;
 
-/// The processor time that one flood may cost a gateway built without optimization.
+/// The CPU time that one flood may cost a gateway built without optimization.
 const CPU_MAX: Duration = Duration::from_secs(3);
 
 /// The maximum growth of its peak memory, in bytes.
@@ -147,7 +147,7 @@ fn judge(flood: &Flood, end: End, cpu: Duration, grown_bytes: u64) -> Verdict {
         return Verdict::Wrong(format!("it ended as {end:?}"));
     }
     if cpu > CPU_MAX {
-        return Verdict::Wrong(format!("it cost {cpu:?} of processor time"));
+        return Verdict::Wrong(format!("it cost {cpu:?} of CPU time"));
     }
     if grown_bytes > MEMORY_MAX {
         return Verdict::Wrong(format!("memory grew by {} MiB", grown_bytes >> 20));

@@ -16,8 +16,8 @@ struct Truth {
     disturbed: f64,
 }
 
-/// Whether the intervals contain the truth, for the sustained rate and for the half rate, and the
-/// number of steps.
+/// True for each interval, of the sustained rate and of the half rate, that contains the truth; and
+/// the number of steps.
 struct Covered {
     /// None if the search found no sustained rate.
     sustained: Option<bool>,

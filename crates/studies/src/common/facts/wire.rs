@@ -42,10 +42,10 @@ pub enum WireName {
     BodyBytes,
     /// Requests that the upstream received more than once.
     Retries,
-    /// Whether the upstream receives the first part of a request before the client sends the last
+    /// True if the upstream receives the first part of a request before the client sends the last
     /// byte.
     PassesRequests,
-    /// Whether the client receives the first part of a response before the upstream sends the last
+    /// True if the client receives the first part of a response before the upstream sends the last
     /// byte.
     #[serde(rename = "passes_answers")]
     PassesResponses,

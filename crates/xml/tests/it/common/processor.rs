@@ -1,17 +1,17 @@
-//! Processor time of this thread.
+//! CPU time of this thread.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The processor time that this thread has used.
+/// The CPU time that this thread has used.
 pub fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap();
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// The processor time that this thread takes for something.
+/// The CPU time that this thread takes for something.
 pub fn cpu_of(work: impl FnOnce()) -> Duration {
     let before = cpu();
     work();
