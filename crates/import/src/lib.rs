@@ -43,7 +43,7 @@ pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
 /// A kind of input that consists of a single string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
-    /// Kong: a declarative configuration or a deck file, format 1.1 to 3.0.
+    /// Kong: a declarative configuration or a decK file, format 1.1 to 3.0.
     Kong,
     /// APISIX: the configuration file of its standalone mode.
     Apisix,

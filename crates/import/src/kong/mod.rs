@@ -1,4 +1,4 @@
-//! Kong: the entities of a declarative configuration, or of a deck file.
+//! Kong: the entities of a declarative configuration, or of a decK file.
 
 mod plugins;
 mod routes;

@@ -13,11 +13,11 @@ use crate::log::Log;
 use crate::name::path_of_url;
 
 const ONE_TARGET: &str = "gatebench's upstream has one address, which Kong accepts only once";
-const DECK: &str = "only deck reads it";
+const DECK: &str = "only decK reads it";
 const LOCAL: &str = "a limit counts in memory, not in the user's Redis";
 const OUTSIDE: &str = "plug-ins reach only gatebench's upstream";
 
-/// Keys that deck adds to a declarative configuration.
+/// Keys that decK adds to a declarative configuration.
 const OF_DECK: [&str; 5] = ["_info", "_konnect", "_workspace", "_comment", "_ignore"];
 
 /// Settings of a service that need the upstream's certificate.
@@ -74,7 +74,7 @@ pub(super) fn wire(file: &str, text: &str) -> Result<OwnConfig, ImportError> {
     })
 }
 
-/// Replaces a reference that is a mapping, as deck accepts it, with the name or the id in it.
+/// Replaces a reference that is a mapping, as decK accepts it, with the name or the id in it.
 fn reference_by_name(node: &Node, edits: &mut Edits<'_>) {
     for key in ["service", "route", "consumer"] {
         let reference = node.get(key).filter(|it| matches!(it.data, Data::Map(_)));

@@ -1,4 +1,4 @@
-//! A deck file in the published form, for the routes and plug-ins of the suite `soap`: each route
+//! A decK file in the published form, for the routes and plug-ins of the suite `soap`: each route
 //! yields the policies of the scenario with the same name.
 
 use std::fs;

@@ -353,7 +353,7 @@ fn endurance_has_a_separate_suite() {
     let said = |part: &str| found.notes.iter().any(|it| it.contains(part));
     assert!(said("100 routes. The suite 'soap-endurance' has them."));
     assert!(said(
-        "This run measured nothing of 'performance'. The suite 'soap' measures it."
+        "This run has no measurements for 'performance'. The suite 'soap' measures it."
     ));
 }
 

@@ -79,7 +79,7 @@ impl Binds {
                 candidates.push((rank, Self { measured, has_tls }));
             }
         }
-        // / On a tie, the first one is chosen.
+        // On a tie, the first one is chosen.
         let best = candidates.into_iter().rev().max_by_key(|it| it.0);
         best.map(|it| it.1).unwrap_or_default()
     }
