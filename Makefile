@@ -52,7 +52,7 @@ test: ## installs the requirements of the tests and runs all tests, as CI does
 	$(CARGO) test --package gatebench-gateway --no-default-features --lib --locked
 	@$(MAKE) --no-print-directory lint
 
-test-full: test ## runs `make test` and the slow tests
+test-full: test ## also runs the slow tests (hours)
 	@scripts/install-packages influxd=influxdb victoria-metrics=victoria-metrics
 	$(CARGO) test --workspace --locked -- --ignored
 	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the program as users build it, without faults

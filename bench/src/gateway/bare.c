@@ -1,12 +1,13 @@
-/* The bare work of a SOAP/XML chain: calls libxml2 and libxslt directly, one message after the other, with
- * definitions that are compiled once, and prints the CPU time of one round in microseconds. A failed step
- * ends the program, so that the time is that of the scenario's complete work.
+/* The bare work of a SOAP/XML chain: calls libxml2 and libxslt directly, one message after the
+ * other, with definitions that are compiled once, and prints the CPU time of one round in
+ * microseconds. A failed step ends the program, so the time always includes the complete work of
+ * the scenario.
  *
  *   bare SECONDS MESSAGE STEP...
  *
- * parse, envelope FILE (a schema for the document), body FILE (a schema or a WSDL, for the first element of
- * the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise, response FILE (the upstream's response replaces
- * the message). */
+ * The steps are: parse, envelope FILE (a schema for the document), body FILE (a schema or a WSDL
+ * for the first element of the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise, response
+ * FILE (the upstream's response replaces the message). */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static char *read_text(const char *path, int *length) {
     return text;
 }
 
-/* Reads one step from the words; returns the number of words that it took. */
+/* Reads one step from the arguments; returns the number of arguments that it consists of. */
 static int read_step(char **words, int count, struct step *step) {
     const char *name = words[0];
     memset(step, 0, sizeof *step);
@@ -221,7 +222,7 @@ int main(int count, char **words) {
             work(&steps[i]);
         rounds++;
         spent = cpu_seconds() - began;
-        /* The first tenth is not counted. */
+        /* The first tenth is a warm-up and is not counted. */
         if (warm == began && spent > seconds / 10) {
             warm = began + spent;
             rounds = 0;

@@ -1,11 +1,12 @@
-"""The bare work of Saxon's chains: calls its Python interface in a loop, with stylesheets compiled once, and
-prints the CPU time of one round in microseconds.
+"""The bare work of Saxon's chains: calls its Python interface in a loop, with stylesheets compiled
+once, and prints the CPU time of one round in microseconds.
 
   bare_saxon.py PACKAGE SECONDS MADE MESSAGE STYLESHEET...
 
-A JSON message is the text of an element; the result of a stylesheet is the input of the next, from text to
-text. ECHO in place of a stylesheet wraps a JSON text as httpbin does in its response; RESPONSE=FILE is the text
-of a file. The results of the stylesheets are written into the folder MADE, numbered from 1."""
+A JSON message becomes the text of an element. The result of each stylesheet, as text, is the input
+of the next one. ECHO in place of a stylesheet wraps a JSON text as httpbin does in its response;
+RESPONSE=FILE replaces it with the text of a file. The results of the stylesheets are written to the
+folder MADE, numbered from 1."""
 import sys
 import time
 from xml.sax.saxutils import escape
@@ -58,6 +59,6 @@ def spent(seconds):
 for number, result in enumerate(work(), 1):
     with open(f"{made}/{number}", "w", encoding="utf-8") as file:
         file.write(result)
-# The garbage collector takes a while to adjust the size of the heap.
+# A first, discarded round: the garbage collector takes a while to adjust the size of the heap.
 spent(seconds)
 print(spent(seconds) * 1e6)

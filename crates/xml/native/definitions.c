@@ -1,5 +1,5 @@
-/* Schemas, stylesheets and XPath expressions: compiled once, applied with handlers and bounds of their own
- * each time. */
+/* Schemas, stylesheets and XPath expressions: compiled once, and applied with separate handlers and
+ * limits each time. */
 #include "shim.h"
 
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include <libxslt/variables.h>
 #include <libxslt/xsltutils.h>
 
-/* The document belongs to the caller, and must live as long as the schema. */
+/* Compiles a schema. The document belongs to the caller and must outlive the schema. */
 xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report) {
     xmlSchemaParserCtxtPtr parser = xmlSchemaNewDocParserCtxt(document);
     xmlSchemaPtr schema;
@@ -26,8 +26,9 @@ xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report) {
 
 xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema) { return xmlSchemaNewValidCtxt(schema); }
 
-/* Validates the element and what is below it, or the whole document where element is NULL. 0: valid;
- * above: the code of an error; below: the library failed. */
+/* Validates the element and its descendants, or the whole document if `element` is NULL. Returns
+ * 0 if it is valid, a positive error code if it is not, and a negative number if the library
+ * failed. */
 int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report) {
     int result;
     xmlSchemaSetValidStructuredErrors(validator, shim_structured, report);
@@ -39,7 +40,7 @@ int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *
     return result;
 }
 
-/* Takes the document, even if it fails. */
+/* Compiles a stylesheet. Takes ownership of the document, even on failure. */
 xsltStylesheetPtr shim_stylesheet(xmlDocPtr document) {
     xsltStylesheetPtr style = xsltParseStylesheetDoc(document);
     if (style == NULL) {
@@ -62,8 +63,8 @@ static void on_transform_error(void *report, const char *format, ...) {
     shim_tell(report, XML_FROM_XSLT, 0, XML_ERR_ERROR, message);
 }
 
-/* A stylesheet may read and write nothing: no document(), no xsl:document, no network. Only read once it is
- * made, and so shared by all transformations. */
+/* Forbids stylesheets to read or write anything: no document(), no xsl:document, no network. It
+ * never changes after its creation, so all transformations share it. */
 static xsltSecurityPrefsPtr nothing_allowed;
 
 int shim_forbid_access(void) {
@@ -78,7 +79,8 @@ int shim_forbid_access(void) {
     return nothing_allowed != NULL;
 }
 
-/* libxslt sorts by a method whose time grows with the square of the nodes where their order is chosen for it. */
+/* Refuses to sort too many nodes, because the time of libxslt's method can grow with the square of
+ * their number. */
 static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int count) {
     const shim_transform_limits *limits = context->_private;
     if (context->nodeList == NULL || context->nodeList->nodeNr <= limits->sorted_max) {
@@ -89,7 +91,8 @@ static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int co
     context->state = XSLT_STATE_STOPPED;
 }
 
-/* Each expression sorts the nodes that it selects in one step that cannot be interrupted. */
+/* Reports whether the nodes of a document can be sorted quickly enough. Each expression sorts the
+ * nodes that it selects in a single step, which cannot be interrupted. */
 static int can_be_put_in_order(xmlDocPtr document, unsigned long rows_max, const shim_report *report) {
     if (shim_rows(document) <= rows_max)
         return 1;
@@ -98,8 +101,8 @@ static int can_be_put_in_order(xmlDocPtr document, unsigned long rows_max, const
     return 0;
 }
 
-/* The result, or NULL with the reasons in the report. Parameters are names and plain strings in turn,
- * ended by NULL. */
+/* Transforms a document. Returns NULL on failure, with the reasons in the report. `parameters`
+ * alternates names and plain strings, and ends with NULL. */
 xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
                          const shim_transform_limits *limits, shim_report *report) {
     xsltTransformContextPtr context;
@@ -129,8 +132,8 @@ xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char
     return result;
 }
 
-/* Expressions have no handler of their own: one set on a context would get an error without its
- * message. They use the thread's. */
+/* Compiles an expression. Errors go to the thread's handler, because a handler set on a context
+ * would receive an error without its message. */
 xmlXPathCompExprPtr shim_xpath(const char *expression) { return xmlXPathCompile((const xmlChar *)expression); }
 
 xmlXPathContextPtr shim_xpath_context(void) {
@@ -144,8 +147,9 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
     return xmlXPathRegisterNs(context, (const xmlChar *)prefix, (const xmlChar *)uri) == 0;
 }
 
-/* The text of the first node, to be freed with shim_free, or NULL if there is none. 0 if the evaluation failed, and
- * below 0 if the document is beyond a limit. */
+/* Evaluates an expression, and sets `text` to the text of the first node, which the caller frees
+ * with shim_free, or to NULL if there is none. Returns 0 if the evaluation failed, and a negative
+ * number if the document exceeds a limit. */
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, unsigned long rows_max, char **text,
                      const shim_report *report) {
@@ -157,14 +161,15 @@ int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression,
     context->node = (xmlNodePtr)document;
     context->opLimit = operations_max;
     context->opCount = 0;
-    /* As a transformation does: otherwise two nodes are compared by a walk from one to the other. */
+    /* A transformation does the same: without this order, comparing two nodes walks from one to the
+     * other. */
     xmlXPathOrderDocElems(document);
     shim_running(NULL, context);
     found = xmlXPathCompiledEval(expression, context);
     shim_running(NULL, NULL);
     context->doc = NULL;
     context->node = NULL;
-    /* After too many steps, libxml2 leaves their count at the limit. */
+    /* If there were too many steps, libxml2 leaves their count at the limit. */
     if (found == NULL)
         return context->opCount >= context->opLimit ? -1 : 0;
     if (found->type == XPATH_NODESET && found->nodesetval != NULL && found->nodesetval->nodeNr > 0) {

@@ -1,7 +1,8 @@
-/* XPath functions that replace those of libxml2 and libxslt, whose time grows with the product of the sizes of their
- * arguments: translate() searches the whole list for each character of a text, contains() and its relatives start over
- * at each position, and id() and key() compare each node that they find with all that they found before. From 2.14
- * on, libxml2 does not call the lookup function for XPath's own functions, so only key() is replaced. */
+/* XPath functions that replace those of libxml2 and libxslt, whose time grows with the product of
+ * the sizes of their arguments: translate() searches the whole list for each character of a text,
+ * contains() and similar functions start again at each position, and id() and key() compare each
+ * node found with all nodes found before. From 2.14 on, libxml2 does not call the lookup function
+ * for XPath's own functions, so only key() is replaced. */
 #include "shim.h"
 
 #include <stdint.h>
@@ -11,18 +12,19 @@
 #include <libxml/xpathInternals.h>
 #include <libxslt/functions.h>
 
-/* The topmost value as a text, which then belongs to the caller. NULL if there is none. */
+/* Pops the topmost value as a text, which then belongs to the caller. Returns NULL if there is
+ * none. */
 static xmlXPathObjectPtr pop_text(xmlXPathParserContextPtr ctxt) {
     CAST_TO_STRING;
     return valuePop(ctxt);
 }
 
-/* If memory is short, libxml2 creates objects without text. */
+/* Returns the text of an object, which libxml2 creates without text if memory is short. */
 static const xmlChar *text_of(const xmlXPathObject *object) {
     return object->stringval == NULL ? (const xmlChar *)"" : object->stringval;
 }
 
-/* Takes two texts from the stack; 0 and an error if there are none. */
+/* Pops two texts from the stack; returns 0 and sets an error if there are none. */
 static int pop_texts(xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr *first, xmlXPathObjectPtr *second) {
     *second = pop_text(ctxt);
     *first = pop_text(ctxt);
@@ -35,7 +37,7 @@ static int pop_texts(xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr *first, xm
     return 0;
 }
 
-/* The bytes of the character that a text begins with: 0 at its end. */
+/* Returns the length in bytes of the character with which a text begins; 0 at the end. */
 static size_t character(const xmlChar *text) {
     size_t bytes = *text != 0;
     if (*text >= 0x80)
@@ -44,12 +46,13 @@ static size_t character(const xmlChar *text) {
     return bytes;
 }
 
-/* All numbers that four bytes of UTF-8 can encode, whether characters or not, in pages. */
+/* Pages for all numbers that four bytes of UTF-8 can encode, whether they are characters or not. */
 #define PAGES 0x2000
 #define PAGE 0x100
 
-/* The replacement of each character: a text that begins with it, or an empty text if the character is removed. NULL if
- * it stays. The pages are for characters other than ASCII; each is made only when it is needed. */
+/* The replacement of each character: a text that begins with it, or an empty text if the character
+ * is removed; NULL if the character is kept. The pages are for characters outside ASCII; each is
+ * allocated when it is first needed. */
 struct translation {
     const xmlChar *ascii[0x80];
     const xmlChar ***pages;
@@ -60,7 +63,7 @@ static void *zeroed(size_t bytes) {
     return made == NULL ? NULL : memset(made, 0, bytes);
 }
 
-/* The number of a character that is not ASCII. */
+/* Returns the number of a character outside ASCII. */
 static size_t code_of(const xmlChar *text) {
     size_t bytes = character(text);
     size_t code = *text & (bytes > 1 ? 0x7f >> bytes : 0x7f);
@@ -69,7 +72,7 @@ static size_t code_of(const xmlChar *text) {
     return code;
 }
 
-/* NULL if there is no memory. */
+/* Returns the entry of the first character of a text, or NULL if there is no memory. */
 static const xmlChar **place_of(struct translation *translation, const xmlChar *text) {
     size_t code;
     if (*text < 0x80)
@@ -86,7 +89,8 @@ static const xmlChar **place_of(struct translation *translation, const xmlChar *
     return &translation->pages[code / PAGE][code % PAGE];
 }
 
-/* The replacement of the character that a text begins with, or the text itself if the character stays. */
+/* Returns the replacement of the character with which a text begins, or the text itself if the
+ * character is kept. */
 static const xmlChar *in_place_of(const struct translation *translation, const xmlChar *text) {
     const xmlChar *replaced = NULL;
     if (*text < 0x80) {
@@ -99,7 +103,8 @@ static const xmlChar *in_place_of(const struct translation *translation, const x
     return replaced == NULL ? text : replaced;
 }
 
-/* 0 if memory runs out. If a character occurs more than once, its first occurrence counts. */
+/* Fills in the replacements; returns 0 if memory runs out. If a character occurs more than once,
+ * its first occurrence counts. */
 static int plan(struct translation *translation, const xmlChar *from, const xmlChar *to) {
     for (; *from != 0 && !shim_is_over(); from += character(from)) {
         const xmlChar **place = place_of(translation, from);
@@ -112,7 +117,8 @@ static int plan(struct translation *translation, const xmlChar *from, const xmlC
     return 1;
 }
 
-/* The bytes of the translated text, which go to `out` unless it is NULL. A text is cut if the budget is spent. */
+/* Returns the length in bytes of the translated text, and writes the text to `out` unless it is
+ * NULL. The text is truncated if the budget is spent. */
 static size_t apply(const struct translation *translation, const xmlChar *text, xmlChar *out) {
     size_t total = 0;
     for (; *text != 0 && !shim_is_over(); text += character(text)) {
@@ -131,7 +137,8 @@ static void forget(struct translation *translation) {
     xmlFree(translation->pages);
 }
 
-/* To be freed with xmlFree; NULL if there is no memory. */
+/* Returns the translated text, which the caller frees with xmlFree, or NULL if there is no
+ * memory. */
 static xmlChar *translated(const xmlChar *text, const xmlChar *from, const xmlChar *to) {
     struct translation translation = {.pages = NULL};
     xmlChar *made = NULL;
@@ -167,7 +174,8 @@ static void translate(xmlXPathParserContextPtr ctxt, int nargs) {
     xmlXPathFreeObject(to);
 }
 
-/* The position of the second text in the first; NULL if it is not there. glibc takes time in proportion to both. */
+/* Returns the position of the second text in the first, or NULL if it is not there. glibc takes
+ * time in proportion to the lengths of both. */
 static const xmlChar *find(const xmlXPathObject *text, const xmlXPathObject *sought) {
     return (const xmlChar *)strstr((const char *)text_of(text), (const char *)text_of(sought));
 }
@@ -183,7 +191,8 @@ static void contains(xmlXPathParserContextPtr ctxt, int nargs) {
     xmlXPathFreeObject(sought);
 }
 
-/* Pushes the part of the first text before, or after, the second one; empty if the first does not contain it. */
+/* Pushes the part of the first text before or after the second one; the part is empty if the first
+ * text does not contain the second. */
 static void push_part(xmlXPathParserContextPtr ctxt, int nargs, int is_after) {
     xmlXPathObjectPtr text, sought;
     const xmlChar *found;
@@ -205,29 +214,30 @@ static void substring_before(xmlXPathParserContextPtr ctxt, int nargs) { push_pa
 /* string substring-after(string, string) */
 static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) { push_part(ctxt, nargs, 1); }
 
-/* Places of the smallest table of nodes. */
+/* The number of slots in the smallest table of nodes. */
 #define ROOM_LOG_MIN 6
 
-/* Nodes, each once, in the order in which they were found. */
+/* A set of nodes, in the order in which they were found. */
 struct found {
     xmlNodeSetPtr nodes;
-    /* A hash table of the nodes by their addresses, with at least as many free places. */
+    /* A hash table of the nodes by address, in which at least as many slots are free as are
+     * used. */
     xmlNodePtr *table;
     int room_log;
 };
 
 static size_t room_of(int room_log) { return (size_t)1 << room_log; }
 
-/* The place of a node in a table, or the free one where it belongs. */
+/* Returns the slot of a node in a table, or the free slot for it. */
 static xmlNodePtr *known(xmlNodePtr *table, int room_log, xmlNodePtr node) {
-    /* Multiplying by 2^64 divided by the golden ratio spreads addresses at equal distances. */
+    /* Multiplying by 2^64 divided by the golden ratio distributes addresses evenly. */
     size_t at = (size_t)(((uint64_t)(uintptr_t)node * 0x9e3779b97f4a7c15u) >> (64 - room_log));
     while (table[at] != NULL && table[at] != node)
         at = (at + 1) & (room_of(room_log) - 1);
     return &table[at];
 }
 
-/* 0 if there is no memory. */
+/* Doubles the table; returns 0 if there is no memory. */
 static int enlarge(struct found *found) {
     int larger_log = found->table == NULL ? ROOM_LOG_MIN : found->room_log + 1;
     xmlNodePtr *larger = zeroed(room_of(larger_log) * sizeof *larger);
@@ -241,7 +251,7 @@ static int enlarge(struct found *found) {
     return 1;
 }
 
-/* 0 if there is no memory. */
+/* Adds a node unless it is already in the set; returns 0 if there is no memory. */
 static int keep(struct found *found, xmlNodePtr node) {
     xmlNodePtr *place;
     if (found->table == NULL || 2 * (size_t)found->nodes->nodeNr >= room_of(found->room_log))
@@ -262,7 +272,8 @@ static void push_found(xmlXPathParserContextPtr ctxt, struct found *found) {
 
 static int is_blank(xmlChar byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
-/* Keeps the elements of a document whose IDs a text lists. 0 if there is no memory, or if the budget is spent. */
+/* Adds the elements of a document whose IDs a text lists. Returns 0 if there is no memory or the
+ * budget is spent. */
 static int keep_listed(struct found *found, xmlDocPtr document, const xmlChar *list) {
     while (list != NULL && *list != 0) {
         const xmlChar *end = list;
@@ -321,7 +332,7 @@ static void find_by_id(xmlXPathParserContextPtr ctxt, int nargs) {
     push_found(ctxt, &found);
 }
 
-/* Keeps the nodes that one value of a key has. 0 if that failed, or if the budget is spent. */
+/* Adds the nodes of one value of a key. Returns 0 on failure or if the budget is spent. */
 static int keep_keyed(struct found *found, xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr name, xmlChar *value) {
     xmlXPathObjectPtr nodes;
     int goes_on;
@@ -344,7 +355,7 @@ static int keep_keyed(struct found *found, xmlXPathParserContextPtr ctxt, xmlXPa
     return goes_on;
 }
 
-/* node-set key(string, object): libxslt's own, but for the nodes of many values. */
+/* node-set key(string, object): the same as libxslt's, except for the nodes of several values. */
 static void find_by_key(xmlXPathParserContextPtr ctxt, int nargs) {
     struct found found = {.nodes = NULL};
     xmlXPathObjectPtr name, values;
@@ -394,8 +405,8 @@ static xmlXPathFunction look_up_in_stylesheet(void *context, const xmlChar *name
     return found == NULL ? xsltXPathFunctionLookup(context, name, namespace) : found;
 }
 
-/* Gives a context the functions that are replaced. An expression keeps each function that it has found, so every
- * context that evaluates it must have the same. */
+/* Registers the replaced functions in a context. An expression caches each function that it has
+ * looked up, so all contexts that evaluate the expression must have the same functions. */
 void shim_use_functions(xmlXPathContextPtr context, int of_stylesheet) {
     xmlXPathRegisterFuncLookup(context, of_stylesheet ? look_up_in_stylesheet : look_up, context);
 }

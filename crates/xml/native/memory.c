@@ -1,6 +1,8 @@
-/* What both libraries allocate with: the system's allocator, behind a thread's own store of small pieces. The tree of a
- * message is some hundred pieces of a few sizes, made and freed together. glibc keeps seven of a size at hand for a
- * thread; all others take its long way, at the price of a fifth of parsing and validating a small message. */
+/* The allocator of both libraries: the system's allocator, behind a separate store of small pieces
+ * for each thread. The tree of a message consists of about a hundred pieces of a few sizes, which
+ * are allocated and released together. glibc caches only seven pieces of a size for each thread;
+ * all others take its slow path, which costs a fifth of the time for parsing and validating a small
+ * message. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -10,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room of the pieces of the smallest kind, and by how much each kind is larger: glibc's own steps. */
+/* The size of the smallest kind of piece, and the increment from each kind to the next: those of
+ * glibc. */
 #define ROOM_MIN 24
 #define ROOM_STEP 16
 #define KINDS 16
 #define ROOM_MAX (ROOM_MIN + (KINDS - 1) * ROOM_STEP)
 
-/* Of each kind that a thread keeps: 600 KiB of all kinds together at most. */
+/* The maximum number of pieces of each kind that a thread keeps: at most 600 KiB for all kinds
+ * together. */
 #define KEPT_MAX 256
 
 struct piece {
@@ -31,8 +35,9 @@ static _Thread_local struct {
 
 static pthread_key_t at_end;
 
-/* What this thread has allocated and not released, by the sizes that the system's allocator states. Pieces that another
- * thread releases shift it, so a budget counts from what it is at the beginning. */
+/* The bytes that this thread has allocated and not released, by the sizes that the system's
+ * allocator reports. Pieces that another thread releases distort the value, so a budget counts from
+ * the value at its start. */
 _Thread_local long shim_held_bytes;
 
 /* Returns all pieces of the store to the system's allocator. */
@@ -50,7 +55,7 @@ static void close_store(void *unused) {
 
 int shim_memory_start(void) { return pthread_key_create(&at_end, close_store) == 0; }
 
-/* From now on this thread keeps pieces, until it ends. */
+/* Makes this thread keep released pieces until it ends. */
 void shim_keep_pieces(void) {
 #ifndef SHIM_PLAIN_MEMORY
     if (!store.is_open)

@@ -1,11 +1,12 @@
-/* Results in the form that their stylesheets declare, written in pieces. */
+/* Writes results in pieces, in the form that their stylesheets declare. */
 #include "shim.h"
 
 #include <libxml/xmlsave.h>
 #include <libxslt/imports.h>
 #include <libxslt/xsltutils.h>
 
-/* The settings of xsl:output, including imported stylesheets. The texts live as long as the stylesheet. */
+/* Reads the settings of xsl:output, including those of imported stylesheets. The texts live as long
+ * as the stylesheet. */
 void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
     const xmlChar *method, *version, *encoding, *media_type;
     int omit, standalone, indent;
@@ -26,7 +27,7 @@ void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
     output->media_type = (const char *)media_type;
 }
 
-/* As xsl:output declares. */
+/* Writes a result as xsl:output declares. */
 int shim_save_result(xmlDocPtr result, xsltStylesheetPtr style, shim_write write, void *data) {
     xmlOutputBufferPtr out = xmlOutputBufferCreateIO(write, NULL, data, NULL);
     int written;

@@ -1,4 +1,4 @@
-/* Parsing with limits that hold while the parser works, and without any way out of the bytes given. */
+/* Parses documents with limits that apply during parsing, and reads nothing but the given bytes. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -10,29 +10,32 @@
 #include <libxml/parserInternals.h>
 #include <libxml/valid.h>
 
-/* For our own messages. */
+/* The error code of our own messages. */
 #define REFUSED XML_ERR_USER_STOP
 
 #define BEYOND_BUDGET "Entities expand to more than is allowed"
 
-/* What the document type of a definition may declare, and the names that one attribute may be chosen from. */
+/* The maximum number of declarations in the document type of a definition, and of tokens in the
+ * enumeration of one attribute. */
 #define DECLARATIONS_MAX 1000
 #define TOKENS_MAX 256
 
-/* Mistakes after which a message is not read further. Each costs a microsecond, and a byte can be one. */
+/* The number of mistakes after which reading of a message stops. Each mistake costs a microsecond,
+ * and every byte can be one. */
 #define MISTAKES_MAX 64
 
-/* After a mistake a parser reads on to report others. Of a large document only the mistakes before the next tag are
- * reported. */
+/* The size above which a document is large. The parser continues after a mistake, to report others;
+ * in a large document, only the mistakes before the next tag are reported. */
 #define LARGE_BYTES (16 << 10)
 
-/* One document, while it is read. */
+/* The state of the document that is being read. */
 struct reading {
     const shim_parse_options *options;
     int is_large;
     int nodes;
     int declarations;
-    /* The entity that was declared last, until the parser looks it up to keep its raw text, which is no reference. */
+    /* The last declared entity, until the parser looks it up to store its raw text, which does not
+     * count as a reference. */
     const xmlChar *declared;
     int declared_is_parameter;
     int mistakes;
@@ -60,15 +63,15 @@ static void refuse(xmlParserCtxtPtr parser, const char *message) {
     stop(parser);
 }
 
-/* Leaves nothing to be read. xmlStopParser would free the text, into which functions of the parser still point when they
- * report a mistake. */
+/* Discards the rest of the input. xmlStopParser would free the text, to which functions of the
+ * parser still hold pointers while they report a mistake. */
 static void cut_short(xmlParserCtxtPtr parser) {
     xmlParserInputPtr input = parser->input;
     reading_of(parser)->is_cut = 1;
     if (input == NULL || input->cur == NULL || input->end == NULL)
         return;
 #if LIBXML_VERSION < 21300
-    /* Later versions read the caller's memory in place. */
+    /* Later versions read the caller's memory in place, so it must not be changed. */
     memset((xmlChar *)input->cur, 0, (size_t)(input->end - input->cur));
 #endif
     if (input->buf != NULL && input->buf->raw != NULL)
@@ -78,17 +81,19 @@ static void cut_short(xmlParserCtxtPtr parser) {
 static void on_error(void *user, shim_xml_error error) {
     xmlParserCtxtPtr parser = user;
     struct reading *reading = reading_of(parser);
-    /* Reported with the refusal, or about the end of what was cut short. */
+    /* Already reported with the refusal, or only a consequence of the discarded input. */
     if (error->code == XML_ERR_USER_STOP || reading->is_cut)
         return;
     shim_forward(&reading->options->report, error);
     reading->mistakes += error->level == XML_ERR_FATAL;
-    /* Entities, which only definitions have, are texts that are read more than once. */
+    /* Definitions are excluded, because they can have entities, whose text is read more than
+     * once. */
     if (reading->options->is_message && (reading->mistakes >= MISTAKES_MAX || shim_is_over()))
         cut_short(parser);
 }
 
-/* Reports whether reading must stop: the time is spent, or a large document has a mistake. */
+/* Reports whether reading must stop, because the time is used up or a large document has a
+ * mistake. */
 static int is_over(xmlParserCtxtPtr parser) {
     if (!shim_is_over() && !(reading_of(parser)->is_large && !parser->wellFormed))
         return 0;
@@ -96,7 +101,7 @@ static int is_over(xmlParserCtxtPtr parser) {
     return 1;
 }
 
-/* Counts nodes of the tree. Returns 0 if there are too many. */
+/* Counts nodes of the tree; returns 0 if there are too many. */
 static int has_room_for(xmlParserCtxtPtr parser, int nodes) {
     struct reading *reading = reading_of(parser);
     char message[160];
@@ -161,22 +166,22 @@ static void on_instruction(void *user, const xmlChar *target, const xmlChar *dat
         xmlSAX2ProcessingInstruction(user, target, data);
 }
 
-/* Called before the declarations of a document type are read. */
+/* Refuses the document type of a message, before its declarations are read. */
 static void on_document_type(void *user, const xmlChar *name, const xmlChar *public_id,
                              const xmlChar *system_id) {
     (void)name, (void)public_id, (void)system_id;
     refuse(user, "A message may not have a document type; leave DOCTYPE out");
 }
 
-/* Without a document type there are no entities but those that the parser itself knows, so it will call this one a
- * mistake. */
+/* Handles an unknown entity. A message has no document type, and therefore only the entities that
+ * are built into the parser, which reports all others as mistakes. */
 static xmlEntityPtr on_unknown_entity(void *user, const xmlChar *name) {
     (void)name;
     is_over(user);
     return NULL;
 }
 
-/* Counts a declaration. Returns 0 if there are too many. */
+/* Counts a declaration; returns 0 if there are too many. */
 static int may_declare(xmlParserCtxtPtr parser) {
     char message[160];
     if (++reading_of(parser)->declarations <= DECLARATIONS_MAX)
@@ -264,7 +269,7 @@ static xmlParserInputPtr on_resolve(void *user, const xmlChar *public_id, const 
     return NULL;
 }
 
-/* The document names an external subset, which is never read. */
+/* Ignores the external subset that a document names. */
 static void on_external_subset(void *user, const xmlChar *name, const xmlChar *public_id,
                                const xmlChar *system_id) {
     (void)user, (void)name, (void)public_id, (void)system_id;
@@ -293,10 +298,10 @@ static void listen_to(xmlParserCtxtPtr parser, struct reading *reading) {
     sax->getParameterEntity = on_parameter_entity;
 }
 
-/* Documents up to this size are copied onto the stack and read there. */
+/* Documents up to this size are copied to the stack and read there. */
 #define SMALL_BYTES ((size_t)8 << 10)
 
-/* Reports whether the bytes declare themselves as UTF-8, as nearly all messages do. Doubtful bytes do not. */
+/* Reports whether the bytes are certainly UTF-8 by their declaration, as in nearly all messages. */
 static int is_plainly_utf8(const char *bytes, size_t length) {
     const char *end, *name;
     if (length < 5 || bytes[0] != '<' || memchr(bytes, 0, length) != NULL)
@@ -314,8 +319,9 @@ static int is_plainly_utf8(const char *bytes, size_t length) {
            name[6] == *name;
 }
 
-/* Reads `text`, which ends with a zero byte, where it lies. By the other way libxml2 copies a text, enlarges the copy by
- * 4,000 bytes for what might follow, and asks near its end again and again whether something does. */
+/* Reads `text`, which ends with a zero byte, in place. The usual way is slower: libxml2 copies the
+ * text, enlarges the copy by 4,000 bytes for possible further input, and repeatedly requests
+ * further input near the end. */
 static xmlDocPtr read_in_place(xmlParserCtxtPtr parser, const char *text, const char *url, int flags) {
     xmlParserInputPtr input = xmlNewStringInputStream(parser, (const xmlChar *)text);
     xmlDocPtr document;
@@ -334,8 +340,8 @@ static xmlDocPtr read_in_place(xmlParserCtxtPtr parser, const char *text, const 
 static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_t length, const char *url, int flags) {
     char text[SMALL_BYTES + 1];
     if (length > SMALL_BYTES || !is_plainly_utf8(bytes, length)) {
-        /* libxml2 2.9.14 copies the bytes into a buffer whose size doubles, and loses the small one that it begins with
-         * if the large one is refused. */
+        /* libxml2 2.9.14 copies the bytes into a buffer that doubles in size; if the larger buffer
+         * is refused, it leaks the small initial one. */
         if (!shim_may_hold(2 * length))
             return NULL;
         return xmlCtxtReadMemory(parser, bytes, (int)length, url, NULL, flags);
@@ -345,16 +351,19 @@ static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_
     return read_in_place(parser, text, url, flags);
 }
 
-/* NULL if the bytes are not well-formed or a limit refused them; the reasons are in the report. */
+/* Parses a document. Returns NULL if the bytes are not well-formed or exceed a limit; the reasons
+ * are in the report. */
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
-    /* Entities are replaced and CDATA becomes text, because schemas, XPath and XSLT are defined on the result. */
+    /* Entities are replaced and CDATA becomes text, because schemas, XPath and XSLT are defined on
+     * that form. */
     int flags = XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_BIG_LINES;
     struct reading reading = {.options = options, .is_large = length > LARGE_BYTES};
     xmlParserCtxtPtr parser = xmlNewParserCtxt();
     xmlDocPtr document;
     if (parser == NULL)
         return NULL;
-    /* By this it still calls us after a mistake, so that no limit and no document type is behind one. */
+    /* Makes the parser call the handlers after a mistake too, so that a mistake cannot hide an
+     * exceeded limit or a document type. */
     if (options->is_message || reading.is_large)
         flags |= XML_PARSE_RECOVER;
     listen_to(parser, &reading);

@@ -1,5 +1,5 @@
-/* What libxml2 and libxslt keep per process or per thread: set up once, so that no request, and no error of
- * one, can reach another thread. */
+/* The state of libxml2 and libxslt per process and per thread, set up once so that no request or
+ * error can affect another thread. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -22,17 +22,20 @@
 #include <libxslt/xslt.h>
 #include <libxslt/xsltutils.h>
 
-/* The depth of the stack that no evaluation may touch. What follows a stop unwinds and needs little. */
+/* The part of the stack that no evaluation may use. Unwinding after a stop needs only a little of
+ * it. */
 #define STACK_RESERVE_BYTES ((size_t)384 << 10)
 
-/* Allocations from this size on fail when the budget is spent. Small ones never do: the libraries
- * survive a failed large string or buffer far better than a failed node, and a stop follows soon. */
+/* Allocations of at least this size fail when the budget is spent. Smaller ones never fail: the
+ * libraries handle a failed large string or buffer far better than a failed node, and the work
+ * stops soon anyway. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
-/* A thread is interrupted to look at the clock each time it has used this much CPU time. */
+/* The interval, in CPU time of a thread, at which a signal interrupts the thread to read the
+ * clock. */
 #define TICK_NS 10000000
 
-/* glibc 2.36 lacks the name that the manual page uses for it. */
+/* glibc 2.36 does not define the name that the manual page documents. */
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -41,7 +44,8 @@
 #define ENDED_BY_STACK 2
 #define ENDED_BY_TIME 3
 
-/* What is volatile here is read or written by on_tick too, which interrupts everything else on its thread. */
+/* The state of this thread. The signal handler on_tick also accesses the volatile members, and can
+ * interrupt any other code on the thread. */
 static _Thread_local struct {
     int prepared;
     volatile sig_atomic_t counting;
@@ -60,21 +64,22 @@ static _Thread_local struct {
 
 static shim_fetch fetch_import;
 
-/* The signal of the timers; 0 if there is none. */
+/* The signal of the timers; 0 if none is available. */
 static int tick_signal;
 
 /* The key whose destructor deletes the timer of a thread that ends. */
 static pthread_key_t timer_key;
 
-/* Below any count of steps, so that the next one is too many. Nothing but a new evaluation sets the limit, while the
- * count itself may be read, and written again, around an interruption. */
+/* Makes the next step exceed the limit. Only a new evaluation sets the limit, whereas the count may
+ * be read and written back around an interruption. */
 static void stop_steps(xmlXPathContextPtr xpath) {
     if (xpath != NULL)
         xpath->opLimit = 1;
 }
 
-/* Stops what runs on this thread at its next instruction or step. A parser asks by itself, and a validation is stopped
- * when it next allocates. A signal handler may call this: it writes a few words. */
+/* Stops the current work of this thread at its next instruction or step. A parser checks for this
+ * itself, and a validation stops at its next allocation. A signal handler may call this function,
+ * because it only writes a few words. */
 static void end_by(int reason) {
     xsltTransformContextPtr transform = here.transform;
     if (here.ended_by == 0)
@@ -103,8 +108,8 @@ static void set_tick(long interval_ns) {
     timer_settime(here.timer, 0, &time, NULL);
 }
 
-/* Evaluations that compare many nodes allocate nothing meanwhile: this interrupts them. A thread that no longer works
- * within a budget is left in peace. */
+/* Handles the timer signal. It stops evaluations that compare many nodes without allocating memory.
+ * If the thread no longer works within a budget, it stops the timer. */
 static void on_tick(int signal) {
     int error = errno;
     (void)signal;
@@ -140,7 +145,8 @@ static void make_timer(void) {
         timer_delete(here.timer);
 }
 
-/* The timer continues from budget to budget, so that a message seldom costs a system call. */
+/* Starts the timer unless it is running. It continues from one budget to the next, so a message
+ * rarely costs a system call. */
 static void keep_ticking(void) {
     if (!here.has_timer)
         make_timer();
@@ -148,12 +154,12 @@ static void keep_ticking(void) {
         set_tick(TICK_NS);
 }
 
-/* Takes a signal that is not in use. A program that is started does not inherit it, nor does a process that
- * is forked inherit the timers. */
+/* Claims an unused signal. Programs that are started do not inherit its handler, and forked
+ * processes do not inherit the timers. */
 static int claim_signal(void) {
     const struct sigaction ticks = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
     struct sigaction others;
-    /* valgrind uses the last one. */
+    /* The last signal is left to valgrind. */
     for (int signal = SIGRTMAX - 1; signal >= SIGRTMIN && tick_signal == 0; signal--)
         if (sigaction(signal, NULL, &others) == 0 && others.sa_handler == SIG_DFL &&
             sigaction(signal, &ticks, NULL) == 0)
@@ -161,13 +167,13 @@ static int claim_signal(void) {
     return pthread_key_create(&timer_key, delete_timer) == 0;
 }
 
-/* Checks every allocation against the budget, and cuts a validation that must end. */
+/* Checks an allocation against the budget, and stops a validation whose budget is spent. */
 static int allowed(size_t bytes) {
     if (!here.counting)
         return 1;
     if ((uintptr_t)__builtin_frame_address(0) < here.stack_floor)
         end_by(ENDED_BY_STACK);
-    /* Timers can be scarce. */
+    /* The system may have no timer left for this thread. */
     if (!here.has_timer && is_late())
         end_by(ENDED_BY_TIME);
     if (shim_held_bytes > here.held_max - (long)bytes)
@@ -179,7 +185,7 @@ static int allowed(size_t bytes) {
     return bytes < LARGE_BYTES;
 }
 
-/* Reports whether this thread may allocate that many bytes at once; if not, its work has ended. */
+/* Reports whether this thread may allocate this many bytes at once; if not, its work has ended. */
 int shim_may_hold(size_t bytes) { return allowed(bytes); }
 
 static void *counted_malloc(size_t bytes) { return allowed(bytes) ? shim_allocate(bytes) : NULL; }
@@ -205,8 +211,8 @@ static uintptr_t stack_floor_of_thread(void) {
     return (uintptr_t)lowest + (bytes > 2 * STACK_RESERVE_BYTES ? STACK_RESERVE_BYTES : bytes / 2);
 }
 
-/* Bounds the further memory of libxml2 and libxslt on this thread, and the CPU time until shim_budget_end; 0 ns
- * are no bound. */
+/* Limits the additional memory that libxml2 and libxslt may use on this thread, and its CPU time,
+ * until shim_budget_end; `time_ns` 0 means no time limit. */
 void shim_budget_begin(size_t held_bytes, long long time_ns) {
     if (here.stack_floor == 0) {
         here.stack_floor = stack_floor_of_thread();
@@ -220,7 +226,8 @@ void shim_budget_begin(size_t held_bytes, long long time_ns) {
         keep_ticking();
 }
 
-/* 0, or the reason why the work ended: 1 memory, 2 the depth of the stack, 3 time. */
+/* Ends the budget. Returns 0, or the reason why the work ended: 1 for memory, 2 for stack depth, 3
+ * for time. */
 int shim_budget_end(void) {
     here.counting = 0;
     return here.ended_by;
@@ -229,15 +236,16 @@ int shim_budget_end(void) {
 /* Reports whether the budget of this thread is spent. */
 int shim_is_over(void) { return here.counting && here.ended_by != 0; }
 
-/* Gives way to everything else that wants the processor. Not SCHED_IDLE: a thread that never runs could
- * hold a lock of the allocator for ever. */
+/* Gives this thread the lowest priority, but not SCHED_IDLE: a thread that never runs could hold a
+ * lock of the allocator forever. */
 void shim_in_background(void) {
     struct sched_param none = {0};
     sched_setscheduler(0, SCHED_BATCH, &none);
     setpriority(PRIO_PROCESS, 0, 19);
 }
 
-/* What a spent budget stops; NULL and NULL when it is over. */
+/* Sets the transformation and the expression that a spent budget stops; both are NULL when the
+ * evaluation is over. */
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath) {
     here.transform = transform;
     here.xpath = xpath;
@@ -245,7 +253,8 @@ void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath) {
         end_by(here.ended_by);
 }
 
-/* The same for the validation of a document; NULL when it is over. The document is whole again then. */
+/* Sets the document whose validation a spent budget stops; NULL when the validation is over, which
+ * restores the document. */
 void shim_validating(xmlDocPtr document) {
     here.validated = document;
     if (document == NULL)
@@ -270,17 +279,17 @@ void shim_forward(const shim_report *report, shim_xml_error error) {
         .node = error->node,
     };
     const xmlNode *node = error->node;
-    /* In libxml2 the name stands at the same place in every kind of node that errors name. */
+    /* In libxml2 the name is at the same offset in every kind of node that errors refer to. */
     if (node != NULL)
         copy.node_name = (const char *)node->name;
     if (report->sink != NULL)
         report->sink(report->data, &copy);
 }
 
-/* A handler of one context: its user data is the report. */
+/* The error handler of one context, whose user data is the report. */
 void shim_structured(void *report, shim_xml_error error) { shim_forward(report, error); }
 
-/* The handlers of the thread, for the places in the libraries that know no context. */
+/* The error handlers of the thread, for code in the libraries that has no context. */
 static void structured_of_thread(void *unused, shim_xml_error error) {
     (void)unused;
     shim_forward(&here.report, error);
@@ -296,11 +305,11 @@ static void generic_of_thread(void *unused, const char *format, ...) {
     shim_tell(&here.report, XML_FROM_XSLT, 0, XML_ERR_ERROR, message);
 }
 
-/* Sends the thread's errors to `report`; returns where they went before. */
+/* Sends the thread's errors to `report`, and returns the previous report. */
 shim_report shim_listen(shim_report report) {
     shim_report before = here.report;
     if (!here.prepared) {
-        /* libxml2 keeps these two per thread. */
+        /* libxml2 stores these two handlers per thread. */
         xmlSetStructuredErrorFunc(NULL, structured_of_thread);
         xmlSetGenericErrorFunc(NULL, generic_of_thread);
         here.prepared = 1;
@@ -309,7 +318,8 @@ shim_report shim_listen(shim_report report) {
     return before;
 }
 
-/* The only access to other documents, for both libraries: no file, no network, only the given texts. */
+/* The loader of other documents for both libraries: it reads no file and no network, only the texts
+ * that are provided. */
 static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr parser) {
     size_t length = 0;
     const char *bytes = url == NULL ? NULL : fetch_import(url, &length);
@@ -326,24 +336,25 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
     }
     snprintf(message, sizeof message, "failed to load external entity \"%s\"\n", url == NULL ? "" : url);
     shim_tell(&here.report, XML_FROM_IO, XML_IO_LOAD_ERROR, XML_ERR_WARNING, message);
-    /* By this the schema parser knows a document that is not there from one that does not parse. */
+    /* Lets the schema parser distinguish a missing document from one that cannot be parsed. */
     xmlLastError.domain = XML_FROM_IO;
     xmlLastError.code = XML_IO_LOAD_ERROR;
     return NULL;
 }
 
-/* Must be called once, before everything else. 0 if the libraries cannot be used. */
+/* Initializes the libraries; must be called once, before any other function. Returns 0 if the
+ * libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;
     if (!shim_memory_start() || !claim_signal() ||
         xmlMemSetup(shim_release, counted_malloc, counted_realloc, counted_strdup) != 0)
         return 0;
     xmlInitParser();
-    /* Built lazily by the first schema otherwise, and without a lock. */
+    /* Otherwise the first schema would build the types, without a lock. */
     xmlSchemaInitTypes();
     xmlSetExternalEntityLoader(gate);
     xsltInit();
-    /* libxslt has one handler for the process; ours sends a message to the thread that caused it. */
+    /* libxslt has one handler per process; ours sends each message to the thread that caused it. */
     xsltSetGenericErrorFunc(NULL, generic_of_thread);
     if (!shim_forbid_access())
         return 0;

@@ -1,6 +1,7 @@
-/* What Rust sees of libxml2 and libxslt. The shim is compiled against the libraries' headers, so it holds
- * all that depends on their layouts, on variadic handlers and on macros. It keeps no state but one per
- * thread (native/process.c), and every function may be called on any thread after shim_start. */
+/* The interface to libxml2 and libxslt for Rust. The shim is compiled against the libraries'
+ * headers, so it contains all code that depends on their struct layouts, on variadic handlers and
+ * on macros. Its only state is per thread (native/process.c), and every function may be called on
+ * any thread after shim_start. */
 #ifndef GATEBENCH_XML_SHIM_H
 #define GATEBENCH_XML_SHIM_H
 
@@ -37,7 +38,7 @@ typedef struct {
     void *data;
 } shim_report;
 
-/* The source of the imports of definitions that are being compiled. */
+/* Returns the text of an import while definitions are being compiled. */
 typedef const char *(*shim_fetch)(const char *location, size_t *length);
 
 /* process.c */
@@ -69,7 +70,7 @@ void shim_release(void *old);
 /* parse.c */
 typedef struct {
     shim_report report;
-    /* A message may have no document type. */
+    /* True for a message, which must not have a document type. */
     int is_message;
     int depth_max;
     int nodes_max;
@@ -77,7 +78,7 @@ typedef struct {
     int namespaces_max;
     size_t attribute_bytes_max;
     size_t namespace_bytes_max;
-    /* 0 if the document must be refused. */
+    /* These return 0 if the document must be refused. */
     int (*entity_declared)(void *data, int is_parameter, const char *name, const char *content);
     int (*entity_referenced)(void *data, int is_parameter, const char *name);
 } shim_parse_options;
@@ -127,7 +128,7 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, unsigned long rows_max, char **text, const shim_report *report);
 
-/* Below 0 if nothing more may be written. */
+/* Returns a negative number if no more can be written. */
 typedef int (*shim_write)(void *data, const char *bytes, int length);
 
 /* canonical.c */

@@ -1,4 +1,4 @@
-/* Reading a tree, and the two edits that the policies need. */
+/* Reads a tree, and makes the two edits that the policies need. */
 #include "shim.h"
 
 #include <stdlib.h>
@@ -8,14 +8,14 @@ int shim_node_is_element(const xmlNode *node) { return node->type == XML_ELEMENT
 
 const char *shim_node_name(const xmlNode *node) { return (const char *)node->name; }
 
-/* NULL if the node has no namespace. */
+/* Returns the name of the node's namespace, or NULL if it has none. */
 const char *shim_node_namespace(const xmlNode *node) {
     if (node->ns == NULL || node->ns->href == NULL || node->ns->href[0] == 0)
         return NULL;
     return (const char *)node->ns->href;
 }
 
-/* NULL if the name has no prefix. */
+/* Returns the prefix of the node's name, or NULL if it has none. */
 const char *shim_node_prefix(const xmlNode *node) {
     return node->ns == NULL ? NULL : (const char *)node->ns->prefix;
 }
@@ -30,7 +30,8 @@ const xmlNode *shim_node_first_element(const xmlNode *node) { return element_fro
 
 const xmlNode *shim_node_next_element(const xmlNode *node) { return element_from(node->next); }
 
-/* To be freed with shim_free; NULL if there is none. */
+/* Returns the value of an attribute, which the caller frees with shim_free, or NULL if there is no
+ * such attribute. */
 char *shim_node_attribute(const xmlNode *node, const char *name, const char *namespace) {
     if (namespace == NULL)
         return (char *)xmlGetNoNsProp((xmlNode *)node, (const xmlChar *)name);
@@ -47,7 +48,7 @@ long shim_node_line(const xmlNode *node) { return xmlGetLineNo((xmlNode *)node);
 
 void shim_free(char *text) { xmlFree(text); }
 
-/* A document whose root is a copy of `node`, with all namespaces that are in scope there. */
+/* Returns a document whose root is a copy of `node`, with all namespaces in scope there. */
 xmlDocPtr shim_document_of(const xmlNode *node, const char *url) {
     xmlDocPtr document = xmlNewDoc((const xmlChar *)"1.0");
     xmlNodePtr root = document == NULL ? NULL : xmlDocCopyNode((xmlNode *)node, document, 1);
@@ -60,7 +61,8 @@ xmlDocPtr shim_document_of(const xmlNode *node, const char *url) {
     if (url != NULL)
         document->URL = xmlStrdup((const xmlChar *)url);
     in_scope = xmlGetNsList(node->doc, (xmlNode *)node);
-    /* The nearest come first, and xmlNewNs refuses a prefix that the element has already. */
+    /* The nearest namespaces come first, and xmlNewNs refuses a prefix that the element already
+     * has. */
     for (xmlNsPtr *ns = in_scope; ns != NULL && *ns != NULL; ns++)
         xmlNewNs(root, (*ns)->href, (*ns)->prefix);
     xmlFree(in_scope);
@@ -73,7 +75,8 @@ static int is_text(const xmlNode *node) {
     return node != NULL && (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE);
 }
 
-/* Reports whether the edit would touch the canonical text of a node other than an element, or join it with another. */
+/* Reports whether the edit would change the canonical text of a node other than an element, or join
+ * two nodes. */
 static int needs_text(const xmlNode *node) {
     if (is_text(node) && is_text(node->next))
         return 1;
@@ -97,8 +100,8 @@ static xmlNsPtr own_default(const xmlNode *element) {
 
 static int is_empty(const xmlNs *ns) { return ns == NULL || ns->href == NULL || ns->href[0] == 0; }
 
-/* The default namespace in scope for the children of `element`, with undeclarations or as if there were
- * none. */
+/* Returns the default namespace in scope for the children of `element`, with or without regard to
+ * undeclarations. */
 static xmlNsPtr default_at(const xmlNode *element, int with_undeclarations) {
     for (; element != NULL && element->type == XML_ELEMENT_NODE; element = element->parent) {
         xmlNsPtr ns = own_default(element);
@@ -112,7 +115,8 @@ static int same(const xmlNs *a, const xmlNs *b) {
     return is_empty(a) ? is_empty(b) : !is_empty(b) && xmlStrEqual(a->href, b->href);
 }
 
-/* A declaration that is written now and would be superfluous after the edit stays in the text. */
+/* Reports whether a declaration that is necessary now would be redundant after the edit. Such a
+ * declaration stays in the text. */
 static int becomes_superfluous(const xmlNode *element) {
     const xmlNs *own = own_default(element);
     return !is_empty(own) && !same(default_at(element->parent, 1), own) &&
@@ -130,8 +134,9 @@ static xmlNodePtr following(xmlNodePtr node, int into) {
     return node == NULL ? NULL : node->next;
 }
 
-/* The sum of the squares of how many texts, comments and instructions stand in each row without an element between
- * them: to put such nodes in order, libxml2 walks back from each to the nearest element. */
+/* Returns the sum of the squares of the lengths of all sequences of texts, comments and processing
+ * instructions without an element between them. To sort such nodes, libxml2 walks back from each
+ * one to the nearest element. */
 unsigned long shim_rows(xmlDocPtr document) {
     unsigned long sum = 0;
     for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1)) {
@@ -146,7 +151,7 @@ unsigned long shim_rows(xmlDocPtr document) {
     return sum;
 }
 
-/* The successors of the nodes of a document that is cut. */
+/* The links between the nodes of a document that was cut. */
 static _Thread_local struct {
     struct {
         xmlNodePtr node, next;
@@ -154,8 +159,8 @@ static _Thread_local struct {
     size_t count;
 } cut;
 
-/* Takes from each node the one that follows it, so that a walk over the document that is under way comes to its end: the
- * only way to stop a validation. */
+/* Unlinks each node from its successor, so that a walk over the document ends. This is the only way
+ * to stop a validation. */
 void shim_cut(xmlDocPtr document) {
     size_t count = 0;
     if (cut.links != NULL)
@@ -210,13 +215,13 @@ static void drop_own_undeclaration(xmlNodePtr element) {
     }
 }
 
-/* Gives the tree the meaning its canonical text has once every ` xmlns=""` is taken out of it: elements
- * without a namespace get the default one in scope. 0 if only the text itself can say it: there the
- * tree is as it was. */
+/* Changes the tree as if every ` xmlns=""` were removed from its canonical text: elements without a
+ * namespace get the default namespace in scope. Returns 0, and leaves the tree unchanged, if only
+ * the text can express the result. */
 int shim_drop_empty_namespaces(xmlDocPtr document) {
     if (!can_be_edited(document))
         return 0;
-    /* First the references to empty namespaces are removed, then the namespaces are freed. */
+    /* The references to empty namespaces are removed before the namespaces are freed. */
     for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1))
         if (node->type == XML_ELEMENT_NODE && is_empty(node->ns))
             node->ns = NULL;
@@ -230,7 +235,8 @@ int shim_drop_empty_namespaces(xmlDocPtr document) {
     return 1;
 }
 
-/* Reports whether it is the result of a stylesheet that produces HTML, by its declaration or its outermost element. */
+/* Reports whether the document is the result of a stylesheet that produces HTML, according to its
+ * declaration or its outermost element. */
 int shim_is_html(const xmlDoc *document) {
     return document->type == XML_HTML_DOCUMENT_NODE;
 }

@@ -1,7 +1,7 @@
-"""What openapi-core says of requests and answers.
+"""Prints openapi-core's verdicts on requests and responses.
 
-Reads {"document": ..., "cases": [...]} in JSON lines from standard input; writes a line of 0 and 1 for each,
-a digit a case: whether it is allowed.
+Reads {"document": ..., "cases": [...]} as JSON lines from standard input, and writes a line for
+each with one digit per case: 1 if the document allows the request or response, 0 otherwise.
 """
 import json
 import sys

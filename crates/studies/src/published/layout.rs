@@ -71,7 +71,9 @@ pub(super) fn lay_out<'a>(
         if laid.tables.len() == before {
             let suite = suite(document, &tables[0]);
             laid.absent.extend(tables[0].title.as_ref().map(|title| {
-                format!("This run has no measurements for '{title}'. The suite '{suite}' measures it.")
+                format!(
+                    "This run has no measurements for '{title}'. The suite '{suite}' measures it."
+                )
             }));
         }
     }

@@ -64,7 +64,10 @@ fn as_requested(asked: &Asked<'_>) -> Response {
     match status.map_or(Some(200), |text| text.parse().ok()) {
         Some(status @ 200..=599) if response.status == 200 => Response { status, ..response },
         Some(200..=599) => response,
-        _ => Response::error(400, "upstream: X-Response-Status is not between 200 and 599\n"),
+        _ => Response::error(
+            400,
+            "upstream: X-Response-Status is not between 200 and 599\n",
+        ),
     }
 }
 

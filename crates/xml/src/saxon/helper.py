@@ -1,15 +1,18 @@
-"""Runs stylesheets for the gateway: orders come over lines, and results go back over them.
+"""Runs stylesheets for the gateway, which sends orders over connections and gets the results back.
 
-Standard output is the first line, and all ends with it; standard input is a socket that accepts further ones.
-An order is a byte, its number (u64), the stylesheet's number (u64), the length of what follows (u32), little endian:
+Standard output is the first connection, and the process ends when it is closed. Standard input is a
+socket that accepts further connections. An order is a byte, its number (u64), the stylesheet's
+number (u64), the length of the rest (u32), all little endian, and the rest:
   c  compile: JSON with the text and the parameters
   t  transform: the input, XML in UTF-8
   f  forget the stylesheet
-Answers come in the order of their orders: a byte (0: done, 1: refused), a length (u32), and the result or the
-reason. Those of one line leave together, after four milliseconds or a single order at the latest: each time
-somebody is woken for them, who may take the core from this process and fill its caches with other things.
+Responses come in the same order as the orders: a byte (0: done, 1: refused), a length (u32), and
+the result or the reason. The responses of one connection are sent together, after four milliseconds
+or one order, whichever is later: each time, they wake a worker, which may preempt this process and
+fill the core's caches with other data.
 
-The number of the order at hand stands in a file, for those who want to know what ended the process.
+A file contains the number of the current order, so that the gateway knows which order ended the
+process.
 """
 import contextlib
 import json
@@ -26,10 +29,10 @@ import time
 sys.path.insert(0, sys.argv[1])
 TIME_S, MEMORY_BYTES = float(sys.argv[2]), int(sys.argv[3])
 
-# Private memory may grow to this limit; then the process ends and is started again.
+# If private memory exceeds this limit, the process ends, and the gateway starts another one.
 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-# The gateway decides when this ends, not a Ctrl-C in its terminal.
+# The gateway decides when this process ends; a Ctrl-C in the gateway's terminal must not end it.
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 from saxonche import PySaxonProcessor
@@ -79,7 +82,7 @@ class Line:
         self.socket, self.orders = line, bytearray()
 
     def hear(self):
-        """Takes what has come; false where nobody is there any more."""
+        """Receives available bytes; returns False if the peer has closed the connection."""
         heard = self.socket.recv(1 << 16)
         self.orders += heard
         return bool(heard)
@@ -88,7 +91,7 @@ class Line:
         """Carries out complete orders for four milliseconds; returns True if more are left."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
-        # Without a handler this signal ends the process, whatever it is doing. It is set once for
+        # Without a handler, this signal ends the process at any point. The timer is set once for
         # all orders, because earlier orders used only a small part of the time.
         signal.setitimer(signal.ITIMER_PROF, TIME_S)
         while len(orders) >= at + ORDER.size:
@@ -116,7 +119,7 @@ def add(line):
 
 
 def leave():
-    """Ends, and takes its files along: a gateway that was killed did not."""
+    """Removes the files of this process and ends it. A killed gateway cannot remove them."""
     for remove, path in (os.unlink, name), (os.unlink, name + ".at"), (os.rmdir, os.path.dirname(name)):
         with contextlib.suppress(OSError):
             remove(path)
@@ -131,7 +134,7 @@ def over(fd):
 
 
 def attempt(act, fd):
-    """What a line says of itself; false where it has gone."""
+    """Returns the result of a method of a connection, or False if the connection is broken."""
     try:
         return act(lines[fd])
     except OSError:

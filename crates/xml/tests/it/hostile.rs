@@ -166,8 +166,7 @@ fn endless_stylesheets_end() {
     let doubling = again(
         "<xsl:call-template name=\"t\"><xsl:with-param name=\"s\" select=\"concat($s, $s)\"/></xsl:call-template>",
     );
-    let is_bounded =
-        |why: &str| why.contains("bytes of memory") || why.contains("ms of CPU time");
+    let is_bounded = |why: &str| why.contains("bytes of memory") || why.contains("ms of CPU time");
     let why = transform_fails(&doubling, ADD);
     assert!(is_bounded(&why), "{why}");
     let copies = "<xsl:template match=\"/\"><r><xsl:for-each select=\"//node()\"><xsl:for-each select=\"//node()\"><xsl:copy-of select=\"/\"/></xsl:for-each></xsl:for-each></r></xsl:template>";

@@ -1,4 +1,4 @@
-"""Transforms each document of a folder by SaxonC's own Python interface, with its own parser."""
+"""Transforms each document of a folder with SaxonC's Python interface and its own parser."""
 import sys
 from pathlib import Path
 

@@ -1,16 +1,16 @@
-"""A small proxy for tests that misbehaves as its arguments say.
+"""A small proxy for tests, which misbehaves in the way that its arguments select.
 
 honest               passes everything on
 wrong-bytes:N        from request N on, changes the last byte of the body
 hang:N               from request N on, never responds
 refuse:WORDS         refuses its configuration with WORDS
-exit:WORDS           says WORDS and ends as soon as it is started
+exit:WORDS           prints WORDS and exits at the start
 crash:S              crashes S seconds after the load's first request
-broken:WORDS         says WORDS on standard error and never responds, except that it is ready
-late-limit:MS        refuses /limited from the third request on, and begins to count MS after it listens
+broken:WORDS         prints WORDS on standard error, becomes ready, and then never responds
+late-limit:MS        refuses /limited from the third request on, counted from MS after the start
 socket:PATH          also listens on a Unix socket at PATH
-deaf                 does not hear that it is to stop
-port:P               listens on P instead of the port it was given
+deaf                 ignores SIGTERM
+port:P               listens on P instead of the given port
 """
 import http.client
 import http.server
@@ -31,7 +31,7 @@ if KIND == "exit":
 if KIND == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-# The proof of a gateway before the load sends fewer requests than this.
+# The parity proof before the load sends fewer requests than this.
 PROOF = 40
 
 count = itertools.count(1)

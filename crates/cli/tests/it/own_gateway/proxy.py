@@ -1,4 +1,4 @@
-"""A reverse proxy as somebody might have it: in no list, and configured by a JSON file of its own."""
+"""A user's reverse proxy that gatebench does not know, configured by a JSON file."""
 import http.client
 import http.server
 import itertools

@@ -5,7 +5,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** An upstream that protects `/admin`, by the way in which Spring reads paths. */
+/** An upstream that protects `/admin` and parses paths as Spring does. */
 @SpringBootApplication
 @RestController
 public class Upstream {
