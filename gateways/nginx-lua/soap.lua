@@ -415,7 +415,8 @@ function soap.stylesheet(text, parameters)
     return said
 end
 
--- Returns the result of a document as text, and whether it is HTML; nothing if there is none.
+-- Returns the result for a document as text, and whether it is HTML; returns nothing if there is no
+-- result.
 local function result_of(sheet, doc)
     local context = xslt.xsltNewTransformContext(sheet.style, doc)
     if context == nil then return end

@@ -2,10 +2,10 @@
 //! generators) as processes, in containers or on another host.
 //!
 //! [`Testbed::open`] connects to the machines on which the parts run, and [`Testbed::start`] starts
-//! the parts of a trial: upstreams, then Redis, then the gateway, each ready before the next.
-//! Dropping the [`Running`] parts ends them in reverse order. A gateway is a [`gateway::Folder`] of
-//! data from the [`gateway::Catalogue`]; no code in this crate names a gateway. [`probe`] reads the
-//! counters of processes and of the machine.
+//! the parts of a trial: upstreams, then Redis, then the gateway. Each starts only when the
+//! previous one is ready. Dropping the [`Running`] parts ends them in reverse order. A gateway is a
+//! [`gateway::Folder`] of data from the [`gateway::Catalogue`]; no code in this crate names a
+//! gateway. [`probe`] reads the counters of processes and of the machine.
 //!
 //! This crate does not measure latency, judge results or write run directories.
 //!

@@ -18,7 +18,7 @@ pub const HEALTH_PATH: &str = "/.gatebench/health/";
 /// The prefix of all control paths.
 const RESERVED: &str = "/.gatebench/";
 
-/// Reports whether a path belongs to control.
+/// Reports whether a path is a control path.
 pub(crate) fn is_reserved(path: &str) -> bool {
     path.starts_with(RESERVED)
 }

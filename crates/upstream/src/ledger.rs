@@ -14,7 +14,7 @@ use crate::window::{Sighting, Windows};
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
-    /// The state of the origin, as set by control.
+    /// The state of the origin, as set through the control path.
     pub(crate) health: Health,
     /// The sums at the last reset. Counters only grow, because only their owner writes them.
     baseline: Mutex<Snapshot>,

@@ -47,8 +47,8 @@ pub struct GatewayCapacity {
     pub validity: Validity,
     /// The reasons why it is a lower bound, and the remedies, in sentences.
     pub limits: Vec<String>,
-    /// The component whose cores were fully busy at the rates that just missed the objective; none
-    /// if unknown.
+    /// The component whose cores were at their limit in the steps that just missed the objective;
+    /// none if unknown.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
     /// Requests per second at the sustained rate, for each core that it could use.
@@ -81,7 +81,7 @@ pub struct CurveKnee {
     pub mean_ns: f64,
 }
 
-/// The component whose cores are fully busy where the objective is missed.
+/// The component whose cores are at their limit in the steps that miss the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {

@@ -1,5 +1,5 @@
 //! The capacity of one gateway in one scenario, and its bottleneck: the component whose cores were
-//! fully busy at the rates that missed the objective.
+//! at their limit in the steps that missed the objective.
 
 use gatebench_model::{Capacity, Plan, Scenario, Variant};
 use gatebench_report::Validity;
@@ -15,9 +15,9 @@ use crate::common::context::Context;
 use crate::common::cpu::{cores_busy, cpu_ns_per_request, memory_bytes, shared_busy, usable_cores};
 use crate::common::gates::thresholds::{DIRECT_SHARE_MAX, ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 
-/// The busy share above which a gateway's cores are called full. A gateway misses an objective for
-/// a percentile before its cores are fully busy, because requests queue: at 70 % utilisation, a
-/// request takes about three times as long as in an idle gateway.
+/// The busy share at which a gateway's cores count as being at their limit. A gateway misses an
+/// objective for a percentile before its cores are fully busy, because requests queue: at 70 %
+/// utilisation, a request takes about three times as long as in an idle gateway.
 const GATEWAY_FULL: f64 = 0.70;
 
 /// The result of a gateway's repeats; none if no repeat is on disk.
@@ -133,7 +133,7 @@ fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     median(&values.collect::<Vec<_>>())
 }
 
-/// The component whose cores were fully busy in most of the missed steps near the result or, if
+/// The component whose cores were at their limit in most of the missed steps near the result or, if
 /// there are none, in most of the other missed steps; none if no step missed.
 fn bottleneck_of(plan: &Plan, variant: &Variant, repeats: &[&TrialRecord]) -> Option<Bottleneck> {
     let missed = |roles: &[StepRole]| {

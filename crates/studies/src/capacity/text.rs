@@ -17,8 +17,8 @@ pub(super) const DISTURBED: &str = "Other processes or the hypervisor took CPU t
 
 /// The result in a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
 /// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
-/// of the steps (at most 2.2 %) miss it at any rate. Beyond that, the gateway's cores are fully
-/// busy.`
+/// of the steps (at most 2.2 %) miss it at any rate. Beyond that, the gateway's cores are at their
+/// limit.`
 pub(super) fn response(
     found: &GatewayCapacity,
     capacity: &Capacity,
@@ -152,10 +152,10 @@ fn with_interval(rate: &Rate, of: &Sustained) -> String {
 fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     match bottleneck {
         Some(Bottleneck::Nothing) => {
-            "Beyond that, no cores are fully busy: requests wait for something else, such as locks, connections or a \
+            "Beyond that, no cores are at their limit: requests wait for something else, such as locks, connections or a \
              timer"
         }
-        _ => "Beyond that, the gateway's cores are fully busy",
+        _ => "Beyond that, the gateway's cores are at their limit",
     }
 }
 
@@ -164,15 +164,15 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(
-            "Limited by the load generator, whose cores were fully busy: the gateway may hold more. Give the load generator more cores, or \
+            "Limited by the load generator, whose cores were at their limit: the gateway may hold more. Give the load generator more cores, or \
              the gateway fewer.",
         ),
         Bottleneck::Upstream => Some(
-            "Limited by the upstream, whose cores were fully busy: the gateway may hold more. Give the upstream more cores, \
+            "Limited by the upstream, whose cores were at their limit: the gateway may hold more. Give the upstream more cores, \
              or the gateway fewer.",
         ),
         Bottleneck::EngineAndUpstream => Some(
-            "Limited by the load generator and the upstream, whose shared cores were fully busy: the gateway may hold more. Use a \
+            "Limited by the load generator and the upstream, whose shared cores were at their limit: the gateway may hold more. Use a \
              machine with more cores, or give the gateway fewer.",
         ),
         Bottleneck::Gateway | Bottleneck::Nothing => None,

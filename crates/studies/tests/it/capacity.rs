@@ -200,7 +200,7 @@ fn a_known_knee_is_found_with_curve_and_bottleneck() {
         "{text}"
     );
     assert!(
-        text.ends_with("Beyond that, the gateway's cores are fully busy."),
+        text.ends_with("Beyond that, the gateway's cores are at their limit."),
         "{text}"
     );
     let reasons = findings.trials.iter().flat_map(|trial| &trial.reasons);

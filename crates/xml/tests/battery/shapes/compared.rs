@@ -27,7 +27,7 @@ fn ancestors() -> String {
     soap(&deep.repeat(NODES / 190))
 }
 
-/// The same with a leaf at the beginning of each.
+/// Like [`ancestors`], with a leaf as the first child of each outermost element.
 fn forks() -> String {
     let fork = format!("<d><d/>{}{}</d>", "<d>".repeat(150), "</d>".repeat(150));
     soap(&fork.repeat(NODES / 152))
