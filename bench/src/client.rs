@@ -27,7 +27,7 @@ impl Run {
     }
 }
 
-/// Runs a tool to its end. Any error, or a response that is not 2xx, is an error.
+/// Runs a tool to completion. Any error, or a response that is not 2xx, is an error.
 pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     let words = (tool.words)(job)?;
     let before = children_cpu_us();

@@ -361,8 +361,8 @@ end
 
 local NOT_PASSED = { ["content-length"] = true, ["transfer-encoding"] = true, connection = true }
 
--- The headers of a response to a subrequest, some of them renamed. A renamed header replaces others
--- with its new name.
+-- The headers of a response to a subrequest, some of them renamed. A renamed header replaces any
+-- other header with the same name.
 local function pass_headers(got, renamed)
     for name, value in pairs(got.header) do
         local lower = name:lower()

@@ -18,7 +18,7 @@ pub struct Syscalls {
 /// The program that counts system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
-    /// perf, with the kernel's tracepoints, which hardly slows the tool.
+    /// perf with the kernel's tracepoints, which slow the tool very little.
     Perf,
     /// strace, which stops the tool at every call and therefore makes its batches larger.
     Strace,

@@ -35,7 +35,7 @@ struct Inlet {
     empty: Producer<Box<Interval>>,
 }
 
-/// Runs a load to its end. `sink` gets every worker's finished seconds on the calling thread.
+/// Runs a load to completion. `sink` gets every worker's finished seconds on the calling thread.
 ///
 /// # Errors
 /// [`EngineError::Unreachable`] when one of the first connections is refused, or cannot be made in

@@ -29,7 +29,7 @@ pub struct GatewayFolder {
     /// from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
-    /// The name for people.
+    /// The name to display.
     pub title: String,
     /// The address of its home page.
     #[serde(default, skip_serializing_if = "Option::is_none")]

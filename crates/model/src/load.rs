@@ -13,7 +13,7 @@ pub struct LoadProfile {
     /// The profile's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub profile: String,
-    /// One line for people.
+    /// A one-line description.
     pub title: String,
     /// True if the first load begins at the first correct response from a newly started gateway.
     /// Before it, the gateway receives only the requests that wait for this response; parity is

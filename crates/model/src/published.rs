@@ -21,7 +21,7 @@ pub struct Published {
     /// Other names for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// One line for people.
+    /// A one-line description.
     pub title: String,
     /// The gateways and machines that were measured, as a sentence.
     pub setting: String,
@@ -323,7 +323,7 @@ impl JsonSchema for Figures {
 pub struct StatedCorrection {
     /// The calculation that shows the effect in a run.
     pub effect: Effect,
-    /// One line for people.
+    /// A one-line description.
     pub title: String,
     /// How the figures of the document were measured, and what they mean as a result.
     pub published: String,

@@ -26,7 +26,7 @@ pub struct Scenario {
     /// The scenario's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub scenario: String,
-    /// One line for people.
+    /// A one-line description.
     pub title: String,
     /// The scenario's family, which `matrix` sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ pub struct Specification {
     /// The specification's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub specification: String,
-    /// One line for people.
+    /// A one-line description.
     pub title: String,
     /// Words by which it can be selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -16,7 +16,7 @@ pub struct Suite {
     /// The suite's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub suite: String,
-    /// One line for people.
+    /// A one-line description.
     pub title: String,
     /// Gateways by name or folder, with an optional configuration; `--gateway` replaces the list.
     #[schemars(length(min = 1))]

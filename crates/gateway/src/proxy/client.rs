@@ -110,7 +110,7 @@ pub(crate) enum Phase {
     Idle,
     /// The gateway will respond by itself when the request is complete.
     Local(Choice),
-    /// The request is read to its end before it is passed on.
+    /// The request is read to the end before it is passed on.
     Collecting,
     /// An upstream serves the request.
     Relaying,

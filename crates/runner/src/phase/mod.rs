@@ -99,7 +99,7 @@ struct Raw {
     responses: u64,
 }
 
-/// Runs a load to its end, or until a process dies or an interrupt arrives.
+/// Runs a load to completion, or until a process dies or an interrupt arrives.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &mut Running,

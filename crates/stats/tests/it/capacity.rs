@@ -17,7 +17,7 @@ const PLAN: Plan = Plan {
     seed: 1,
 };
 
-/// Runs a search to its end; `does_hold` takes a rate and a repeat.
+/// Runs a search to completion; `does_hold` takes a rate and a repeat.
 fn search(plan: Plan, mut does_hold: impl FnMut(f64, usize) -> bool) -> Vec<Vec<Tried>> {
     let mut repeats: Vec<Vec<Tried>> = Vec::new();
     for repeat in 0..plan.repeats {

@@ -27,7 +27,7 @@ pub(crate) struct Response {
 }
 
 impl Api {
-    /// Sends a request, with or without a JSON body, and reads the response to its end.
+    /// Sends a request, with or without a JSON body, and reads the response to the end.
     pub(crate) fn call(
         &self,
         method: &str,
@@ -61,7 +61,7 @@ impl Api {
 }
 
 impl Response {
-    /// Reads a response to its end.
+    /// Reads a response to the end.
     pub(crate) fn read(response: ResponseReader<UnixStream>) -> io::Result<Self> {
         let status = response.status();
         let mut body = Vec::new();

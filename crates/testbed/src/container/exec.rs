@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::spec::ContainerSpec;
 use crate::system::command::{Finished, OUTPUT_BYTES_MAX, no_end, wait_until};
 
-/// Runs a command to its end in the gateway's container. After `timeout` the error is
+/// Runs a command to completion in the gateway's container. After `timeout` the error is
 /// [`io::ErrorKind::TimedOut`]; the command then ends only with the container, because engines have
 /// no request that ends a command.
 pub(crate) fn run_inside(
@@ -45,7 +45,7 @@ fn run(engine: &Engine, id: &str, deadline: Instant) -> io::Result<Finished> {
 /// The stream number of standard error in a frame's header.
 const STDERR: u8 = 2;
 
-/// Reads a stream to its end. Returns the beginning of standard output, followed by the beginning
+/// Reads a stream to the end. Returns the beginning of standard output, followed by the beginning
 /// of standard error.
 pub(crate) fn text_of(stream: impl Read) -> io::Result<String> {
     let (mut stdout, mut stderr) = (Beginning::default(), Beginning::default());

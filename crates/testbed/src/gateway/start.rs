@@ -31,8 +31,8 @@ use crate::system::limit::Amount;
 use crate::system::private::{write_private, write_rendered};
 use crate::wire::Wire;
 
-/// The number of attempts to start on a free port. Another process may take the port first, but
-/// hardly this many times in a row.
+/// The number of attempts to start on a free port. Another process may take the port first, but is
+/// unlikely to do so this many times in a row.
 const PORT_ATTEMPTS: usize = 5;
 
 /// The timeout of a check. On a busy machine, the warm-up of a runtime takes a long time, and so

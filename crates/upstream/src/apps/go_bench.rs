@@ -50,7 +50,7 @@ fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str>
     Ok(if is_hit { delay_ns } else { 0 })
 }
 
-/// The delay from X-Slowdown, which is added to X-Delay as of the time X-Slowdown-From [default:
+/// The delay from X-Slowdown, which is added to X-Delay from the time X-Slowdown-From on [default:
 /// always].
 fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
     let Some(slowdown) = asked.text("X-Slowdown") else {

@@ -34,8 +34,8 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Additional time for the load generator, because k6 starts slowly on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a phase with an external load generator to its end, or until a process dies or an interrupt
-/// arrives.
+/// Runs a phase with an external load generator to completion, or until a process dies or an
+/// interrupt arrives.
 pub(crate) fn measure(
     context: &TrialContext<'_>,
     running: &mut Running,
@@ -187,7 +187,7 @@ impl DrivenPhase<'_> {
         [program, &order.arguments].concat()
     }
 
-    /// Runs the load generator to its end. Returns its result as text.
+    /// Runs the load generator to completion. Returns its result as text.
     fn run(
         &mut self,
         order: &Order,

@@ -46,7 +46,7 @@ pub struct RunFacts {
 pub struct GatewayLine {
     /// Label of the variant.
     pub variant: String,
-    /// The name for people.
+    /// The name to display.
     pub title: String,
     pub version: String,
     /// The absolute path of the program.
