@@ -15,7 +15,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds the project's programs with link-time optimization.
+    /// Builds the project's programs with link-time optimisation.
     pub fn build(root: &Path) -> Result<Self, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         for package in [

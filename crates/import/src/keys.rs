@@ -87,7 +87,7 @@ impl<'n> Keys<'n> {
         let Some(node) = self.node(key) else {
             return &[];
         };
-        // Lua serializers write an empty list as an empty mapping.
+        // Lua serialisers write an empty list as an empty mapping.
         if !matches!(node.data, Data::List(_)) && !is_empty(node) {
             let message = format!("`{key}` of {} is not a list", self.what);
             log.problem(&node.head(), message, "begin each item with `- `");

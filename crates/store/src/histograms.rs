@@ -43,7 +43,7 @@ pub enum HistogramError {
     /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The histogram has no serialized form.
+    /// The histogram has no serialised form.
     #[error("{0}")]
     Form(String),
 }

@@ -342,7 +342,7 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
     return NULL;
 }
 
-/* Initializes the libraries; must be called once, before any other function. Returns 0 if the
+/* Initialises the libraries; must be called once, before any other function. Returns 0 if the
  * libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;

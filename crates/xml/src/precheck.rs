@@ -86,7 +86,7 @@ fn unsupported(encoding: &str) -> Complaints {
     Complaints::own(REFUSED, message)
 }
 
-/// `<?xm` in EBCDIC, which libxml2 recognizes by these four bytes.
+/// `<?xm` in EBCDIC, which libxml2 recognises by these four bytes.
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
 /// A document with one byte for each markup character. UTF-16 is recognised by its first bytes, as

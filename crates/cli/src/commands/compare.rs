@@ -104,7 +104,7 @@ impl Compare {
     }
 }
 
-/// Summarizes a run, under the name of its directory.
+/// Summarises a run, under the name of its directory.
 fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarise(name.to_string_lossy(), &Run::open(dir)?)?)

@@ -1,4 +1,4 @@
-//! Groups and routes of a scenario. Counts are added over the trials; measurements are summarized
+//! Groups and routes of a scenario. Counts are added over the trials; measurements are summarised
 //! over the usable blocks.
 
 use gatebench_model::Trial;

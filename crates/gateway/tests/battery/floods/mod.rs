@@ -22,7 +22,7 @@ use crate::judge::{Tally, Verdict};
 use crate::origin::{Origin, echo};
 use crate::reader::Request;
 
-/// The CPU time that one flood may cost a gateway built without optimization.
+/// The CPU time that one flood may cost a gateway built without optimisation.
 const CPU_MAX: Duration = Duration::from_secs(3);
 
 /// The maximum growth of its peak memory, in bytes.
