@@ -103,7 +103,7 @@ pub(crate) fn write(
         folder.facts.push(fact);
     }
     let comment = format!(
-        "Imported from {file}: the weight of a request is its share in the log in percent. \
+        "Imported from {file}: the weight of a request is its share of the log in per cent. \
          Identifiers, values of queries and bodies are made up; sizes of responses are those of \
          the log."
     );

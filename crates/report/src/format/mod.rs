@@ -121,7 +121,7 @@ pub fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
     Vec::from_iter(items).join(", ")
 }
 
-/// A share in percent, with enough decimals that a small share does not become 0.
+/// A share in per cent, with enough decimals that a small share does not become 0.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let decimals = match value.abs() {
