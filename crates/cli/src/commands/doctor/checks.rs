@@ -150,7 +150,7 @@ fn cores(facts: &EnvironmentFacts) -> Check {
         Check::advice(
             "cores",
             format!(
-                "{}, but a control group limits the CPU time to that of about {usable}, which \
+                "{}, but a control group limits the CPU time to the equivalent of about {usable}, which \
                  stops the load generator in the middle of a measurement",
                 allowed.len()
             ),
