@@ -50,7 +50,7 @@ pub fn page(folders: &[Folder]) -> String {
         "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
          Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
          mirrors drop a version when a newer one arrives, so a Debian package has the version\n\
-         of the release; lists, checks and reports state if it is not a proven version.\n",
+         of the release; lists, checks and reports say so if it is not a proven version.\n",
     );
     page.push_str(&policies(folders));
     page.push_str("\n## Notes on each gateway\n");
@@ -93,14 +93,14 @@ fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
          ●: by a feature of the gateway. ○: by a script in a language shipped with it. ◐,\n\
-         ◔: likewise, but without a part of the policy, which its section names. Blank: no\n\
-         feature of the gateway covers the whole policy; its section gives the reason if one\n\
-         would expect it. ·: the gateway has the feature, but its folder does not use it yet.\n\
-         Blank and · are *not supported* in runs, and never emulated. The rows below the\n\
-         policies list the protocols other than plain HTTP/1.1, `failover` to another target,\n\
-         the changes that the gateway accepts while it runs (`reload`: it reloads its files;\n\
-         `configure`: it gets new routes; `weights`: its targets get new weights), its own\n\
-         `metrics`, an `admin` interface that changes a single route, and its `access_log`.\n\n",
+         ◔: likewise, but without a part of the policy, which the gateway's section names.\n\
+         Blank: no feature of the gateway covers the whole policy; the section gives the reason\n\
+         if a reader would expect the feature. ·: the gateway has the feature, but its folder\n\
+         does not use it yet. Blank and · are *not supported* in runs, and never emulated. The\n\
+         rows below the policies list the protocols other than plain HTTP/1.1, `failover` to\n\
+         another target, the changes that the gateway accepts while it runs (`reload`: it reloads\n\
+         its files; `configure`: it gets new routes; `weights`: its targets get new weights), its\n\
+         own `metrics`, an `admin` interface that changes a single route, and its `access_log`.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
