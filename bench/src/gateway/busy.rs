@@ -1,4 +1,4 @@
-//! Keeps the core of load generator and upstream busy while bare work is measured.
+//! Keeps the core of the load generator and the upstream busy while bare work is measured.
 //!
 //! Cores share a cache and the path to memory, and some are two threads of one core. The same work
 //! costs more next to a busy neighbour than next to an idle one, especially if it allocates a lot.

@@ -124,7 +124,7 @@ impl<'a> Builder<'a> {
         let is_key = self.awaits_key();
         match event {
             Event::DocumentStart(_) if self.root.is_some() => {
-                let help = "keep one document in a file";
+                let help = "keep only one document in each file";
                 refuse(span, "a second document begins here", help)
             }
             Event::SequenceStart(..) | Event::MappingStart(..) if is_key => {

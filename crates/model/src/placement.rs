@@ -74,8 +74,8 @@ impl Placement {
                 gateway: vec![only.number],
                 engine: vec![only.number],
                 upstream: vec![only.number],
-                note: "Gateway, load generator and upstream share the only core: throughput and latency are those of all \
-                       three together and cannot be compared with another machine's; CPU per request is still valid."
+                note: "The gateway, the load generator and the upstream share the only core: throughput and latency are \
+                       those of all three together and cannot be compared with another machine's; CPU per request is still valid."
                     .into(),
                 ..Self::default()
             },
@@ -162,7 +162,7 @@ impl Placement {
         let (engine, upstream) = layout::without_gateway(here, count);
         let rest = match (cores(&engine), cores(&upstream)) {
             (one, other) if one == other => {
-                format!("load generator and upstream share {one} of this machine")
+                format!("the load generator and the upstream share {one} of this machine")
             }
             (one, other) => {
                 format!("on this machine the load generator has {one}, the upstream {other}")

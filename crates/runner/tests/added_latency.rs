@@ -116,8 +116,8 @@ impl Drop for Serving {
     }
 }
 
-/// The first and the last core of this process: one for load generator and upstream, one for the
-/// gateway.
+/// The first and the last core of this process: one for the load generator and the upstream, one
+/// for the gateway.
 fn cores() -> (usize, usize) {
     let set = rustix::thread::sched_getaffinity(None).unwrap();
     let mut cores = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core));

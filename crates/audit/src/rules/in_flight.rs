@@ -70,7 +70,7 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Use
     let columns: Vec<usize> = found.columns.into_iter().chain(users.column).collect();
     if found.count > users.count * (1.0 + TOLERANCE + found.rounding) {
         let says =
-            format!("{product} are {count} in flight (Little's law), on {allowed} connections");
+            format!("{product} keep {count} in flight (Little's law), on {allowed} connections");
         let (severity, says) = match judge.table.mean_of(row).why_above_users() {
             None => (Severity::Impossible, says),
             Some(why) => (Severity::Misleading, format!("{says}: {why}")),
@@ -78,7 +78,7 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: &Use
         judge.rows("in-flight", severity, &[row], &columns, says);
     } else if found.count < users.count * BUSY_SHARE_MIN {
         let says = format!(
-            "{product} are {count} in flight for {allowed} users: most users were not waiting for a response, \
+            "{product} keep {count} in flight for {allowed} users: most users were not waiting for a response, \
              so the latency is not that of this number of concurrent users"
         );
         judge.misleading("in-flight", row, &columns, says);

@@ -77,7 +77,7 @@ fn more_in_flight_than_connections_is_reported() {
         let [finding] = &only(audit, "in-flight")[..] else {
             panic!("one finding: {audit:?}");
         };
-        assert!(finding.says.contains("are 79.7 in flight"), "{audit:?}");
+        assert!(finding.says.contains("keep 79.7 in flight"), "{audit:?}");
         (finding.severity, finding.says.clone())
     };
     let under = |heading: &str| severity(&found(&format!("## {heading}\n{table}")));

@@ -1,4 +1,4 @@
-//! Chooses the CPUs of the gateway, load generator and upstream on one machine.
+//! Chooses the CPUs of the gateway, the load generator and the upstream on one machine.
 
 use super::Placement;
 use crate::topology::{Core, Topology};

@@ -25,26 +25,28 @@ fn shares(placed: &Placement) -> String {
     let [gateway, engine, upstream] = lists.map(|list| cpus(list));
     if placed.gateway_has_siblings() {
         return format!(
-            "The gateway ({gateway}) and engine ({engine}) or upstream ({upstream}) are threads of one physical core, \
-             and no other layout exists: they slow each other down, so every figure is limited; {SHARED_CORE_REMEDY}."
+            "The gateway ({gateway}) and the load generator ({engine}) or the upstream ({upstream}) are threads of one \
+             physical core, and no other layout exists: they slow each other down, so every figure is limited; \
+             {SHARED_CORE_REMEDY}."
         );
     }
     if engine != upstream && !placed.engine_is_alone() {
         return format!(
-            "The gateway has {gateway} and shares no physical core; engine ({engine}) and upstream ({upstream}) are \
-             threads of one core: a gateway too fast for that is reported as limited; its CPU per request stays valid."
+            "The gateway has {gateway} and shares no physical core; the load generator ({engine}) and the upstream \
+             ({upstream}) are threads of one core: a gateway too fast for them is reported as limited; its CPU per \
+             request stays valid."
         );
     }
     let [gateway, engine, upstream] = lists.map(|list| cores(list));
     if engine == upstream {
         return format!(
-            "The gateway has {gateway} alone, load generator and upstream share {engine}: a gateway too fast for that \
-             is reported as limited; its CPU per request stays valid."
+            "The gateway has {gateway} to itself; the load generator and the upstream share {engine}: a gateway too \
+             fast for them is reported as limited; its CPU per request stays valid."
         );
     }
     format!(
-        "Gateway, load generator and upstream share no core: the gateway has {gateway}, the load generator \
-         {engine}, the upstream {upstream}."
+        "The gateway, the load generator and the upstream share no core: the gateway has {gateway}, the load \
+         generator {engine}, the upstream {upstream}."
     )
 }
 
@@ -131,7 +133,8 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
         );
     }
     (gateway != ends).then(|| {
-        "The cores of load generator and upstream differ in speed from the gateway's.".into()
+        "The cores of the load generator and the upstream differ in speed from the gateway's."
+            .into()
     })
 }
 

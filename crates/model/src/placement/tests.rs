@@ -22,8 +22,8 @@ fn small_machines_share_and_larger_ones_leave_unneeded_cores_idle() {
     let two = Placement::automatic(&Topology::flat(&[0, 1]));
     assert_eq!(
         two.note,
-        "The gateway has core 1 alone, load generator and upstream share core 0: a gateway too fast for that is reported \
-         as limited; its CPU per request stays valid."
+        "The gateway has core 1 to itself; the load generator and the upstream share core 0: a gateway too fast for them \
+         is reported as limited; its CPU per request stays valid."
     );
     let four = Placement::with_gateway_cores(&Topology::flat(&sixteen), 4).unwrap();
     assert_eq!(
@@ -51,7 +51,7 @@ fn with_a_remote_gateway_the_engine_and_the_upstream_have_this_machine() {
     assert_eq!(lists(&one), (&[0, 1, 2, 3][..], &[0][..], &[0][..]));
     assert_eq!(
         one.note,
-        "The gateway has cores 0-3 of far; load generator and upstream share core 0 of this machine."
+        "The gateway has cores 0-3 of far; the load generator and the upstream share core 0 of this machine."
     );
     let two = placement(&[0, 1], 1).unwrap();
     assert_eq!(lists(&two), (&[3][..], &[0][..], &[1][..]));

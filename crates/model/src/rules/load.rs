@@ -98,7 +98,7 @@ fn stages_fit(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec<P
     let lengths = lengths.filter_map(|stage| Some(span(stage.get("over"))?.0));
     let total = HumanDuration(lengths.fold(Duration::ZERO, Duration::saturating_add));
     if total > measure {
-        let message = format!("the stages take {total}, but {measure} are measured");
+        let message = format!("the stages take {total}, but the measurement takes {measure}");
         let help = format!("write `measure: {total}`, or shorten the stages");
         problems.push(stages.problem(message, help));
     }

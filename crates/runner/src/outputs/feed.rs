@@ -195,7 +195,7 @@ impl<'a> LoadFeed<'a> {
         self.fact(window, interval.second, What::Second(second));
     }
 
-    /// Adds the usage of gateway, load generator and upstream in a second.
+    /// Adds the usage of the gateway, the load generator and the upstream in a second.
     pub(crate) fn usage(&self, window: Window, second: u32, usages: [Option<SeriesUsage>; 3]) {
         let usage = usage_of(second, usages);
         self.fact(window, second, What::Usage(usage));
@@ -295,7 +295,7 @@ pub(super) fn second_of(row: &RequestsRow) -> Second {
     }
 }
 
-/// The usage of gateway, load generator and upstream in a second.
+/// The usage of the gateway, the load generator and the upstream in a second.
 pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
     let component = |(name, usage): (&'static str, Option<SeriesUsage>)| {
         let usage = usage?;

@@ -171,7 +171,7 @@ fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     }
 }
 
-/// Returns the usage of gateway, load generator and upstream between two moments.
+/// Returns the usage of the gateway, the load generator and the upstream between two moments.
 pub(crate) fn steps(from: &Moment, to: &Moment) -> [Option<SeriesUsage>; 3] {
     let part = |of: fn(&Moment) -> Option<Sample>| Some(step(&of(from)?, &of(to)?));
     [

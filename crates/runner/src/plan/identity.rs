@@ -32,8 +32,8 @@ fn own_config(path: &Path) -> String {
 
 fn elsewhere(host: &str) -> String {
     format!(
-        "It ran on {host}, so the network is between the gateway and both the engine and the upstream; the direct \
-         variant does not use that network. Other work on {host} during the run is unknown."
+        "It ran on {host}, so the network is between the gateway and both the load generator and the upstream; the \
+         direct variant does not use that network. Other work on {host} during the run is unknown."
     )
 }
 

@@ -49,7 +49,7 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     let mut measures = found.measures.iter();
     let memory = measures.position(|it| it.metric == Metric::GatewayRssAnonMax);
     let draw = |measure| memory_chart(&format!("scale-{index}"), found, measure, palette);
-    let chart = |svg| Chart::new("Memory over the number, both as factors", svg);
+    let chart = |svg| Chart::new("Memory against the number, on logarithmic axes", svg);
     blocks.push(Block::charts(PANELS, memory.and_then(draw).map(chart)));
     Block::card("", blocks)
 }
@@ -144,7 +144,9 @@ fn title(costs: &MarginalCostFindings) -> String {
     match costs.what {
         MarginalUnit::Routes => "What routes cost without requests".into(),
         MarginalUnit::Consumers => "What consumers cost without requests".into(),
-        MarginalUnit::Upstreams => "What upstreams with a route each cost without requests".into(),
+        MarginalUnit::Upstreams => {
+            "What upstreams, each with a route, cost without requests".into()
+        }
         MarginalUnit::Connections => format!("What idle connections cost · {}", costs.name),
     }
 }

@@ -154,7 +154,7 @@ fn cores(facts: &EnvironmentFacts) -> Check {
                  stops the load generator in the middle of a measurement",
                 allowed.len()
             ),
-            "limit the cores instead of the time, in a container by --cpuset-cpus instead of --cpus",
+            "limit the cores instead of the time; in a container, use --cpuset-cpus instead of --cpus",
         )
     } else if placement.gateway_has_siblings() {
         Check::advice("cores", says, SHARED_CORE_REMEDY)
@@ -307,7 +307,10 @@ fn redis() -> Check {
 /// The control groups that `--gateway-cpus` and `--gateway-memory` use to limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
-        None => Check::good("control groups", "can limit CPUs and memory of gateways"),
+        None => Check::good(
+            "control groups",
+            "can limit the CPUs and the memory of gateways",
+        ),
         Some(why) => Check::advice(
             "control groups",
             format!("{why}; only --gateway-cpus and --gateway-memory need them"),

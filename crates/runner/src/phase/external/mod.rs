@@ -29,7 +29,7 @@ use record::{Observed, assemble};
 
 /// The interval at which the processes are checked, and the load generator is sampled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The interval at which gateway and upstream are sampled.
+/// The interval at which the gateway and the upstream are sampled.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Additional time for the load generator, because k6 starts slowly on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

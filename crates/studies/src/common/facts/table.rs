@@ -76,7 +76,7 @@ pub enum PhaseKind {
 pub struct VariantRow {
     /// Label.
     pub variant: String,
-    /// The component between load generator and upstream.
+    /// The component between the load generator and the upstream.
     pub kind: Variant,
     /// The status of its trials.
     pub status: RowStatus,

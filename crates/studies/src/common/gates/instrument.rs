@@ -1,4 +1,5 @@
-//! Gates for load generator and upstream: if they are the bottleneck, the result describes them.
+//! Gates for the load generator and the upstream: if they are the bottleneck, the result describes
+//! them.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{percent, quantity};
@@ -29,7 +30,7 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     let placement = view.run.map(|(context, _)| &context.plan.placement);
     let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
     let (share, whose) = match placement.and_then(|it| shared_busy(it, engine, upstream)) {
-        Some(share) => (share, "Load generator and upstream kept their"),
+        Some(share) => (share, "The load generator and the upstream kept their"),
         None => {
             let workers = view.phase.engine.workers as usize;
             let cores = placement.map_or(workers, |it| it.engine.len()).max(1);

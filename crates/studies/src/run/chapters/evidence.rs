@@ -19,7 +19,7 @@ use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings}
 const TRIALS: &str = "Trials in the order in which they ran. A limited trial is used, with the limit that is \
      named here; an invalid one is not used.";
 
-const PARITY: &str = "Proof that the policies act, before and after the load of every trial: cases passed out of \
+const PARITY: &str = "Proof that the policies work, before and after the load of every trial: cases passed out of \
      cases tried. The rows below them show what was counted on the wire during warm-up and load; facts that differ \
      from those of the other gateways, or that should not occur, are marked.";
 
