@@ -35,7 +35,7 @@ fn an_undisturbed_run_has_no_reasons() {
 #[test]
 fn more_requests_in_flight_than_connections_are_impossible() {
     assert_found(
-        "are 80 in flight (Little's law), on 64 connections",
+        "keep 80 in flight (Little's law), on 64 connections",
         |made| {
             let requests = made.closed().counts.completed;
             made.record_values("saturate", "response", &[(2_000_000, requests)]);
