@@ -149,7 +149,7 @@ fn goal_note(goal: Goal, measured: &Measured) -> Option<String> {
     let verdict = match ratio.interval {
         Some((low, _)) if low >= goal.at_least => "reached",
         Some((_, high)) if high < goal.at_least => "missed",
-        _ => "not decided by these rounds",
+        _ => "undecided after these rounds",
     };
     let (peer, least) = (goal.peer, goal.at_least);
     Some(format!(

@@ -43,7 +43,7 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
             Verdict::Held => held.push(what),
             Verdict::Missed => lines.push(format!("missed: {what} {:.2}{shown}", ratio.median)),
             Verdict::Open => lines.push(format!(
-                "not decided by {} rounds: {what} {:.2}{shown}; use more --rounds, at least {ROUNDS_MIN}",
+                "undecided after {} rounds: {what} {:.2}{shown}; use more --rounds, at least {ROUNDS_MIN}",
                 values.len(),
                 ratio.median
             )),

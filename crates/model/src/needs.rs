@@ -137,7 +137,7 @@ impl GatewayFolder {
         self.actions.get(name).or_else(reload)
     }
 
-    /// The versions with which the templates were run and their policies proven: those in
+    /// The versions with which the templates were run and their policies tested: those in
     /// `proven_with`, and the one that `install` pins.
     pub fn proven(&self) -> Vec<&str> {
         let install = &self.install;

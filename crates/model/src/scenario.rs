@@ -239,7 +239,7 @@ impl Scenario {
         } else if !self.has_direct() {
             Some("the gateway responds by itself")
         } else if self.transport.needs().next().is_some() {
-            Some("it does not use HTTP/1.1 without TLS on both sides")
+            Some("it does not use plain HTTP/1.1 on both sides")
         } else if has_duties {
             Some("the gateway does more than forward requests")
         } else if is_shared {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gatebench_engine::Interval;
 
-/// The number of seconds that may wait for a worker before they are overdue.
+/// The maximum number of seconds that may wait for a worker before they are overdue.
 const OPEN_MAX: usize = 8;
 
 /// The seconds that some workers have not delivered yet.

@@ -20,7 +20,7 @@ use crate::shared::locked;
 /// The maximum number of open pages that may start a run; the oldest ones lose this right.
 const TOKENS_MAX: usize = 64;
 
-/// The number of bytes kept from the end of a run's standard error.
+/// The maximum number of bytes kept from the end of a run's standard error.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
 /// The lengths: name, option and meaning of each.

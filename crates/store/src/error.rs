@@ -125,7 +125,7 @@ impl Blame for StoreError {
                 dir.display()
             ),
             Self::NotARun { .. } => {
-                "name the directory that `gatebench run` printed at its end".into()
+                "name the directory that `gatebench run` printed when it ended".into()
             }
             Self::NewerSchema { .. } => {
                 "read it with the gatebench that wrote it, or a newer one".into()

@@ -15,7 +15,8 @@ use crate::below::Below;
 
 const LOCK: &str = ".lock";
 
-/// The number of attempts to take the lock. A reader that tests the lock holds it for microseconds.
+/// The maximum number of attempts to take the lock. A reader that tests the lock holds it for
+/// microseconds.
 const ATTEMPTS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 pub struct Manifest {
     /// Version of the run directory; set by the writer.
     pub schema: u32,
-    /// Version of the gatebench that measured.
+    /// The version of gatebench that made the measurement.
     pub gatebench: String,
     /// The time at which the run began.
     pub created: Timestamp,

@@ -13,7 +13,7 @@ pub const NO_DECLARATION: i32 = 1845;
 /// libxml2's code for a referenced document that cannot be parsed.
 pub const NOT_PARSED: i32 = 3067;
 
-/// The number of messages kept per call; further ones are dropped.
+/// The maximum number of messages kept per call; further ones are dropped.
 const MESSAGES_MAX: usize = 64;
 
 /// One message of a library.

@@ -149,7 +149,7 @@ impl XPath {
 }
 
 fn zero_free(text: &str) -> Result<CString, Complaints> {
-    CString::new(text).map_err(|_| Complaints::own(0, "A text contains a NUL character"))
+    CString::new(text).map_err(|_| Complaints::own(0, "The text contains a NUL character"))
 }
 
 fn check(expression: &str) -> Result<(), Complaints> {

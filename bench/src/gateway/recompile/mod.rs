@@ -211,7 +211,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     if blocks.len() * 10 < processes * 9 {
         return Err(format!(
-            "not decided: only {} of {processes} processes have seconds with and without compiling; use a quieter machine",
+            "undecided: only {} of {processes} processes have seconds with and without compiling; use a quieter machine",
             blocks.len()
         ));
     }
@@ -230,7 +230,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     Err(match interval.low > RISE_MAX_MS {
         true => format!("recompiling raises the 99th percentile by more than {RISE_MAX_MS} ms"),
         false => format!(
-            "not decided: {RISE_MAX_MS} ms lies in the interval; use more --minutes, or a quieter machine"
+            "undecided: {RISE_MAX_MS} ms lies in the interval; use more --minutes, or a quieter machine"
         ),
     })
 }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(judge_all(&blocks(20, wavering(1.0))), Ok(()));
         let verdict = |blocks: &[Block]| judge_all(blocks).err().unwrap_or_default();
         assert!(verdict(&blocks(20, wavering(3.0))).contains("raises"));
-        assert!(verdict(&blocks(20, wavering(2.0))).contains("not decided"));
+        assert!(verdict(&blocks(20, wavering(2.0))).contains("undecided"));
         assert!(verdict(&blocks(9, wavering(1.0))).contains("fewer than 10"));
     }
 

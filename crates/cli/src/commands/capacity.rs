@@ -57,7 +57,7 @@ pub struct Capacity {
     /// How to space the arrivals
     #[arg(long, value_name = "SPACING", default_value = "poisson", value_parser = one_of(&SPREADS))]
     arrivals: Spread,
-    /// Measure each step for this time; the result is valid for steps of this length
+    /// Measure each step for this long; the result is valid for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = step)]
     step: HumanDuration,
     /// Repeat the search N times, each with a fresh process; an interval needs at least 3

@@ -34,7 +34,7 @@ pub struct Flame {
     /// Measure this scenario (name or file) [default: proxy-json]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Option<String>,
-    /// Sample for this time [default: 10s]
+    /// Sample for this long [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<HumanDuration>,
     /// Keep N connections busy, each with one request in flight [default: 64]

@@ -20,7 +20,7 @@ use crate::{signals, terminal};
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
                   The reference gateway is an instrument, not a product: it has no admin \
                   interface. On SIGHUP it reloads its file without losing a request; an invalid \
-                  file changes nothing. On SIGTERM or Ctrl-C it finishes open requests \
+                  file changes nothing. On SIGTERM or Ctrl-C it finishes requests in flight \
                   (`timeouts.drain_ms` [default: 10 s]); a second signal stops it immediately.\n\n\
                   docs/REFERENCE-GATEWAY.md describes its policies with examples."
 )]
@@ -55,7 +55,7 @@ impl Gateway {
         let on_first = move || {
             drained.drain();
             terminal::complain(
-                "gateway is finishing open requests; a second signal stops it immediately",
+                "gateway is finishing requests in flight; a second signal stops it immediately",
             );
         };
         let stop = signals::second_stop_flag(on_first, move || reload(&reloaded, &file))?;

@@ -31,7 +31,7 @@ Examples:
   gatebench import access-log access.log --hour 2025-10-10T14 --over 60m
 
 The folder contains a suite, scenarios and load profiles, which you can change; docs/guide/IMPORT.md
-describes them. `gatebench run --config FILE` measures a gateway's own file without an import.";
+describes them. `gatebench run --config FILE` measures a gateway's own file without importing it.";
 
 /// Turn a gateway's configuration or recorded traffic into a folder that can be run
 #[derive(Debug, Args)]

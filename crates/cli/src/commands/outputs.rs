@@ -102,7 +102,7 @@ pub fn out(word: &str) -> Result<Target, Failure> {
     target(word, format!("--out {kind}"))
 }
 
-/// Returns the target of an argument of this option, with the settings from the environment.
+/// Returns the target that an argument of this option names, with the settings from the environment.
 ///
 /// # Errors
 /// The argument or an environment variable is not valid.

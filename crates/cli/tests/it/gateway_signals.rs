@@ -85,7 +85,7 @@ fn after_the_first_signal_open_requests_are_finished() {
     let (mut gateway, mut client, mut peer) = with_a_request_under_way(folder.path());
     gateway.signal("-TERM");
     let shown = gateway.complaints().next().unwrap();
-    assert!(shown.starts_with("gateway is finishing open requests"));
+    assert!(shown.starts_with("gateway is finishing requests in flight"));
     // Once the port is closed, the gateway announces that the response is the last one.
     while TcpStream::connect(&gateway.address).is_ok() {}
     peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

@@ -178,7 +178,7 @@ impl<'a> Script<'a> {
         let stages: Vec<String> = self.stages.iter().map(Stage::written).collect();
         let stages = stages.concat();
         let mut text = format!("\nexport const options = {{\n  scenarios: {{\n{stages}  }},\n");
-        text += "  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.\n  maxRedirects: 0,\n  discardResponseBodies: true,\n";
+        text += "  // Like gatebench, do not follow redirects. Bodies are kept only for checks.\n  maxRedirects: 0,\n  discardResponseBodies: true,\n";
         if self.new_connections {
             text += "  noConnectionReuse: true,\n  noVUConnectionReuse: true,\n";
         }

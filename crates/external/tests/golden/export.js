@@ -74,7 +74,7 @@ export const options = {
       exec: 'run_spike',
     },
   },
-  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
+  // Like gatebench, do not follow redirects. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
   summaryTrendStats: ['avg', 'min', 'med', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max', 'count'],

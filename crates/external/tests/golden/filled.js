@@ -25,7 +25,7 @@ export const options = {
       exec: 'run_full_bad_ones',
     },
   },
-  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
+  // Like gatebench, do not follow redirects. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
 };

@@ -20,7 +20,7 @@ export const options = {
       exec: 'run_steady',
     },
   },
-  // Redirects are not followed, as in gatebench. Bodies are kept only for checks.
+  // Like gatebench, do not follow redirects. Bodies are kept only for checks.
   maxRedirects: 0,
   discardResponseBodies: true,
 };

@@ -1,6 +1,6 @@
 //! How a worker stops without losing a request.
 //!
-//! The worker accepts no more connections. Pending requests are completed, and responses whose
+//! The worker accepts no more connections. Requests in flight are completed, and responses whose
 //! heads are not yet sent announce that the connection will close. An idle connection is kept open
 //! briefly, because its next request may be in transit; that request is served too. HTTP/2
 //! announces both with GOAWAY (RFC 9113 6.8): first that the connection will close, and then, once

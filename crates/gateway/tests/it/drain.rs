@@ -1,4 +1,4 @@
-//! A stopping gateway completes pending requests over every protocol.
+//! A stopping gateway completes requests in flight over every protocol.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};

@@ -201,7 +201,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Like [`quantity`], but returns number and unit separately.
+/// Like [`quantity`], but returns the number and the unit separately.
 pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
     let scale = UnitScale::of(value, unit);
     let is_whole = matches!(unit, Unit::RequestsPerSecond | Unit::Count) && scale.divisor == 1.0;

@@ -10,7 +10,7 @@ use super::target::Target;
 
 /// The size of a body before compression.
 const BODY_BYTES: usize = 1 << 20;
-/// The number of attempts for a body.
+/// The maximum number of attempts to send a body.
 const ATTEMPTS_MAX: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
 

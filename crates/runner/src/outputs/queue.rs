@@ -13,7 +13,7 @@ const KEPT_FOR: Duration = Duration::from_secs(120);
 const BYTES_MAX: usize = 64 << 20;
 /// The target size of a push that combines several bodies.
 const PUSH_BYTES: usize = 4 << 20;
-/// The number of attempts for a body that the server may have received.
+/// The maximum number of attempts to send a body that the server may already have received.
 const ATTEMPTS_MAX: u32 = 4;
 /// The first pause after a failure; the pause doubles up to the maximum.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
@@ -124,7 +124,7 @@ impl Queue {
         }
     }
 
-    /// Waits for this time, or until the queue is closed.
+    /// Waits for this long, or until the queue is closed.
     pub(super) fn pause(&self, pause: Duration) {
         let end = Instant::now() + pause;
         let mut state = self.state();

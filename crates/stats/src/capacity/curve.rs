@@ -187,8 +187,8 @@ impl Curve {
         curve
     }
 
-    /// The probability that each step of a repeat holds, without lapses, by the middle of its
-    /// process.
+    /// The probability that each step of a repeat holds without lapses, as a function of the middle
+    /// of its process.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
             let middle = self.place(place);
@@ -321,8 +321,8 @@ impl Curve {
     }
 }
 
-/// The likelihood of a repeat's steps by the middle of its process, computed from the probabilities
-/// that they hold without lapses.
+/// The likelihood of a repeat's steps as a function of the middle of its process, computed from the
+/// probabilities that the steps hold without lapses.
 fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     let at = |holds: &Vec<f64>| {
         let steps = repeat.iter().zip(holds);

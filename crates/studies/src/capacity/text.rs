@@ -217,8 +217,8 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
          missed; the search then bisects on the logarithm of the rate; {near}. A logistic \
          curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
          rate at which a step holds with 95 % probability in any process. Some steps may miss at any rate; their \
-         share is estimated with the curve. A step holds if each percentile, over all requests that were due, and \
-         the share of errors stay below their bounds, and 99 in 100 requests, or all but one, were sent and \
+         share is estimated with the curve. A step holds if each percentile (over all requests that were due) and \
+         the share of errors stay below their bounds, and if 99 in 100 requests, or all but one, were sent and \
          completed in time. A step {again}.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,

@@ -226,7 +226,7 @@ fn values(cell: &FigureCell) -> [String; 8] {
     [median, min, max, blocks, validity, low, high, words]
 }
 
-/// The number of columns that fit next to each other on a page.
+/// The maximum number of columns that fit next to each other on a page.
 const COLUMNS_MAX: usize = 9;
 
 /// The table, or if it is too wide, a separate table for each kind of column.

@@ -110,7 +110,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
              the requests.",
         ),
         Effect::Users => (
-            ["mean at its users", "mean at equal users"],
+            ["mean, document's user counts", "mean, equal user counts"],
             Nanoseconds,
             "The rows of this run differ in their number of users, like those of the document: run it without \
              --as-published.",

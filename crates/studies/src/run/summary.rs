@@ -14,7 +14,7 @@ use crate::common::facts::{
 use crate::common::gates::is_smoke;
 use crate::common::trials::blocks_complete;
 
-/// The number of gateways that the sentence compares with the best one; the table has all.
+/// The maximum number of gateways that the sentence compares with the best one; the table has all.
 const OTHERS_MAX: usize = 3;
 
 /// The maximum number of gateways with invalid figures that are named; more are only counted.

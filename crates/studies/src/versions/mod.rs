@@ -82,11 +82,13 @@ fn trend_words(trend: &VersionTrend) -> String {
     let (first, last) = (count(trend.points.first()), count(trend.points.last()));
     let change = trend.line.factor - 1.0;
     let how = match change.abs() < SMALLEST_CHANGE {
-        true => "does not change its throughput".to_owned(),
-        false => format!("changes its throughput by {:+.0} %", change * 100.0),
+        true => format!("less than {:.0} %", SMALLEST_CHANGE * 100.0),
+        false => format!("{:+.0} %", change * 100.0),
     };
     let variant = &trend.variant;
-    format!("{variant}: from {first} to {last} {noun}s, each doubling {how}.")
+    format!(
+        "{variant}: from {first} to {last} {noun}s, throughput changes by {how} with each doubling."
+    )
 }
 
 fn load(context: &Context) -> String {
@@ -254,7 +256,7 @@ mod tests {
         let trend = trend("routes", MarginalUnit::Routes, "nginx", points).unwrap();
         assert_eq!(
             trend_words(&trend),
-            "nginx: from 100 to 400 routes, each doubling changes its throughput by -50 %."
+            "nginx: from 100 to 400 routes, throughput changes by -50 % with each doubling."
         );
     }
 

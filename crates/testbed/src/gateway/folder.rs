@@ -170,7 +170,7 @@ impl Folder {
         if !proven.is_empty() {
             let proven = proven.join(", ");
             return Some(format!(
-                "the folder of {name} was proven with {proven}, not with {version}"
+                "the folder of {name} was tested with {proven}, not with {version}"
             ));
         }
         let written = "was written from its documentation, and the project has never run it";

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::private::write_private;
 
-/// The number of bytes of a file that are sent: the last ones, because a log ends with the error.
+/// The maximum number of bytes of a file that are sent: the last ones, because a log ends with the
+/// error.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
 /// The maximum number of files. A folder renders fewer; files that a gateway creates may be

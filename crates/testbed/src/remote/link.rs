@@ -23,7 +23,7 @@ pub(super) const LIFE_SIGN: Duration = Duration::from_secs(5);
 const GREETING_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time that the host may take to end the processes.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
-/// The number of bytes of error messages that are kept.
+/// The maximum number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
 /// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host

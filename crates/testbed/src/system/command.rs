@@ -14,7 +14,7 @@ use rustix::process::{
 
 use super::processes;
 
-/// The number of bytes of an output that are kept, enough for an error message.
+/// The maximum number of bytes of an output that are kept, enough for an error message.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
 /// The interval at which the exit is checked and the output is read.

@@ -18,7 +18,7 @@ pub enum Part {
     Gateway,
 }
 
-/// The parts of a trial to start.
+/// The parts of a trial that are to be started.
 #[derive(Clone, Copy)]
 pub struct TrialParts<'a> {
     pub scenario: &'a Scenario,

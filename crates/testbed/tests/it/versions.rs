@@ -48,7 +48,7 @@ fn a_version_that_was_not_tested_with_the_folder_is_reported() {
     assert!(nginx.unproven("1.22.10").is_some());
     assert_eq!(
         nginx.unproven("1.30.0").as_deref(),
-        Some("the folder of nginx was proven with 1.22.1, not with 1.30.0")
+        Some("the folder of nginx was tested with 1.22.1, not with 1.30.0")
     );
     let mut never_run = folder("nginx");
     never_run.spec.proven_with.clear();

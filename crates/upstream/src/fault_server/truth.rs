@@ -18,7 +18,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The arrivals during this number of seconds.
+    /// The arrivals at this rate over this many seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,

@@ -108,7 +108,7 @@ impl Listed {
         let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
         match &self.folder.spec.proven()[..] {
             _ if !self.is_run() => ", not yet run by the project".into(),
-            versions if unproven => format!(", proven with {} only", versions.join(", ")),
+            versions if unproven => format!(", tested only with {}", versions.join(", ")),
             _ => String::new(),
         }
     }

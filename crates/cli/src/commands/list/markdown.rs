@@ -24,14 +24,14 @@ and stop it, and contains its policies as templates of its own configuration ([h
 one](ADD-A-GATEWAY.md)). All gateways get the same settings: one worker per core, connections kept
 open on both sides, no retries, no access log, no buffering to disk. The notes below name the
 differences that remain. `gatebench list gateways` shows which gateways this machine has,
-`gatebench install NAME...` installs them, and `gatebench check gateway NAME` tests the claims of
+`gatebench install NAME...` installs them, and `gatebench check gateway NAME` tests the claims on
 this page.
 ";
 
 /// Renders GATEWAYS.md from the folders of all gateways.
 pub fn page(folders: &[Folder]) -> String {
     let mut page = format!("{HEAD}\n## List of gateways\n\n");
-    page.push_str("| gateway | name | proven with | installed by |\n|---|---|---|---|\n");
+    page.push_str("| gateway | name | tested with | installed by |\n|---|---|---|---|\n");
     for folder in folders {
         let spec = &folder.spec;
         let title = match &spec.homepage {
@@ -50,7 +50,7 @@ pub fn page(folders: &[Folder]) -> String {
         "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
          Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
          mirrors drop a version when a newer one arrives, so a Debian package has the version\n\
-         of the release; lists, checks and reports say so if it is not a proven version.\n",
+         of the release; lists, checks and reports say so if it is not a tested version.\n",
     );
     page.push_str(&policies(folders));
     page.push_str("\n## Notes on each gateway\n");

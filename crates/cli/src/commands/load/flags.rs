@@ -29,13 +29,13 @@ pub struct ShapeFlags {
     /// divided by --streams]
     #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub connections: Option<u32>,
-    /// Measure for this time [default: 10s; with --stage, the duration of all stages]
+    /// Measure for this long [default: 10s; with --stage, the duration of all stages]
     #[arg(short, long, value_name = "TIME")]
     pub duration: Option<HumanDuration>,
     /// Stop after N requests, all of them measured; -d is then the time limit
     #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub requests: Option<u64>,
-    /// Send the load for this time before the measurement begins [default: 1s; with -n, none]
+    /// Send the load for this long before the measurement begins [default: 1s; with -n, none]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<HumanDuration>,
     /// Send requests at this rate, whether or not responses arrive; latency counts from the time at
@@ -97,7 +97,7 @@ pub struct RequestFlags {
     pub checks: Vec<Check>,
     /// Fail unless the load meets these bounds, for example 'p99<10ms, errors<=0.1%', 'rate>1000',
     /// 'checks>99.9%' (repeatable). Metrics: mean, min, max, p50 to p99.999 (also with the prefix
-    /// service. or lateness.), rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
+    /// 'service.' or 'lateness.'), rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
     #[arg(long = "threshold", visible_alias = "slo", value_name = "BOUNDS")]
     pub thresholds: Vec<Bounds>,
 }

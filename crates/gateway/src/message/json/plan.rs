@@ -40,7 +40,8 @@ pub(super) enum Edit {
     Inside(Plan),
 }
 
-/// The number of places of one value that can be marked as seen: one for each bit of a `u64`.
+/// The maximum number of places of one value that can be marked as seen: one for each bit of a
+/// `u64`.
 const PLACES_MAX: usize = 64;
 
 impl Plan {

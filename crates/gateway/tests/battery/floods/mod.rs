@@ -164,7 +164,8 @@ fn open(address: SocketAddr) -> Result<TcpStream, String> {
 }
 
 /// Sends bytes while reading responses, until the gateway closes the connection or has been silent
-/// for a long time. Returns the received bytes, and whether the gateway closed it.
+/// for a long time. Returns the received bytes, and whether the gateway closed the
+/// connection.
 fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {

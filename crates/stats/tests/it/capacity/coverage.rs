@@ -25,7 +25,7 @@ struct Covered {
     steps: usize,
 }
 
-/// The number of disturbed attempts of a step before one counts: at most two, independent of their
+/// The number of disturbed attempts at a step before one counts: at most two, independent of their
 /// outcome.
 pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
     (0..2).take_while(|_| noise.uniform() < share).count()

@@ -21,7 +21,7 @@ const EXPLANATION: &str = "A change is reported if random orders of the runs rar
      reported by chance in 5 of 100 histories. The direct variant's change is removed first. Runs on another machine, \
      or under another load, form a separate series.";
 
-const TRENDS: &str = "Each point is the median of a run's blocks, the line through it their range; \
+const TRENDS: &str = "Each point is the median of a run's blocks, and the line through it is their range; \
      a thick line is the level between changes. A hollow point was limited by something other than the gateway and \
      is not searched.";
 

@@ -30,7 +30,7 @@ const ROWS_MAX: [usize; 2] = [12, 40];
 /// The maximum number of groups of a scenario in Markdown.
 const GROUPS_MAX: usize = 8;
 
-/// The number of slowest routes of each variant on a terminal; the page shows all of them.
+/// The maximum number of slowest routes of each variant on a terminal; the page shows all.
 const ROUTES_MAX: usize = 5;
 
 /// A table with more rows than this is folded.

@@ -15,7 +15,7 @@ use super::findings;
 use crate::Findings;
 use crate::common::facts::{Metric, ScenarioFindings, ScenarioSummary, SummaryColumn, VariantRow};
 
-/// The number of scenarios that fit in a comment on a pull request; the others are folded.
+/// The maximum number of scenarios that fit in a comment on a pull request; the others are folded.
 const UNFOLDED_MAX: usize = 4;
 
 /// The label of the embedded reference gateway.
