@@ -82,7 +82,7 @@ const PROMETHEUS: [Panel; 12] = [
         ..Panel::series(
             "Validity",
             "none",
-            "1 if the load is valid, 0 if not; then 1 for each reason that limits it.",
+            "For each load, 1 if it is valid, 0 if not. For each reason that limits a load, 1.",
             r#"min_over_time(gatebench_valid{testid=~"$testid"}[$__range]) or max_over_time(gatebench_limited{testid=~"$testid"}[$__range])"#,
             "",
         )
@@ -97,7 +97,7 @@ const PROMETHEUS: [Panel; 12] = [
     )
     .and(
         r#"sum by (gateway, scenario) (rate(gatebench_requests_total{testid=~"$testid"}[$__rate_interval]))"#,
-        "{{gateway}} {{scenario}} (ours)",
+        "{{gateway}} {{scenario}} (gatebench's)",
     ),
     Panel::series(
         "Response time",
@@ -199,7 +199,7 @@ const INFLUXDB: [Panel; 8] = [
     )
     .and(
         r#"SELECT sum("value") FROM "gatebench_requests" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway" fill(none)"#,
-        "$tag_gateway (ours)",
+        "$tag_gateway (gatebench's)",
     ),
     Panel::series(
         "CPU time of each component",

@@ -132,7 +132,7 @@ impl Kind {
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
             Self::Any => {
-                "every path; X-Response-Status: 404 and X-Response-Bytes: 5120 in a request set its response"
+                "every path; the request headers X-Response-Status: 404 and X-Response-Bytes: 5120 set the response"
             }
             Self::Pathology => fault_server::PATHS,
         }

@@ -16,7 +16,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
                     let [low_name, high_name] =
                         [low_at, high_at].map(|at| &table.columns[at].heading);
                     let (low, high) = (time(low.value), time(high.value));
-                    let says = format!("{low_name} is {low}, above {high_name} with {high}");
+                    let says = format!("{low_name} is {low}, above {high_name}, which is {high}");
                     judge.impossible("percentile-order", row, &[low_at, high_at], says);
                 }
             }

@@ -66,7 +66,7 @@ fn judge_runs(judge: &mut Judge<'_>, runs: &[&Row]) {
     if is_one_way && change.abs() > DRIFT_MAX {
         let says = format!(
             "over {} repetitions the rate moves in one direction, by {} %: it had not settled, as happens without a warm-up; \
-             their mean depends on the number of repetitions",
+             the mean depends on the number of repetitions",
             rates.len(),
             digits(100.0 * change)
         );

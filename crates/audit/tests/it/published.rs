@@ -56,7 +56,7 @@ fn a_percentile_above_a_higher_one_is_reported() {
     assert_eq!(audit.findings[0].row.as_deref(), Some("b"));
     assert_eq!(
         audit.findings[0].says,
-        "p95 ms is 9.76 ms, above p99 ms with 9.11 ms"
+        "p95 ms is 9.76 ms, above p99 ms, which is 9.11 ms"
     );
 }
 

@@ -84,7 +84,7 @@ struct OfTraffic {
     /// that is shorter]
     #[arg(long, value_name = "TIME")]
     over: Option<HumanDuration>,
-    /// Replay only this hour of the log, as in 2025-01-31T14
+    /// Replay only this hour of the log, for example 2025-01-31T14
     #[arg(long, value_name = "HOUR")]
     hour: Option<Hour>,
     /// Keep the values in query strings, which may be personal data

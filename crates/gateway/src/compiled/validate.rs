@@ -136,7 +136,7 @@ impl Mistakes {
             }
             if consumer.password.is_some() && consumer.name.contains(':') {
                 let message = "the name of a user ends at the first colon (RFC 7617)";
-                self.add(&at, message, "write it without one");
+                self.add(&at, message, "write the name without a colon");
             }
         }
     }

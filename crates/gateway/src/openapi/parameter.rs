@@ -338,7 +338,7 @@ fn style(word: Option<&str>, place: Place) -> Result<Style, ConfigError> {
                 "the style {} is not supported here",
                 word.unwrap_or_default()
             ),
-            "leave it out, which means simple or form",
+            "leave it out, which means simple (path, header) or form (query, cookie)",
         )),
     }
 }

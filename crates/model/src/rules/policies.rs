@@ -88,7 +88,7 @@ fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
 fn quotable(realm: &Node, problems: &mut Vec<Problem>) {
     if realm.text().is_some_and(|text| text.contains(['"', '\\'])) {
         let message = "a realm with a quote or a backslash, which gateways treat differently";
-        problems.push(realm.problem(message, "write it without"));
+        problems.push(realm.problem(message, "write it without quotes and backslashes"));
     }
 }
 

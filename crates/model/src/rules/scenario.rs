@@ -157,7 +157,7 @@ fn names(root: &Node, problems: &mut Vec<Problem>) {
             &format!("give each {item} a unique name"),
         );
     }
-    let help = "say in each name what only this case proves";
+    let help = "state in each name what only this case tests";
     each("parity", "name", "parity cases", help);
     let help = "give each route a unique path";
     each("routes", "path", "paths of routes", help);

@@ -77,7 +77,7 @@ pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
     }
     if let Some(second) = soap.next() {
         let message = "a second `soap` on one route";
-        problems.push(second.problem(message, "write both directions into one"));
+        problems.push(second.problem(message, "write both directions in one policy"));
     }
     let is_edit = |entry: &&&Entry| EDITS.contains(&entry.key.as_str());
     for edit in policies.iter().filter(is_edit) {

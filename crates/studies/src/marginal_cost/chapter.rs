@@ -49,12 +49,13 @@ fn card(index: usize, found: &MarginalCostFindings, palette: &Palette) -> Block 
     let mut measures = found.measures.iter();
     let memory = measures.position(|it| it.metric == Metric::GatewayRssAnonMax);
     let draw = |measure| memory_chart(&format!("scale-{index}"), found, measure, palette);
-    let chart = |svg| Chart::new("Memory against the number, on logarithmic axes", svg);
+    let caption = format!("Memory over {}s, on logarithmic axes", found.what.noun());
+    let chart = |svg| Chart::new(caption, svg);
     blocks.push(Block::charts(PANELS, memory.and_then(draw).map(chart)));
     Block::card("", blocks)
 }
 
-/// Draws memory against the number, on logarithmic axes; none if no gateway has two points.
+/// Draws memory over the number, on logarithmic axes; none if no gateway has two points.
 fn memory_chart(
     id: &str,
     found: &MarginalCostFindings,

@@ -54,7 +54,7 @@ pub(super) fn in_words(shares: &Shares) -> String {
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
     format!(
         "shares   {} connections find each gateway's saturation, then open loads offer {} of it with {}; \
-         each {warm_up} s of warm-up, {measure} s measured",
+         each with {warm_up} s of warm-up and {measure} s of measurement",
         shares.connections,
         joined(each, ", "),
         arrivals(shares.arrivals)

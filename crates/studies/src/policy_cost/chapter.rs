@@ -265,7 +265,7 @@ fn note(metric: Metric) -> &'static str {
     match metric {
         Metric::ThroughputPerCore => "Policies are shown as a ratio to their plain proxy.",
         Metric::AddedP50 | Metric::AddedP99 => {
-            "Policies are shown as the difference of the two quantiles, and nothing else."
+            "Policies are shown as the difference between the two quantiles, which is not a quantile of their cost."
         }
         _ => "Policies are shown as their cost over their plain proxy.",
     }

@@ -69,7 +69,7 @@ pub(super) fn absent(document: &Published, measured: &Measured<'_>) -> Vec<Strin
             let at_a_rate = || {
                 format!(
                     "its loads fix the rate instead of the number of connections; gatebench run {} --as-published \
-                     has such loads",
+                     fixes the number of connections",
                     document.suite
                 )
             };

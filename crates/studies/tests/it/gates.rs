@@ -332,7 +332,7 @@ fn parity_lost() {
     let never = reasons(|made| made.record.parity_after = None);
     assert_eq!(
         never[0].message,
-        "Parity was not proven both before and after the load."
+        "The parity test before or after the load is missing."
     );
     let routes = reasons(|made| {
         made.record.parity_before.as_mut().unwrap().routes_answering = 0;

@@ -64,8 +64,8 @@ pub struct Ab {
     /// Measure this scenario (name or file; repeatable) [default: proxy-json]
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
-    /// Use this load profile (name or file) [default: 64 connections side by side, then alone, then
-    /// 5,000 requests/s]
+    /// Use this load profile (name or file) [default: 64 connections to all gateways side by
+    /// side, then to each alone; then 5,000 requests/s to each]
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
     /// Base the verdict on this metric

@@ -50,7 +50,7 @@ impl Printer {
                 let what = indented_reason(reason, &culprit, 4);
                 let mark = style.red().bold().apply_to("✗");
                 match self.shown_in(&what, name) {
-                    Some(first) => format!("{mark} {name}: as in {first}"),
+                    Some(first) => format!("{mark} {name}: same failure as in {first}"),
                     None => format!("{mark} {name}: {culprit}: {what}\n  → {remedy}"),
                 }
             }
@@ -93,7 +93,7 @@ impl Printer {
         for case in failing.iter().take(SHOWN_MAX) {
             let what = format!("{}\n{}\n{}", case.name, case.expected, case.received);
             let shown = match self.shown_in(&what, scenario) {
-                Some(first) => format!(" (as in {first})"),
+                Some(first) => format!(" (same failure as in {first})"),
                 None => format!("\n{}", side_by_side(case)),
             };
             text.push_str(&format!("\n  {mark} {}{shown}", case.name));

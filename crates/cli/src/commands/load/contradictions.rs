@@ -27,7 +27,7 @@ impl Load {
         if !handshakes && self.tls.alpn.iter().any(|protocol| protocol == HTTP2) {
             return Err(Failure::words(
                 "--alpn",
-                "this only offers h2, but the requests would use HTTP/1.1",
+                "this offers h2, but the requests would use HTTP/1.1",
                 "use --http2, which offers h2 and uses it",
             ));
         }
@@ -57,7 +57,7 @@ impl Load {
             return Err(Failure::words(
                 "--stage",
                 "with --handshakes, the number of connections cannot change",
-                "add --rate, which makes stages connections per second, or omit --stage",
+                "add --rate, so that a stage is a number of connections per second, or omit --stage",
             ));
         }
         // A worker without a connection could not send its part of the load.

@@ -145,7 +145,7 @@ pub struct ConnectionFlags {
     /// Open this many connections per second at the start [default: all at once]
     #[arg(long, value_name = "PER-SECOND", value_parser = rate)]
     pub connection_rate: Option<f64>,
-    /// Use this address for a host and port, as in curl (repeatable)
+    /// Use this address for a host and port, like --resolve of curl (repeatable)
     #[arg(long, value_name = "HOST:PORT:ADDRESS")]
     pub resolve: Vec<Resolve>,
     /// Connect from this local address; several are used in turn (repeatable)

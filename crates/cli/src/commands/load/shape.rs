@@ -177,7 +177,7 @@ impl ShapeFlags {
                     counted(given.into(), "connection"),
                     counted(most.into(), "request")
                 ),
-                format!("use -c {most} or less, or more requests"),
+                format!("use -c {most} or less, or increase the number of requests (-n)"),
             ));
         }
         let stage = |stage: &Stage| {

@@ -55,7 +55,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         (Some(_), Some(_)) => return None,
         // The report of a stopped soak or profile already states this.
         (Some(_), None) if context.plan.study.may_be_stopped() => return None,
-        _ if expected => "Parity was not proven both before and after the load.",
+        _ if expected => "The parity test before or after the load is missing.",
         _ => return None,
     };
     let remedy = "Compare the request, the response and the expected response in the parity section, and read \

@@ -9,7 +9,7 @@ use super::url::Site;
 /// The timeout for connecting to each address, if there are several.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// `HOST:PORT:ADDRESS`, as in curl.
+/// `HOST:PORT:ADDRESS`, like `--resolve` of curl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolve {
     host: String,
