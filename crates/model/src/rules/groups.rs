@@ -54,7 +54,7 @@ fn shares(groups: &[Node], problems: &mut Vec<Problem>) {
     let (own, sharing): (Vec<&Node>, Vec<&Node>) =
         groups.iter().partition(|group| group.get("load").is_some());
     for share in own.iter().filter_map(|group| group.entry("share")) {
-        let help = "give the group a share of the phase's load or its own load";
+        let help = "give the group either a share of the phase's load or a load of its own";
         problems.push(share.problem("`share` and `load` are mutually exclusive", help));
     }
     let (with, without): (Vec<&Node>, Vec<&Node>) = sharing

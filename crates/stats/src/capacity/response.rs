@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-9;
 pub enum Response {
     /// The rate that is sustained.
     Found(Sustained),
-    /// More steps miss at any rate than a sustained rate allows, so there is none.
+    /// More steps miss whatever the rate than a sustained rate allows, so there is none.
     Lapsing {
         /// The share of these steps.
         lapses: Lapses,
@@ -55,7 +55,7 @@ pub struct Sustained {
     pub knees_per_second: Vec<f64>,
     /// The repeats, counted from 0, whose processes differ from the others by more than chance.
     pub deviating: Vec<usize>,
-    /// The share of steps that miss at any rate.
+    /// The share of steps that miss whatever the rate.
     pub lapses: Lapses,
 }
 

@@ -107,8 +107,8 @@ impl StudyKind for AbTest {
             "{baseline} and {again} are the same gateway: the difference between them is the noise of this \
              machine. The {metric} \
              decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
-             most {blocks} blocks. Whenever the run ends, it calls equal gateways better or worse in at most {alpha} of 100 runs; in \
-             at most {alpha} of 100 the baseline differs from itself, and the run gives no verdict.{over_all}",
+             most {blocks} blocks. Whenever runs end, at most {alpha} % of them call equal gateways better or worse; in at most \
+             {alpha} % of them, the baseline differs from itself, so they give no verdict.{over_all}",
             baseline = self.baseline,
             again = self.again,
             metric = decided_by(self.metric).title(),
@@ -202,7 +202,7 @@ fn layout(
         format!(
             "The difference is below {:.0} %, and {} and {} are two binaries: the layout of their code alone can change \
              speed by 1 to 3 %, equally in every block. Build both again with a different layout (link order, alignment), or find \
-             the cause with `gatebench flame`, before you act on it.",
+             the cause with `gatebench flame`, before you act on the difference.",
             100.0 * LAYOUT_MAX,
             ab_test.candidate,
             ab_test.baseline

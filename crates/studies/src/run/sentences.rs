@@ -208,9 +208,12 @@ fn changed(row: &VariantRow) -> Option<String> {
     let failed = estimate(row, Metric::ChangeErrors)?.median;
     let worst = estimate(row, Metric::ChangeWorst)?.median;
     let recovery = match estimate(row, Metric::ChangeRecovery).map(|it| it.median) {
-        None => "; it did not recover".to_owned(),
+        None => "; the service did not recover".to_owned(),
         Some(0.0) => String::new(),
-        Some(time) => format!("; it recovered after {}", quantity(time, Unit::Nanoseconds)),
+        Some(time) => format!(
+            "; the service recovered after {}",
+            quantity(time, Unit::Nanoseconds)
+        ),
     };
     let again = estimate(row, Metric::FailureSentAgain).map(|it| it.median);
     let what = if again.is_some() { "failure" } else { "change" };

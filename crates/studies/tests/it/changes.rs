@@ -114,7 +114,7 @@ fn the_effects_of_a_change_are_measured() {
         .map(|it| it.text.as_str())
         .collect();
     let expected = "the change affected 207 requests (207–207 over 3 blocks), of which 7 failed; the \
-                    longest took 250 ms; it recovered after 1.50 s; the change took effect after 20.0 ms";
+                    longest took 250 ms; the service recovered after 1.50 s; the change took effect after 20.0 ms";
     assert!(said.iter().any(|text| text.contains(expected)), "{said:#?}");
     assert!(
         said.iter()

@@ -361,7 +361,7 @@ fn baseline_runs_with_different_accounting_are_not_used_for_cpu_time() {
     let judged = cell(&found, "haproxy", Metric::GatewayCpuPerRequest);
     assert_eq!(judged.baseline.blocks, 3, "three of four runs");
     let expected = "unknown is left out of the baseline for CPU time: kernel.accounting.softirq is \
-                unknown there and processes in the candidate.";
+                unknown in that run and processes in the candidate.";
     assert!(
         found.notes.iter().any(|it| it.text == expected),
         "{:?}",

@@ -248,7 +248,7 @@ fn cpu_cautions(candidate: &RunSummary, baseline: &[&RunSummary]) -> (Vec<String
     }
     cautions.extend(unlike.iter().map(|(run, fact, [baseline, candidate])| {
         format!(
-            "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in \
+            "{} is left out of the baseline for CPU time: {fact} is {baseline} in that run and {candidate} in \
              the candidate.",
             run.name
         )

@@ -317,7 +317,7 @@ impl Searched<'_> {
             false => String::new(),
         };
         let text = format!(
-            "{}, {}: {} at {} goes from {} to {} ({}{without_direct}) with {}{versions}: {}.",
+            "{}, {}: {} at {} goes from {} to {} ({}{without_direct}) in {}{versions}: {}.",
             series.scenario,
             series.gateway,
             series.metric.title(),
