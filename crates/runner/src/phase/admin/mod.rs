@@ -148,7 +148,7 @@ impl Speaker<'_> {
             };
             if self.interrupt.is_raised() || Instant::now() >= until {
                 return Err(format!(
-                    "GET {path} does not return {status} after {EFFECT_TIMEOUT:?}: {got}"
+                    "GET {path} did not return {status} within {EFFECT_TIMEOUT:?}: {got}"
                 ));
             }
             thread::sleep(ASK_EVERY);
