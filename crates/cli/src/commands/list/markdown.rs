@@ -50,7 +50,8 @@ pub fn page(folders: &[Folder]) -> String {
         "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
          Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
          mirrors drop a version when a newer one arrives, so a Debian package has the version\n\
-         of the release; lists, checks and reports say so if it is not a tested version.\n",
+         of the release; if the folder was not tested with this version, lists, checks and\n\
+         reports state this.\n",
     );
     page.push_str(&policies(folders));
     page.push_str("\n## Notes on each gateway\n");
@@ -92,8 +93,8 @@ fn means(spec: &GatewayFolder) -> String {
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
-         ●: by a feature of the gateway. ○: by a script in a language shipped with it. ◐,\n\
-         ◔: likewise, but without a part of the policy, which the gateway's section names.\n\
+         ●: by a feature of the gateway. ○: by a script in a language shipped with it. ◐ and\n\
+         ◔: like ● and ○, but without a part of the policy, which the gateway's section names.\n\
          Blank: no feature of the gateway covers the whole policy; the section gives the reason\n\
          if a reader would expect the feature. ·: the gateway has the feature, but its folder\n\
          does not use it yet. Blank and · are *not supported* in runs, and never emulated. The\n\
@@ -163,7 +164,7 @@ fn about(spec: &GatewayFolder) -> String {
     });
     let lacks = Vec::from_iter(lacks).join(", ");
     if !lacks.is_empty() {
-        text.push_str(&item(&format!("It lacks {lacks}.")));
+        text.push_str(&item(&format!("Missing parts of policies: {lacks}.")));
     }
     let min = spec
         .binary
