@@ -303,7 +303,7 @@ fn unknown(kind: &str, word: &str, known: &[String]) -> RunnerError {
     };
     RunnerError::words(
         format!("there is no {kind} '{word}'"),
-        format!("{meant}`gatebench list` prints all names; a file is written as ./NAME.yaml"),
+        format!("{meant}`gatebench list` prints all names; give a file as ./NAME.yaml"),
     )
 }
 
