@@ -74,8 +74,8 @@ metrics! {
         "Time from when the request was due to the last byte of the response.";
     HTTP_REQS = K6 "http_reqs" Counter "Requests that ended.";
     HTTP_REQ_DURATION = K6 "http_req_duration" Trend
-        "Time from when the request was due to the last byte of the response, or from when it \
-         was sent, if the output has duration=service.";
+        "Time from when the request was due (with duration=service, from when it was sent) to the \
+         last byte of the response.";
     HTTP_REQ_FAILED = K6 "http_req_failed" Rate
         "Share of requests without a response, or with a status of 400 or above.";
     HTTP_REQ_BLOCKED = K6 "http_req_blocked" Trend

@@ -31,7 +31,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let worst = coarse.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         if let Some(worst) = worst {
             let says = format!(
-                "written in steps of {}, {} % of {}",
+                "written in steps of {}, which is {} % of {}",
                 time(worst.1.step),
                 digits(share(worst)),
                 time(worst.1.value)

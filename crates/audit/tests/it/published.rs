@@ -223,7 +223,10 @@ fn each_coarse_cell_is_named_with_its_row() {
         ]
     );
     assert_eq!(places(coarse), ["9 e, p99 ms: 0.01", "9 e, max ms: 0.02"]);
-    assert_eq!(coarse.says, "written in steps of 10 µs, 100 % of 10 µs");
+    assert_eq!(
+        coarse.says,
+        "written in steps of 10 µs, which is 100 % of 10 µs"
+    );
 }
 
 /// The cells of a finding: line, row, column and text.

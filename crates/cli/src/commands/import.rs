@@ -252,7 +252,7 @@ fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     for (effect, head) in [
         (
             Effect::NotUnderstood,
-            "not understood; to measure other gateways without it, delete it from \
+            "not understood; to measure other gateways without these, delete them from \
              `not_understood` in the scenario:",
         ),
         (Effect::Simplified, "simplified or left out:"),

@@ -27,8 +27,9 @@ Examples:
   gatebench run --serve                             a page for a run while it runs
 
 The command prints a URL with a token, which keeps other users of this machine from reading the
-pages. It reads the files of the run directories, even while another process is measuring. It runs
-at the lowest priority and, if possible, on cores that the measurement does not use. Ctrl-C ends it.";
+pages. The server reads the files of the run directories, even while another process is measuring.
+It runs at the lowest priority and, if possible, on cores that the measurement does not use. Ctrl-C
+ends it.";
 
 /// Show runs in the browser, including runs in progress
 #[derive(Debug, Args)]

@@ -104,7 +104,7 @@ pub(crate) fn write(
     }
     let comment = format!(
         "Imported from {file}: the weight of a request is its share of the log in per cent. \
-         Identifiers, values of queries and bodies are made up; sizes of responses are those of \
+         Identifiers, query values and bodies are made up; the sizes of responses are those in \
          the log."
     );
     folder.add_scenario("scenario.yaml", &[comment], &scenario)?;
