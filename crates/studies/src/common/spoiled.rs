@@ -154,6 +154,10 @@ pub(crate) fn sentence(
             format!("{name} {verb} {count} of {total} ({gates})")
         })
         .collect();
-    let whom = if parts.len() == 1 { "it" } else { "each" };
+    let whom = if parts.len() == 1 {
+        "it"
+    } else {
+        "the gateway that spoiled them"
+    };
     (!parts.is_empty()).then(|| format!("{}, which count against {whom}.", listed(&parts)))
 }

@@ -297,7 +297,7 @@ fn only_blocks_in_which_neither_side_is_invalid_are_paired() {
         added.text,
         "nginx and haproxy have 9 blocks in common that can be used for the added latency p50; a \
          verdict needs 10. nginx itself spoiled 2 of 12 blocks (arrivals dropped) and haproxy itself \
-         spoiled 1 of 12 blocks (arrivals dropped), which count against each."
+         spoiled 1 of 12 blocks (arrivals dropped), which count against the gateway that spoiled them."
     );
     // CPU per request is compared at an equal rate; throughput comes from the other load.
     let cpu = comparison(&findings, Metric::GatewayCpuPerRequest);

@@ -248,8 +248,8 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Unknown => Check::advice(
             name,
             format!(
-                "the test is inconclusive, because other programs used the core or softirq took too little time: \
-                 {seen}"
+                "the test is inconclusive, because other programs used the core, or because softirq took too little \
+                 time: {seen}"
             ),
             "stop other programs and run gatebench doctor again",
         ),

@@ -70,11 +70,11 @@ fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Cau
         let stretches = Vec::from_iter(stretches).join(", ");
         let more = match silences.len().saturating_sub(SILENCES_LISTED) {
             0 => String::new(),
-            more => format!(", and {more} more times"),
+            more => format!(", and {more} more periods"),
         };
         Caution {
             word: "silence".into(),
-            message: format!("No response arrived from second {stretches}{more}."),
+            message: format!("No response arrived in these seconds: {stretches}{more}."),
             remedy: "Check the target's log, restarts and pauses at that time.".into(),
         }
     })

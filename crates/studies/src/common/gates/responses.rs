@@ -109,7 +109,7 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let (message, remedy) = if counts.sent == 0 {
         (
             "The load generator sent no request.".to_owned(),
-            "Give the load generator a core of its own, and stop other programs that use it.",
+            "Give the load generator a core of its own, and stop other programs on that core.",
         )
     } else {
         (

@@ -17,7 +17,7 @@ pub(super) fn dropped(view: &View) -> Option<Reason> {
     let dropped = view.phase.counts.dropped;
     (dropped > 0).then_some(())?;
     let message = format!(
-        "{} found no free connection and no place in the queue, and were dropped.",
+        "The load generator dropped {}, because no connection was free and the queue was full.",
         counted(dropped, "arrival")
     );
     let remedy = "Lower the rate below saturation, or allow more connections.";
