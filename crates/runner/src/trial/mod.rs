@@ -256,7 +256,8 @@ impl<'a> TrialRunner<'a> {
                 "correct the scenario's checks, or name the upstream that it needs".into()
             }
             Variant::Attached { .. } => {
-                "configure the attached gateway as the scenario requires, or choose a scenario that fits it with --scenario"
+                "configure the attached gateway as the scenario requires, or use --scenario to choose a scenario \
+                 that fits it"
                     .into()
             }
             _ => format!(

@@ -48,7 +48,8 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
     let suite = of_tables.find(|it| **it == plan.suite);
     format!(
-        "Loads are shorter than the document's and have different users: gatebench run {} --as-published uses the document's.",
+        "Loads are shorter than the document's and have different users: gatebench run {} --as-published \
+         uses the document's loads.",
         suite.unwrap_or(&document.suite)
     )
 }
@@ -70,7 +71,7 @@ pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Op
             Show::Measured,
             Figure::AddedP50 | Figure::AddedP95 | Figure::AddedP99 | Figure::P95 | Figure::P99,
         ) => Some(format!(
-            "run the suite '{suite}' without --as-published, with which gatebench adds nothing to the requests."
+            "run the suite '{suite}' without --as-published; with that option, gatebench adds nothing to the requests."
         )),
         _ => None,
     }
