@@ -168,7 +168,7 @@ fn the_steps_of_a_gateways_makers_are_printed_and_run_with_consent() {
         .gatebench("install ./mine")
         .assert_code(0)
         .assert_prints(&[
-            "would install mine 1.2.3 from its vendor, by its steps for",
+            "would install mine 1.2.3 from its vendor, with the vendor's steps for",
             "(https://makers.example/install) (as root)",
             "echo Python 1.2.3 && true 1.2.3",
             "none of these steps was run; `--yes` runs them",

@@ -124,7 +124,7 @@ impl System {
 impl VendorProgram {
     pub(super) fn title(&self) -> String {
         format!(
-            "{} {} from its vendor, by its steps for {} ({})",
+            "{} {} from its vendor, with the vendor's steps for {} ({})",
             self.gateway, self.version, self.system, self.page
         )
     }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(debian.commands, ["get bookworm 3.9.1"]);
         assert_eq!(
             debian.title(),
-            "mine 3.9.1 from its vendor, by its steps for Debian GNU/Linux 12 (bookworm) \
+            "mine 3.9.1 from its vendor, with the vendor's steps for Debian GNU/Linux 12 (bookworm) \
              (https://makers.example)"
         );
         let rhel = on("ID='rhel'\nVERSION_ID='9.4'\n").unwrap();
