@@ -1,5 +1,5 @@
-//! The logistic curve of a search: the probability that a step holds its objective, over the
-//! logarithm of its rate.
+//! The logistic curve of a search: the probability that a step holds its objective, as a function
+//! of the logarithm of its rate.
 //!
 //! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
 //! logarithm of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the
@@ -287,8 +287,8 @@ impl Curve {
         own.into_iter().map(rate).collect()
     }
 
-    /// The middle of each repeat's process by its own steps alone, at the likeliest widths; `None`
-    /// if a repeat has no steps.
+    /// The middle of each repeat's process, estimated from its own steps alone, at the likeliest
+    /// widths; `None` if a repeat has no steps.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()
