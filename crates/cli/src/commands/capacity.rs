@@ -74,7 +74,7 @@ pub struct Capacity {
     /// Report how many cores are needed for this rate, in requests/s
     #[arg(long = "for", value_name = "RATE", value_parser = rate)]
     size_for: Option<f64>,
-    /// Start a repeat only if it is likely to end within this time [default: no limit]
+    /// Start a repeat only if it will probably end within this time [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
     /// Seed for the random order
