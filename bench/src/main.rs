@@ -1,6 +1,6 @@
-//! The benchmarks of the project: `cargo xtask bench NAME`. They run the product, next to external
-//! load generators and other gateways: interleaved, pinned, and reported as ratios with their
-//! spread.
+//! The benchmarks of the project: `cargo xtask bench NAME`. They run the product next to external
+//! load generators and other gateways. The runs are interleaved and pinned, and reported as ratios
+//! with their spread.
 //!
 //! The speed of a shared machine changes from minute to minute. Every figure is therefore the ratio
 //! of runs in the same round. Rounds are repeated, and the median ratio is printed with its range.

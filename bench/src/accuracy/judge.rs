@@ -161,7 +161,7 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     })
 }
 
-/// Returns every quantile of this number of requests that is not near the true one with the same
+/// Returns every quantile of `count` requests that is not near the true quantile with the same
 /// index in [`QUANTILES`].
 pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();

@@ -1,6 +1,6 @@
 //! The accuracy of the load generator. It sends at a fixed rate, with default flags, to an upstream
-//! whose true latency distribution is known by construction, and its quantiles are compared with
-//! the truth.
+//! whose true latency distribution is known by construction. The quantiles that the load generator
+//! prints are compared with the truth.
 //!
 //! The figures of a tool are compared with two references. *Truth* is computed before the run, from
 //! the case and the schedule. *Ledger* is the record of the upstream: the time from the due time of

@@ -24,7 +24,8 @@ impl Origin {
         format!("http://{}{target}", self.0.address)
     }
 
-    /// Resets number, time and ledger for this load, with a warm-up of this number of requests.
+    /// Resets the request numbers, the time and the ledger for this load, with a warm-up of
+    /// `warm_up` requests.
     pub fn begin(&self, job: &Job, warm_up: u64) -> Result<(), String> {
         let rate_per_second = job.rate_per_second;
         self.ask(&format!(

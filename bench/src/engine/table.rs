@@ -7,7 +7,8 @@ use crate::spread::{Spread, ratios, spread};
 use crate::table::Table;
 use crate::tools::ours::OURS;
 
-/// Above this CPU use of the upstream, the upstream limits the rate, not the tool.
+/// If the upstream's CPU use is above this, the rate is limited by the upstream and not by the
+/// tool.
 const UPSTREAM_BUSY_MAX: f64 = 0.9;
 /// Above this share, other processes disturbed the run.
 const FOREIGN_MAX: f64 = 0.05;

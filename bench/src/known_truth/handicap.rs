@@ -62,7 +62,7 @@ impl Handicap {
     }
 }
 
-/// The handicap that costs this share of a request's cost, half of it in each kind of work.
+/// The handicap whose cost is [`SHARE`] of a request's cost, half of it in each kind of work.
 fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String, String> {
     eprintln!("measuring the cost of a request, to fit the handicap");
     let needed_ns = record::cpu_per_request_ns(programs, folder, baseline)?;

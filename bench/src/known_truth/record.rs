@@ -142,8 +142,8 @@ impl Values {
     }
 }
 
-/// Reports whether a variant is one of the baseline's two processes, which are the last two of one
-/// folder: of three with the same name, the first is the candidate.
+/// Reports whether a variant is one of the baseline's two processes. If one folder has three
+/// processes, the first is the candidate, and the other two are the baseline's.
 fn is_baseline<'a>(name: &str, all: impl Iterator<Item = &'a String>) -> bool {
     let same: BTreeSet<&String> = all.filter(|it| it.starts_with(GATEWAY)).collect();
     let is_of_three = same.len() == 3 && name == GATEWAY;

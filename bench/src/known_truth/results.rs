@@ -39,8 +39,8 @@ impl Results {
         Ok(Self { file, all })
     }
 
-    /// The truth of the next comparison: the one with the fewest, until each has the requested
-    /// number.
+    /// The truth of the next comparison: the one with the fewest comparisons, until each has the
+    /// requested number.
     pub fn next(&self, asked: usize) -> Option<Truth> {
         let fewest = Truth::ALL.into_iter().min_by_key(|it| self.count(*it))?;
         (self.count(fewest) < asked).then_some(fewest)

@@ -173,7 +173,7 @@ mod tests {
             ("Kong Linux Memory", Meaning::Memory),
             ("Scenario", Meaning::Other),
             ("Data Sent", Meaning::Other),
-            // Contains `min` only within a word.
+            // This heading contains `min` only within a word.
             ("Administrator", Meaning::Other),
         ] {
             assert_eq!(meaning(heading).0, expected, "{heading}");

@@ -92,7 +92,7 @@ pub enum ReadError {
 /// Reads a YAML file that describes one document.
 ///
 /// # Errors
-/// The file cannot be read, or has mistakes; then all of them are returned.
+/// The file cannot be read, or it has mistakes, all of which are returned.
 pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
     let text = text_of::<T>(path)?;
     let name = path.display().to_string();

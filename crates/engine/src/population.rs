@@ -86,7 +86,7 @@ impl Population {
         self.share(leg.map_or(self.first, |leg| leg.after(leg.changes_until(at_ns))))
     }
 
-    /// The time of the next change to the number after a time.
+    /// The time of the next change to the number of connections, after `after_ns`.
     pub fn next_change_ns(&self, after_ns: u64) -> Option<u64> {
         let now = self.connections_at(after_ns);
         let current = self.legs.iter().rposition(|leg| leg.begin_ns <= after_ns);

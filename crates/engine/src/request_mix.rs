@@ -9,10 +9,10 @@ use rand_distr::{Distribution, StandardUniform};
 
 use crate::random::{Random, Use, generator};
 
-/// Chooses requests by their weights. In turn, each is spread as evenly as possible: equal weights
-/// are a plain rotation; others are a stride schedule (Waldspurger and Weihl, 1995, "Stride
-/// Scheduling") whose first strides begin at offsets drawn from the seed. At random, each choice is
-/// drawn from a table (Walker's alias method) in constant time.
+/// Chooses requests by their weights. Requests sent in turn are spread as evenly as possible: equal
+/// weights give a plain rotation; others give a stride schedule (Waldspurger and Weihl, 1995,
+/// "Stride Scheduling") whose first strides begin at offsets drawn from the seed. Requests sent at
+/// random are drawn from a table (Walker's alias method) in constant time.
 #[derive(Clone, Debug)]
 pub struct Mix {
     kind: Kind,

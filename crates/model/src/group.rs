@@ -50,7 +50,7 @@ impl Group {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// In turn, with each spread as evenly as its weight permits.
+    /// In turn, with each request spread as evenly as its weight permits.
     #[default]
     InTurn,
     /// At random, independently of earlier requests.

@@ -441,7 +441,7 @@ impl Spread {
     }
 }
 
-/// The condition for a quiet machine before a load.
+/// How quiet the machine must be before a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settle {

@@ -39,7 +39,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 pub(crate) const OTHER_FEATURES: [&str; 8] = [
     FAILOVER, RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG, SAXON,
 ];
-/// Those of these features that a separate section describes.
+/// Those of [`OTHER_FEATURES`] that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
 /// Processing of compressed responses.

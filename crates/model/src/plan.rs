@@ -33,7 +33,7 @@ pub struct Plan {
     /// The number of retries of a failed trial; use [`Plan::retries`] to read it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u32,
-    /// The condition of a quiet machine before each load; use [`Plan::settle`] to read it.
+    /// How quiet the machine must be before each load; use [`Plan::settle`] to read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
     /// The scenarios, resolved.
@@ -208,8 +208,8 @@ impl Plan {
         earlier.unwrap_or(self.retries)
     }
 
-    /// Returns the condition of a quiet machine before each load; none if loads do not wait.
-    /// Earlier versions stored it in the specification.
+    /// Returns how quiet the machine must be before each load; none if loads do not wait. Earlier
+    /// versions stored it in the specification.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.study.versions().and_then(|it| it.settle);
         earlier.or(self.settle)

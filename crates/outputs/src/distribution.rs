@@ -81,8 +81,8 @@ impl Distribution {
         self.values.extend(theirs);
     }
 
-    /// The values at these shares of the count, which must be ascending. The value at a share is
-    /// the smallest one that is at least as large as this share of all values.
+    /// The values at these shares of the count; the shares must be in ascending order. The value at
+    /// a share is the smallest one that is at least as large as this share of all values.
     pub fn at<'a>(&'a self, shares: &'a [f64]) -> impl Iterator<Item = u64> + 'a {
         let mut values = self.values.iter();
         let (mut value, mut until) = (0, 0);

@@ -52,8 +52,9 @@ pub(crate) fn of_error(kind: &str) -> Extra {
     labels
 }
 
-/// The labels of the times of a class in a second: those of its status if there was only one,
-/// because times are recorded only by class.
+/// The labels of the times of a class in a second. Times are recorded only by class, so these are
+/// the labels of a status (or of a kind of error) only if the class had a single one in that
+/// second.
 pub(crate) fn of_times(class: Class, second: &Second) -> Extra {
     if class == Class::Failed {
         return match only(&second.errors) {

@@ -68,7 +68,7 @@ pub struct Checked {
     pub outcome: CheckOutcome,
     /// The last part of the gateway's standard error, if a case fails.
     pub stderr: String,
-    /// The problem when the gateway was stopped, if any.
+    /// The problem that occurred when the gateway was stopped, if there was one.
     pub stopped_badly: Option<String>,
     /// The folder of the rendered files and logs.
     pub work: PathBuf,

@@ -123,7 +123,7 @@ pub enum Warning {
         asked: u32,
         engine: String,
     },
-    /// A resumed run uses different instruments than at its start.
+    /// A resumed run uses instruments that differ from those at its start.
     #[error("the run began with other settings: {what}; start a new run for comparable results")]
     InstrumentChanged {
         /// The change, as in `backend epoll instead of io_uring`.

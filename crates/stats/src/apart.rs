@@ -45,7 +45,7 @@ pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Compari
 
 /// Compares one value of a run with those of several runs, cell by cell, as [`compare_runs`] does.
 /// The interval contains the ratio of a run to the baseline's mean, given the variation between the
-/// baseline's runs. That variation is at least the error of their own blocks.
+/// baseline's runs. That variation is assumed to be at least the error of the runs' own blocks.
 ///
 /// A cell has no interval and no verdict below [`MIN_RUNS`] runs. The result is `None` for a cell
 /// whose candidate is not a single value, whose baseline has no runs, or that has a value that is

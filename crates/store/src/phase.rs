@@ -182,8 +182,8 @@ pub struct SettleRecord {
     pub settled: bool,
 }
 
-/// An exchange of messages of the same sizes as requests and responses between the engine's cores
-/// and the upstream's, over the same event loops. The contents are not read.
+/// An exchange of messages between the engine's cores and the upstream's, over the same event
+/// loops. The messages have the sizes of requests and responses; their contents are not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CeilingRecord {
     pub connections: u32,

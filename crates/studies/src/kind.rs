@@ -45,8 +45,8 @@ pub(crate) trait StudyKind {
         Next::Continue
     }
 
-    /// Returns the next step after this number of blocks of the run in `dir`, before block number
-    /// `next`. It is never a load.
+    /// Returns the next step after `done` blocks of the run in `dir`, before block number `next`.
+    /// It is never a load.
     ///
     /// # Errors
     /// [`StoreError`], which names the file of the run that cannot be read.
@@ -167,8 +167,8 @@ pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -
     of(&plan.study).after_load(plan, earlier, current)
 }
 
-/// Returns the next step of a study after this number of blocks of the run in `dir`, before block
-/// number `next`. It is never a load.
+/// Returns the next step of a study after `done` blocks of the run in `dir`, before block number
+/// `next`. It is never a load.
 ///
 /// # Errors
 /// [`StoreError`], which names the file of the run that cannot be read.

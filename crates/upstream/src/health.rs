@@ -1,5 +1,6 @@
-//! The deliberate fault of an origin, until the control path ends it: it responds late, or resets
-//! the connections on which requests arrive. Its ledger still counts the requests.
+//! The deliberate fault of an origin, which lasts until the control path ends it: the origin
+//! responds late, or resets the connections on which requests arrive. The origin's ledger still
+//! counts the requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

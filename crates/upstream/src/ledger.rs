@@ -167,7 +167,8 @@ impl Ledger {
     fn sums(&self) -> Snapshot {
         let mut sums = Snapshot::default();
         for (worker, counters) in self.workers.iter().enumerate() {
-            // Closed is read before accepted: a connection between the two reads counts as open.
+            // `closed` is read before `accepted`: a connection between the two reads counts as
+            // open.
             let closed = counters.closed.get();
             let accepted = counters.accepted.get();
             sums.connections_open += accepted.wrapping_sub(closed);

@@ -5,7 +5,7 @@ use crate::heading::Meaning;
 use crate::quantity::{Quantity, Unit};
 use crate::table::Row;
 
-/// A step that is a larger share of the time hides relevant differences.
+/// If a step is a larger share of the time than this, it hides relevant differences.
 const STEP_SHARE_MAX: f64 = 0.1;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {

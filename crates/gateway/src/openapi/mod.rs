@@ -1,12 +1,13 @@
 //! OpenAPI 3.0 and 3.1: requests and responses are checked against a document that is compiled
 //! once.
 //!
-//! Checked in requests: the path and its parameters, query, header and cookie parameters, the
-//! Content-Type, and bodies in JSON, forms and text; in responses: the status, the headers, the
-//! Content-Type and the body. Other bodies are checked by their Content-Type only. Paths are those
-//! that the upstream sees, without the prefix of `servers`. Security requirements are left to other
-//! policies. A discriminator is ignored, because `oneOf` and `anyOf` express the same constraints.
-//! References outside the document are refused, so nothing is fetched.
+//! The checks of a request cover the path and its parameters, the query, header and cookie
+//! parameters, the Content-Type, and bodies in JSON, forms and text. Those of a response cover the
+//! status, the headers, the Content-Type and the body. Other bodies are checked by their
+//! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
+//! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
+//! and `anyOf` express the same constraints. References outside the document are refused, so
+//! nothing is fetched.
 //!
 //! A message with duplicates is refused: two Content-Types, a repeated parameter that is not a
 //! list, a repeated member in JSON. The next reader of the message could use the other value.

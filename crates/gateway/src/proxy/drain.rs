@@ -2,9 +2,9 @@
 //!
 //! The worker accepts no more connections. Requests in flight are completed, and responses whose
 //! heads are not yet sent announce that the connection will close. An idle connection is kept open
-//! briefly, because its next request may be in transit; that request is served too. HTTP/2
-//! announces both with GOAWAY (RFC 9113 6.8): first that the connection will close, and then, once
-//! no request is pending, which requests were accepted.
+//! briefly, because its next request may be in transit; that request is served too. HTTP/2 uses
+//! GOAWAY for this (RFC 9113 6.8): it announces first that the connection will close, and then,
+//! once no request is pending, which requests were accepted.
 
 use std::io;
 

@@ -86,8 +86,8 @@ fn is_token(bytes: &[u8]) -> bool {
         && bytes.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Reports whether the segment is such a token in which upper and lower case alternate more often
-/// than in words.
+/// Reports whether the segment is a token (see `is_token`) in which upper and lower case alternate
+/// more often than in words.
 fn is_letters_at_random(bytes: &[u8]) -> bool {
     let changes = bytes.windows(2).filter(|it| {
         it[0].is_ascii_uppercase() && it[1].is_ascii_uppercase() != it[0].is_ascii_uppercase()

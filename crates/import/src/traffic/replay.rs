@@ -190,8 +190,8 @@ fn open(traffic: &mut Recorder, covered: &Covered, times: f64) -> Shape {
     Shape::Open(open)
 }
 
-/// The average number of concurrent users in the log (Little's law), with the same mean think time;
-/// none if no client returned.
+/// A closed load with the average number of concurrent users in the log (Little's law) and with the
+/// same mean think time; none if no client returned.
 fn users(traffic: &Recorder, covered: &Covered, times: f64) -> Option<Shape> {
     let mean_ms = traffic.think.mean_ms().filter(|mean| *mean > 0)?;
     let rate = traffic.curve.total() as f64 / (covered.length_ms as f64 / 1_000.0) * times;

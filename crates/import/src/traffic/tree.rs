@@ -228,8 +228,8 @@ impl Tree {
         }
     }
 
-    /// Merges the names of every node with more names than this, starting at the leaves, and
-    /// removes the queries of every node with more queries than this.
+    /// Starting at the leaves, merges the names of every node that has more than `names_max` names,
+    /// and removes the queries of every node that has more than `names_max` queries.
     pub(super) fn coarsen(&mut self, names_max: usize) {
         // A merge may give another node too many names.
         while self.coarsen_once(names_max) {}

@@ -32,7 +32,7 @@ const LIVE_EVERY: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) control: Control,
-    /// The load is over.
+    /// True once the load is over.
     pub(crate) over: AtomicBool,
     /// The length of the warm-up, if it is known in advance.
     warm_up_ns: Option<u64>,

@@ -1,16 +1,16 @@
-//! The logistic curve of a search: the probability that a step holds its objective, over the
-//! logarithm of its rate.
+//! The logistic curve of a search: the probability that a step holds its objective, as a function
+//! of the logarithm of its rate.
 //!
 //! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
 //! logarithm of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the
-//! middles m of the processes are normal around the middle of the curve. The steps determine the
-//! two widths, of steps and of processes, the lapses and the middle: each combination on a grid is
-//! weighted by the likelihood of all steps, with a prior that is uniform for the middle and
-//! log-uniform for the others (the prior under which intervals for a normal quantile are exact). A
-//! quantile of the curve over processes and steps follows from each combination; the median and the
-//! middle 95 % of the weighted quantiles are the estimate and its interval. No rate is held with a
-//! higher probability than 1 − λ: the sustained rate is computed from the combinations whose lapses
-//! allow one.
+//! middles m of the processes are normal around the middle of the curve. The steps determine four
+//! parameters: the width of the steps, the width of the processes, the lapses and the middle. Each
+//! combination of them on a grid is weighted by the likelihood of all steps, with a prior that is
+//! uniform for the middle and log-uniform for the others (the prior under which intervals for a
+//! normal quantile are exact). A quantile of the curve over processes and steps follows from each
+//! combination; the median and the middle 95 % of the weighted quantiles are the estimate and its
+//! interval. No rate is held with a higher probability than 1 − λ: the sustained rate is computed
+//! from the combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -287,8 +287,8 @@ impl Curve {
         own.into_iter().map(rate).collect()
     }
 
-    /// The middle of each repeat's process by its own steps alone, at the likeliest widths; `None`
-    /// if a repeat has no steps.
+    /// The middle of each repeat's process, estimated from its own steps alone, at the likeliest
+    /// widths; `None` if a repeat has no steps.
     fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
         let own = self.own_middles(repeats, |_| 1.0).into_iter();
         own.collect::<Option<_>>().unwrap_or_default()

@@ -12,7 +12,7 @@ const FALSE_ALARMS: f64 = 0.05;
 /// The minimum number of processes for a test; with fewer, the spread of the others is unknown.
 const PROCESSES_MIN: usize = 4;
 
-/// The middle of a process's curve by its own steps alone, as a logarithm.
+/// The middle of a process's curve, estimated from its own steps alone, as a logarithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Middle {
     pub(super) at: f64,

@@ -41,7 +41,7 @@ pub(super) fn prior(index: usize) -> f64 {
 }
 
 impl Lapses {
-    /// Returns the median and the interval by the weights of the cells.
+    /// Returns the median and the interval, computed from the weights of the cells.
     pub(super) fn of(weights: [f64; COUNT]) -> Self {
         let all: f64 = weights.iter().sum();
         let tail = (1.0 - CONFIDENCE) / 2.0;

@@ -10,8 +10,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The split whose left side differs most from the beginning of its right side up to any length
-    /// (equation 7); `None` if the segment is too short for two sides, or all its values are equal.
+    /// The split whose left side differs most from the first values of its right side, for any
+    /// number of these values (equation 7); `None` if the segment is too short for two sides, or
+    /// all its values are equal.
     pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
         if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
             return None;

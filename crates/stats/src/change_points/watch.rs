@@ -1,10 +1,10 @@
 //! Alarms for an observer who tests a series after each new value.
 //!
-//! A test that is right in 95 % of looks is wrong in far more of the series that are examined every
-//! night. Here the share of false alarms applies to all looks together, even if values are
-//! correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
-//! change is compared with random orders of whole blocks; and it must stay in place for several
-//! looks.
+//! A test that is right in 95 % of looks is wrong in far more than 5 % of the series that are
+//! examined every night. Here the share of false alarms applies to all looks together, even if
+//! values are correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from
+//! ten on; a change is compared with random orders of whole blocks; and it must stay in place for
+//! several looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
@@ -59,9 +59,9 @@ pub struct Alarm {
     pub share: f64,
 }
 
-/// The alarms of a series by time; `false_alarms` is the share of unchanged series with any alarm.
-/// A control with the same number of values is removed from the series first, as far as the two
-/// move together.
+/// The alarms of a series in order of time; `false_alarms` is the share of unchanged series with
+/// any alarm. A control with the same number of values is removed from the series first, as far as
+/// the two move together.
 ///
 /// `None` if a value is not finite, or the control has a different length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {

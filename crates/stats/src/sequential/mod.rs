@@ -51,8 +51,8 @@ pub struct Sequential {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
     /// Effect, interval and verdict; the interval's confidence applies to all looks together. If
-    /// the verdict is inconclusive, a number of needed blocks beyond the plan applies to a new run
-    /// that plans that number.
+    /// the verdict is inconclusive, a number of needed blocks that exceeds the plan applies to a
+    /// new run planned for that number.
     pub comparison: Comparison,
     /// The reason why no further block is needed; none if one is needed.
     pub stop: Option<Stop>,

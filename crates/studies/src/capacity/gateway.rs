@@ -34,7 +34,8 @@ pub(super) fn of(
     }
     let completed = context.completed_of(&scenario.scenario, variant.label());
     let mut completed: Vec<&TrialRecord> = completed.collect();
-    // The order in which each repeat continued from the results of the earlier ones.
+    // In the order of their starts, because each repeat continued from the results of the earlier
+    // ones.
     completed.sort_by_key(|record| record.started);
     let response = replay::response(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;

@@ -91,8 +91,8 @@ fn of_gateway_in(
 /// A point for each repeat. A lower bound counts as one point.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.response {
-        // In every process, the sustained rate is the same factor below the rate that half of the
-        // steps hold.
+        // In every process, the sustained rate is the same factor below the rate at which half of
+        // the steps hold.
         Some(Response::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

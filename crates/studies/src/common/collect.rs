@@ -1,6 +1,6 @@
-//! One pass over the trials that judges each, collects its values, and adds its histograms to the
-//! curves. The values of gateways are then related to those of the direct variant and of the null
-//! gateway in the same block.
+//! One pass over the trials: each is judged, its values are collected, and its histograms are added
+//! to the curves. The values of gateways are then related to those of the direct variant and of the
+//! null gateway in the same block.
 
 use std::collections::BTreeMap;
 

@@ -258,8 +258,8 @@ impl Cell {
         spoiled::counts(&self.found.spoiled)
     }
 
-    /// The comparison with its verdict adjusted for spoiled blocks; `level` is that of their sign
-    /// test. Without values, only the spoiled blocks decide.
+    /// The comparison with its verdict adjusted for spoiled blocks; `level` is the level of the
+    /// sign test. Without values, only the spoiled blocks decide.
     pub(crate) fn weighed(&self, found: Option<Comparison>, level: f64) -> Option<Comparison> {
         let blocks = self.found.blocks.len();
         let mut found = found.or_else(|| (blocks == 0).then(|| without_values(blocks)))?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cgroup::{self, Throttling, control_groups};
 use crate::system::processes::{self, ProcessKey, ThreadAccount, field, tree};
 
-/// Which processes belong to a component.
+/// The processes that belong to a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

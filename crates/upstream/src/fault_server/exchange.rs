@@ -10,7 +10,7 @@ use crate::http2::{Reply, Responding, Step};
 use crate::pattern;
 use crate::response::Response;
 
-/// The case determines the length of the pieces. Pieces that the windows hold back wait.
+/// The case determines the length of the pieces. A piece waits if the windows hold it back.
 #[derive(Default)]
 pub(crate) struct Exchange {
     request: Request,

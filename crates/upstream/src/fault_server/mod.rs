@@ -30,8 +30,8 @@ pub use truth::{Arrivals, Truth, truth, truth_through};
 /// `GET` returns the [`Account`] as JSON.
 pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
 
-/// `POST` resets number, time and account. With `?rate=1000` the account compares arrivals with a
-/// load of that many uniform arrivals a second. With `?rate=1000&warm_up=500` number and time begin
-/// when the request after the first 500 is due; those 500 are served as if they arrived at time 0,
-/// and do not count.
+/// `POST` resets the request numbers, the time and the account. With `?rate=1000` the account
+/// compares arrivals with a load of that many uniform arrivals a second. With
+/// `?rate=1000&warm_up=500` the numbers and the time begin when the request after the first 500 is
+/// due; those 500 are served as if they arrived at time 0, and do not count.
 pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

@@ -19,8 +19,8 @@ use crate::worker;
 /// The last part of a wait is spent polling instead of sleeping, because a sleeping thread wakes
 /// later than this origin's accuracy allows.
 const SPIN_NS: u64 = 150_000;
-/// On its own core a worker polls for longer. Under a steady load it never sleeps and does not
-/// receive requests late either.
+/// On its own core, a worker polls for longer. Under a steady load it therefore never sleeps, and
+/// does not receive requests late.
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
 /// The state that the workers share.

@@ -56,7 +56,7 @@ pub fn cautions(figures: &Figures<'_>, seen: &Seen, shape: &Shape) -> Vec<Cautio
 fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Caution> {
     let longest_ns = silences.iter().map(Silence::length_ns).max()? as f64;
     let (quickest_ns, slowest_ns) = (figures.response.min_ns()?, figures.response.max_ns()?);
-    // If all responses are slow, silences are normal; if no request waited, none was due.
+    // If all responses are slow, silences are normal; if no request waited, no response was due.
     let is_unusual = quickest_ns as f64 <= longest_ns / 2.0;
     let delayed_requests = slowest_ns as f64 >= longest_ns / 2.0;
     let due = figures.per_second(figures.counts().intended) * longest_ns / 1e9;

@@ -1,5 +1,5 @@
-//! Bounds the bytes that a connection holds for its client, and decides which requests wait when it
-//! is exceeded.
+//! Bounds the bytes that a connection holds for its client, and decides which requests wait when
+//! the bound is exceeded.
 //!
 //! Two kinds of bytes are counted together. Bodies that policies need in full are kept until they
 //! are complete. Responses count as unread until the client has received them: queued at their
@@ -162,8 +162,8 @@ impl Multiplexed {
     /// bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
-        // Only bytes that were sent to the socket count. Other frames are not progress, so this may
-        // only grow.
+        // Only bytes that were sent to the socket count. Other frames are not progress, so
+        // `behind_at` may only grow.
         let pending = self.outbox.pending_bytes() as u64;
         let taken = self.server.sent_bytes().saturating_sub(pending);
         if is_behind && self.behind_at.is_none_or(|before| taken > before) {

@@ -234,7 +234,7 @@ impl Multiplexed {
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
         if owes_bytes && self.state == State::Open && core.is_draining() {
-            // The client has until the gateway ends.
+            // The client has time until the gateway ends.
             self.stir(core);
             return Fate::Keep;
         }

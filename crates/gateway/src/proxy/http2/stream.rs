@@ -82,8 +82,8 @@ impl Stream {
         }
     }
 
-    /// Makes the next part of a request wait if its end would make the gateway itself respond while
-    /// the client leaves too much unread.
+    /// Makes the next part of a request wait if the gateway itself would respond at the end of the
+    /// request while the client leaves too much unread.
     pub(super) fn brake<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         if self.body.is_none() {

@@ -53,8 +53,8 @@ impl Line {
         self.words.get(index..).unwrap_or_default()
     }
 
-    /// Those of the keywords that are among the words from this index on, each with its bytes and
-    /// those of its arguments.
+    /// The given keywords that occur among the words from this index on, each with its bytes and
+    /// the bytes of its arguments.
     pub(super) fn keywords(&self, index: usize, all: &[Keyword]) -> Vec<(Keyword, Range<usize>)> {
         let mut found = Vec::new();
         let mut words = self.from(index);

@@ -30,8 +30,8 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads all files that a file includes, and returns its directives with those of the included
-    /// files in place of `include`. A file that does not exist is omitted, as shown in the list of
-    /// changes.
+    /// files in place of `include`. A file that does not exist is omitted; the list of changes
+    /// shows this.
     pub(super) fn whole(&mut self, source: &Source) -> Result<Vec<Directive>, ImportError> {
         self.with_included(&source.directives, 0)
     }

@@ -93,7 +93,7 @@ pub enum Gate {
     Retries,
     /// The gateway does not keep its connections to the upstream open.
     UpstreamConnections,
-    /// The other side closes clients' connections.
+    /// The gateway (or, without one, the upstream) closes clients' connections.
     ClientConnections,
     /// The gateway sends HTTP/1.0 to the upstream.
     UpstreamVersion,
