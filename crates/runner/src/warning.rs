@@ -1,6 +1,7 @@
 //! Warnings, which do not stop a run. Each ends with a remedy.
 
 use crate::outputs::Refusal;
+use gatebench_report::format::counted;
 
 /// A warning. Its text states the problem and, after a semicolon, the remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -162,11 +163,14 @@ pub enum Warning {
 
 fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
     let there = match host {
-        None => format!("this machine has {cores} cores in total"),
-        Some(host) => format!("{host} has {cores} cores"),
+        None => format!(
+            "this machine has {} in total",
+            counted(cores as u64, "core")
+        ),
+        Some(host) => format!("{host} has {}", counted(cores as u64, "core")),
     };
     format!(
-        "{} left out: {there}, which are too few for these sizes, or gateways cannot be limited to them; use a larger machine, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, too few for these sizes, or gateways cannot be limited to them; use a larger machine, or choose sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

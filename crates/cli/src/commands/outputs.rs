@@ -102,7 +102,8 @@ pub fn out(word: &str) -> Result<Target, Failure> {
     target(word, format!("--out {kind}"))
 }
 
-/// Returns the target that an argument of this option names, with the settings from the environment.
+/// Returns the target that an argument of this option names, with the settings from the
+/// environment.
 ///
 /// # Errors
 /// The argument or an environment variable is not valid.

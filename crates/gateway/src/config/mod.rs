@@ -227,7 +227,8 @@ pub struct Timeouts {
     /// The time from a request's head to the last byte of its body, however steadily it arrives and
     /// however slowly the upstream reads it; after it, the response is 408.
     pub request_body_ms: u32,
-    /// The time for requests in flight to finish when the gateway stops; after it, they are aborted.
+    /// The time for requests in flight to finish when the gateway stops; after it, they are
+    /// aborted.
     pub drain_ms: u32,
 }
 

@@ -244,7 +244,12 @@ impl Drawn<'_> {
         match self.cost() {
             Some(cost) => {
                 let (effect, span) = signed(&cost.difference, |value| scale.number(value));
-                format!("{name} adds {effect} {} ({span}).", scale.unit)
+                let span = if span.is_empty() {
+                    span
+                } else {
+                    format!(" ({span})")
+                };
+                format!("{name} adds {effect} {}{span}.", scale.unit)
             }
             None => {
                 let (low, high) = self.ends;

@@ -270,9 +270,10 @@ fn cost_words(cost: &Cost) -> String {
             format!("{remark}; the gateway spoiled {count} of {total}")
         }
     };
-    match (span.is_empty(), remark.is_empty()) {
-        (true, true) => format!("{effect} µs"),
-        _ => format!("{effect} µs ({span}{remark})"),
+    let details = format!("{span}{remark}");
+    match details.trim_start_matches("; ") {
+        "" => format!("{effect} µs"),
+        details => format!("{effect} µs ({details})"),
     }
 }
 
