@@ -1,4 +1,5 @@
-//! A response: the decision of a route once it has read the head, and its serialisation.
+//! A response: the decision that a route makes once the head is known, and the serialisation of the
+//! response.
 
 use gatebench_net::http1::{BodyLength, write_response_head};
 use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};

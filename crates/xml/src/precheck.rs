@@ -1,4 +1,5 @@
-//! Checks a document before it is parsed, because the parser itself would take too long.
+//! Checks a document before it is parsed, because the parser itself would take too long to refuse
+//! it.
 
 use std::borrow::Cow;
 

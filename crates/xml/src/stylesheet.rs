@@ -86,8 +86,8 @@ impl Stylesheet {
     /// edits it.
     ///
     /// # Errors
-    /// The failure, or the limit that ended it. `xsl:message` with `terminate` is an error; others
-    /// are not kept.
+    /// The failure, or the limit that ended it. `xsl:message` with `terminate` is an error; other
+    /// messages are not kept.
     pub fn apply(
         &self,
         input: &mut Document,

@@ -25,7 +25,8 @@ const CONNECTIONS: u32 = 4;
 const PER_CONNECTION: u64 = 7;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx on one Unix socket per protocol; unlike a port, none can be in use by another program.
+/// nginx on one Unix socket per protocol. Unlike a port, such a socket cannot be in use by another
+/// program.
 struct Nginx {
     child: Child,
     folder: tempfile::TempDir,

@@ -106,7 +106,7 @@ fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
 type Counts = BTreeMap<String, u64>;
 
 /// Returns responses by class, and requests without a response by kind, from the counters of our
-/// scripts. For a user's script, only the requests that k6 calls failed are known.
+/// scripts. For a user's script, only the requests that k6 counts as failed are known.
 fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     let kind = |name: &str| Some(name.strip_prefix(COUNTED)?.to_owned());
     let counted = metrics.keys();

@@ -84,7 +84,8 @@ pub struct Metrics {
 pub struct Upstream {
     /// Unique name.
     pub name: String,
-    /// Idle connections kept open to each target, by each worker. 0 opens one for every request.
+    /// Idle connections that each worker keeps open to each target. With 0, every request opens a
+    /// new connection.
     pub keepalive: u32,
     /// Its addresses.
     pub targets: Vec<Target>,

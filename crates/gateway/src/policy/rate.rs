@@ -16,8 +16,9 @@ use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 use super::Consumers;
 use crate::message::Standing;
 
-/// Fractions of a nanosecond, so that the error is a few per cent at a billion requests in any
-/// window, and a few millionths at a million. u64 then lasts for nine years of uptime.
+/// The number of parts of a nanosecond in which times are counted. With 64, the error is a few per
+/// cent for a billion requests in any window, and a few millionths for a million, and a u64 lasts
+/// for nine years of uptime.
 const FRACTIONS: u64 = 64;
 /// The number of parts over which the values of a header are distributed, each with its own lock.
 const SHARDS: usize = 16;

@@ -182,9 +182,9 @@ impl Decoder {
         !self.facts.closes
     }
 
-    /// Reports whether [`Event::End`] is next, without another byte. This is the case after the
-    /// last piece of a body of known length: a caller that stops in between checks it with this
-    /// function.
+    /// Reports whether [`Event::End`] is next and needs no further byte. This is the case after the
+    /// last piece of a body of known length. A caller that stops after such a piece can thus find
+    /// out whether the message is complete.
     pub fn has_end(&self) -> bool {
         matches!(self.state, State::End)
     }

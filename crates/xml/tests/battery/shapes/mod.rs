@@ -80,7 +80,7 @@ impl Shape {
     }
 }
 
-/// All of them.
+/// All shapes.
 pub fn all() -> Vec<Shape> {
     let tables = [
         types::SHAPES,
