@@ -4,7 +4,7 @@
 //! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due by t. Evenly
 //! spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹ of the
 //! arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
-//! Processes, 1975, section 4.7), which is exact for any rate.
+//! Processes, 1975, section 4.7); this is exact for any rate.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is dropped, so that
-//! hours are those of this clock.
+//! the hours are those that the log shows.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;

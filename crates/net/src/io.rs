@@ -52,7 +52,7 @@ pub type Bound = (ListenerId, SocketAddr);
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
 /// [`Io::abort`] no poll delivers an event for that [`ConnId`], even if completions were pending.
 /// Events that an earlier poll delivered remain in the caller's list, perhaps for a connection that
-/// is closed by now: look its identifier up, which is never reused. Operations on a closed `ConnId`
+/// is closed by now: look up its identifier, which is never reused. Operations on a closed `ConnId`
 /// do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one

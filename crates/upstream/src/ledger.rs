@@ -78,8 +78,8 @@ impl Snapshot {
         self.workers.extend(other.workers.iter().cloned());
     }
 
-    /// Replaces each count, except the number of open connections, with a function of it and the
-    /// other's count.
+    /// Replaces each count, except the number of open connections, with the result of `change` for
+    /// it and the same count of `other`.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),

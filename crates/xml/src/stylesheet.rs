@@ -191,7 +191,7 @@ unsafe impl Send for Parameters {}
 unsafe impl Sync for Parameters {}
 
 impl Default for Parameters {
-    /// No parameters: libxslt still reads up to the null.
+    /// No parameters. libxslt reads the list up to the null pointer, even if nothing precedes it.
     fn default() -> Self {
         Self {
             _texts: Vec::new(),

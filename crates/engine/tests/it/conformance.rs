@@ -1,6 +1,6 @@
 //! HTTP/1.1 between the engine and nginx, and between h2load and the upstream: each half of this
 //! project against an independent implementation, so that a mistake common to both halves is
-//! detected. `scripts/install-test-deps` installs them.
+//! detected. `scripts/install-test-deps` installs nginx and h2load.
 
 use std::fs;
 use std::os::unix::net::UnixStream;

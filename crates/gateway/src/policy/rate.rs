@@ -157,7 +157,7 @@ impl RateLimiter {
         let mut full_at = bucket.load(Ordering::Relaxed);
         loop {
             let after = self.after(full_at, now)?;
-            // Relaxed, because nothing else is published through it.
+            // Relaxed, because the bucket publishes no other data.
             match bucket.compare_exchange_weak(full_at, after, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return Ok(after),

@@ -166,7 +166,7 @@ fn malicious_bodies_get_faults() {
 #[test]
 fn other_clients_are_served_during_an_expensive_message() {
     let mut request = chain();
-    // The transformed body is not an operation of the WSDL, which does not matter here.
+    // The transformed body is not an operation of the WSDL; this does not matter here.
     request["xsd_api_schema"] = Value::Null;
     let (_origin, gateway) = behind(&request);
     for count in [60, 250] {

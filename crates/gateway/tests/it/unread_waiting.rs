@@ -1,5 +1,5 @@
-//! Requests that wait for room on a connection, and connections to an upstream that are paused for
-//! them.
+//! Requests that wait for room on a client's connection, and upstream connections that are paused
+//! until there is room.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};

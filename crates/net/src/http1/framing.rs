@@ -59,8 +59,8 @@ impl FieldFacts {
         }
     }
 
-    /// Records a field of a request. Except for the fields that only requests have,
-    /// [`FieldFacts::note`] records it.
+    /// Records a field of a request. [`FieldFacts::note`] records all fields except those that only
+    /// requests have.
     #[inline]
     pub(super) fn note_in_request(
         &mut self,

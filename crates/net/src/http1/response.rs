@@ -7,7 +7,7 @@ use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_hea
 /// The maximum number of bytes in one read of the stream.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Reads one response from a blocking stream, until the timeout of the stream.
+/// Reads one response from a blocking stream. If the stream has a timeout, it applies to each read.
 ///
 /// It holds the head and the piece of the body that the last read returned. Its [`Read`]
 /// implementation returns the body without its framing, and reports a truncated body as

@@ -54,7 +54,7 @@ fn number_file(address: &Path) -> PathBuf {
     address.with_extension("at")
 }
 
-/// The folder of the sockets, accessible only to this user; removed when it is dropped.
+/// The folder of the sockets, accessible only to this user; removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 

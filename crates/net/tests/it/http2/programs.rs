@@ -1,5 +1,5 @@
 //! Both ends of HTTP/2 against independent programs: nginx, curl and h2load.
-//! `scripts/install-test-deps` installs them.
+//! `scripts/install-test-deps` installs these programs.
 
 use std::fs;
 use std::io::Write;

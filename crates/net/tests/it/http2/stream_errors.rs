@@ -23,7 +23,7 @@ fn server() -> End<Server> {
     server
 }
 
-/// A client with low limits for fields and informational responses, which has sent a request with
+/// A client that has low limits for fields and informational responses, and has sent a request with
 /// `method` on stream 1.
 fn client(method: &str) -> End<Client> {
     let limits = Limits {

@@ -46,7 +46,7 @@ pub enum End {
     /// A fault with this text.
     Refused(&'static str),
     Passes,
-    /// One of the two; it depends on the speed of the machine.
+    /// A fault or none, depending on the speed of the machine.
     Either,
 }
 
