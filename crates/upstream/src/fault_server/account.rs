@@ -23,8 +23,8 @@ pub struct Account {
     pub epoch_ns: Option<u64>,
     /// Requests of the warm-up, which are not included in any other count.
     pub warm_up: u64,
-    /// Requests received completely. Those that were neither answered, reset nor abandoned are
-    /// still being served.
+    /// Requests received completely. Those that got no response, and were neither reset nor
+    /// abandoned, are still being served.
     pub received: u64,
     /// Responses whose last byte was passed to the kernel.
     pub answered: u64,
