@@ -7,7 +7,7 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const XML: &str = "application/xml";
-/// The field that names the calculator which sent the response.
+/// The field that names the calculator that sent the response.
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 

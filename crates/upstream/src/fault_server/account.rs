@@ -34,7 +34,7 @@ pub struct Account {
     pub abandoned: u64,
     /// Size of the bodies of complete responses in bytes.
     pub body_bytes: u64,
-    /// From a request's arrival to its last byte, or to the reset.
+    /// From a request's arrival to the last byte of its response, or to the reset.
     pub service_ns: Quantiles,
     /// The delay beyond the time set by the case, which shows how accurate this upstream is.
     pub overshoot_ns: Quantiles,
