@@ -5,9 +5,9 @@ use gatebench_engine::gzip::decoded;
 /// A limit far above the decoded length of the fuzzer's inputs.
 const KEPT_MAX_BYTES: usize = 1 << 20;
 
-/// Checks that the decoder keeps at most the allowed bytes, and that the text is the same for any
-/// limit and for any part of the body. Either text may be longer, because the decoder drops the
-/// text of its window where the data is damaged.
+/// Checks that the decoder keeps at most the allowed bytes, and that a lower limit, or a part of
+/// the body, yields the same text up to the end of the shorter of the two texts. Either of them may
+/// be the shorter one, because the decoder drops the text of its window where the data is damaged.
 pub fn bodies(data: &[u8]) {
     let Some(([low, high], body)) = data.split_first_chunk() else {
         return;

@@ -72,7 +72,8 @@ local VALIDATION = "XSD validation failed"
 local soap = {}
 
 xml.xmlInitParser()
--- Messages are taken from the last error instead of being printed: strlen only reads this text.
+-- Messages are taken from the last error and not printed: the handler of messages is strlen, which
+-- only reads the empty text in `quiet`.
 local quiet = ffi.new("char[1]")
 xml.xmlSetGenericErrorFunc(quiet, ffi.cast("void *", C.strlen))
 

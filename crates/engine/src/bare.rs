@@ -18,19 +18,19 @@ use crate::population::share;
 const CONNECT_NS: u64 = 5_000_000_000;
 
 /// An exchange of messages over loopback TCP, through the event loops of engine and upstream. The
-/// client sends a message on each connection, and again whenever a whole one has come back; the
-/// server counts and responds.
+/// client sends a message on each connection, and sends another one whenever a whole response has
+/// arrived. The server counts the received bytes and responds to each whole message.
 #[derive(Clone, Debug)]
 pub struct Bare {
     /// Size of a request message in bytes.
     pub asked_bytes: usize,
     /// Size of a response message in bytes.
     pub answered_bytes: usize,
-    /// Connections, over all cores of the client.
+    /// Number of connections, over all cores of the client.
     pub connections: u32,
-    /// Time before the measurement; its results are discarded.
+    /// The warm-up before the measurement; its results are discarded.
     pub warm_up: Duration,
-    /// The measured part.
+    /// The length of the measurement.
     pub measure: Duration,
     /// Cores of the client, with one worker on each; empty means one worker that is not pinned.
     pub client_cores: Vec<usize>,
@@ -241,7 +241,7 @@ impl IoTask for Client<'_> {
 }
 
 impl Client<'_> {
-    /// Opens all its connections.
+    /// Opens all connections of this client.
     fn connected<I: Io>(&self, io: &mut I) -> io::Result<ConnMap<Side>> {
         for _ in 0..self.connections {
             io.connect(self.server, None)?;

@@ -114,7 +114,7 @@ impl Checks {
         }
     }
 
-    /// Fails all checks of the body, because it is too long to be kept.
+    /// Fails all checks of a body that is too long to be kept.
     pub(crate) fn fail_body(&self, mut failed: impl FnMut(usize)) {
         self.bodies.iter().for_each(|(number, _)| failed(*number));
     }

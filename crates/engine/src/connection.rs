@@ -38,13 +38,13 @@ pub(crate) struct Connection {
     /// True if the response is complete but the request has not been sent completely; the
     /// connection is not idle until then.
     pub(crate) waits_to_send: bool,
-    /// True if it takes no further request, because there are too many connections.
+    /// True if the connection takes no further request, because there are too many connections.
     pub(crate) leaving: bool,
     /// The local address of the connection, if one was configured.
     pub(crate) source: Option<IpAddr>,
     /// The time at which opening began.
     pub(crate) begun_ns: u64,
-    /// Requests begun on it.
+    /// The number of requests begun on the connection.
     pub(crate) requests: u64,
     decoder: Decoder,
 }

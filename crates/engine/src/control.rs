@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
-    /// On `CLOCK_MONOTONIC` in nanoseconds; 0 until known.
+    /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds; 0 until
+    /// known.
     start_ns: AtomicU64,
     /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
     measure_ns: AtomicU64,
@@ -19,7 +20,7 @@ pub struct Control {
 pub struct Live {
     /// Responses so far, warm-up included.
     pub completed: AtomicU64,
-    /// Requests without a response so far.
+    /// Requests that have ended without a response so far.
     pub failed: AtomicU64,
     /// Arrivals waiting for a connection.
     pub queued: AtomicU64,
@@ -41,7 +42,7 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Reports whether it was stopped.
+    /// Reports whether the load was stopped.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

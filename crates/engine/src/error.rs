@@ -37,7 +37,7 @@ pub enum ConnectError {
     ClosedInHandshake,
     /// The server closes connections as soon as they are made.
     ClosedAtOnce,
-    /// TLS could not begin with its settings.
+    /// TLS could not begin with the configured settings.
     Settings { what: String, remedy: &'static str },
     /// TLS failed.
     Tls(SessionError),

@@ -189,7 +189,7 @@ impl Message {
         message
     }
 
-    /// Changes it into the next request with drawn values.
+    /// Changes the message into the next request with drawn values.
     pub(crate) fn draw(
         &mut self,
         rendered: &Rendered,

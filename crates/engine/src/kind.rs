@@ -17,7 +17,7 @@ pub enum Metric {
     ResponseHalf,
     /// From the actual send to the first byte of the response.
     Waiting,
-    /// From the first to the last byte of the response, which is 0 if both arrived in one read.
+    /// From the first to the last byte of the response; 0 if both arrived in one read.
     Receiving,
 }
 

@@ -65,8 +65,8 @@ pub struct Group {
     pub name: String,
     /// The destination of its requests.
     pub target: Target,
-    /// The requests, by their weights; at least one. Each is a route with its own figures. Paths,
-    /// values of headers and bodies are templates.
+    /// The requests, chosen by their weights; at least one. Each is a route with its own figures.
+    /// Paths, header values and bodies are templates.
     pub requests: Vec<Request>,
     /// The order in which they are sent.
     pub order: Order,
@@ -84,22 +84,22 @@ pub struct Load {
     pub groups: Vec<Group>,
     /// The values for templates in requests.
     pub data: Arc<DataSet>,
-    /// Time before the measurement, whose results are discarded; shorter if
+    /// The warm-up before the measurement; its results are discarded. It is shorter if
     /// [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
-    /// The measured part.
+    /// The length of the measurement.
     pub measure: Duration,
     /// The maximum wait for the last responses.
     pub drain: Duration,
     /// Cores of the workers, one each; empty means one worker that is not pinned.
     pub cores: Vec<usize>,
-    /// True if workers may poll for events that are about to happen instead of sleeping: requests
+    /// True if workers may poll, instead of sleeping, for events that are about to happen: requests
     /// are sent on time, and responses are noticed at once while few are in flight. Only for
     /// workers with a core of their own that nothing else needs.
     pub spin: bool,
     /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
-    /// The tag of this load's nonces. `None` sends no nonce, and nothing is traced.
+    /// The tag of this load's nonces. With `None`, no nonce is sent, and nothing is traced.
     pub trace_tag: Option<u16>,
     /// The seed of random choices: the same seed leads to the same choices.
     pub seed: u64,

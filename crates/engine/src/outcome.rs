@@ -25,8 +25,8 @@ pub struct Outcome {
     pub groups: Vec<GroupOutcome>,
     /// Responses by status, without the statuses that did not occur.
     pub statuses: BTreeMap<u16, u64>,
-    /// The time that connections took until requests could be sent, including TLS and including
-    /// connections made before the measurement.
+    /// The time from the beginning of a connection until requests could be sent, TLS included, for
+    /// all connections, even those made before the measurement.
     pub connects: Recording,
     /// Connections whose TLS session was resumed.
     pub resumed: u64,

@@ -30,10 +30,10 @@ pub(crate) struct Kept {
     pub(crate) groups: Vec<Interval>,
     /// One record for each route; empty if there is only one, because it would equal the load's.
     pub(crate) routes: Vec<RouteRecord>,
-    /// The time that connections took until requests could be sent, including connections made
-    /// before the measurement.
+    /// The time from the beginning of a connection until requests could be sent, for all
+    /// connections, even those made before the measurement.
     pub(crate) connects: Recording,
-    /// TLS handshakes among them that resumed an earlier session.
+    /// The number of these connections whose TLS handshake resumed an earlier session.
     pub(crate) resumed: u64,
 }
 
@@ -165,7 +165,7 @@ impl Interval {
         self.time(Class::Failed, exchange, now);
     }
 
-    /// Records response, service and lateness of a request that ends now. Returns its service.
+    /// Records response, service and lateness of a request that ends now. Returns its service time.
     fn time(&mut self, class: Class, exchange: &Exchange, now: u64) -> u64 {
         let service_ns = now.saturating_sub(exchange.sent_ns);
         let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);

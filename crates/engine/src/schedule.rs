@@ -4,7 +4,7 @@
 //! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due by t. Evenly
 //! spread arrivals are Λ⁻¹ of the whole numbers. The arrivals of a Poisson process are Λ⁻¹ of the
 //! arrivals of a Poisson process with rate 1 (time-rescaling: Çinlar, Introduction to Stochastic
-//! Processes, 1975, section 4.7), which is exact for any rate.
+//! Processes, 1975, section 4.7); this is exact for any rate.
 
 use std::sync::Arc;
 
@@ -140,9 +140,9 @@ struct Line {
 }
 
 impl Line {
-    /// Moves from one rate to another. A change that is longer than the remaining time fills that
-    /// time if it has no configured length (the ramp over the measurement), and is cut off
-    /// otherwise.
+    /// Moves from one rate to another. A change whose length is not configured (`over_ns` is
+    /// infinite: the ramp over the measurement) takes exactly the remaining time. A configured
+    /// change that is longer than the remaining time is cut off.
     fn straight(&mut self, from_per_second: f64, to_per_second: f64, over_ns: f64) {
         let left_ns = self.end_ns - self.now_ns;
         let whole_ns = if over_ns.is_finite() {
@@ -199,8 +199,9 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Continues on another schedule, identical up to now. Repeats the last arrival, because it may
-    /// lie after the time at which the two begin to differ.
+    /// Continues on another schedule, which is the same up to now. Returns the last arrival again,
+    /// at its time in the new schedule, because it may lie after the time at which the two
+    /// schedules begin to differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {

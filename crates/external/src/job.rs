@@ -99,7 +99,7 @@ impl Limits {
     }
 }
 
-/// A generator cannot do a job.
+/// The reason why a generator cannot do a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {

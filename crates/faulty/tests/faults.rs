@@ -52,7 +52,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // Fails if it has ended, which is fine.
+        // This fails harmlessly if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -16,7 +16,8 @@ const PENDING_BYTES_MAX: usize = 128 * 1024;
 /// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
 /// Calls `on_listening` with the address once it accepts connections.
 ///
-/// # Errors The system refuses to bind the address or to create the event loop.
+/// # Errors
+/// The system refuses to bind the address or to create the event loop.
 pub fn splice(
     listen: SocketAddr,
     target: SocketAddr,

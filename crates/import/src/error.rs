@@ -28,7 +28,7 @@ pub enum ImportError {
         file: String,
         /// The format that most of its lines have, as text.
         format: &'static str,
-        /// Number of lines that are not in it.
+        /// Number of lines that are not in this format.
         malformed: u64,
         /// Number of all lines.
         lines: u64,

@@ -1,5 +1,5 @@
 //! Times on the clock of a log, in milliseconds since 1970. The offset from UTC is dropped, so that
-//! hours are those of this clock.
+//! the hours are those that the log shows.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -64,8 +64,8 @@ pub(crate) fn common_or_iso(text: &[u8]) -> Option<i64> {
     iso(text).or_else(|| common(text))
 }
 
-/// A number since 1970 in seconds, milliseconds, microseconds or nanoseconds, depending on its
-/// size.
+/// The time that a number of seconds, milliseconds, microseconds or nanoseconds since 1970
+/// represents; the unit is derived from the size of the number.
 pub(crate) fn since_1970(number: f64) -> Option<i64> {
     let millis = match number {
         it if !(1e8..1e20).contains(&it) => return None,

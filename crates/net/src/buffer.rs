@@ -6,13 +6,13 @@ use std::cell::{RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Gap between two pieces: nine cache lines. The length of a piece is a power of two, so without
-/// the gap the first bytes of all pieces, which are all that most messages need, would share a few
-/// sets of the cache.
+/// The gap between two pieces: nine cache lines. Most messages need only the first bytes of a
+/// piece. The length of a piece is a power of two, so without the gap the first bytes of all pieces
+/// would share a few sets of the cache.
 const APART_BYTES: usize = 9 * 64;
 
-/// The memory of one loop. A piece is at any time owned by exactly one of: the free list, the
-/// kernel (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
+/// The memory of one loop. At any time, a piece has exactly one owner: the free list, the kernel
+/// (only between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
 pub(crate) struct Pool {
     memory: Box<[UnsafeCell<u8>]>,
     pub(crate) piece_bytes: usize,
@@ -58,7 +58,7 @@ impl Pool {
         self.free.borrow_mut().pop()
     }
 
-    /// Returns a piece that never became a [`Buffer`].
+    /// Puts a piece that never became a [`Buffer`] back on the free list.
     pub(crate) fn give_back(&self, piece: u16) {
         self.free.borrow_mut().push(piece);
     }
@@ -70,7 +70,7 @@ impl Pool {
             begin + self.piece_bytes <= self.memory.len(),
             "the pool has no such piece"
         );
-        // Derived from the whole block, so that the pointer is valid for the whole piece.
+        // The pointer is derived from the whole block, so that it is valid for the whole piece.
         UnsafeCell::raw_get(self.memory.as_ptr().wrapping_add(begin))
     }
 

@@ -19,9 +19,9 @@ pub fn choose(wanted: Option<Backend>) -> Backend {
 /// # Errors
 /// The kernel refuses the backend.
 pub fn run<T: IoTask>(backend: Option<Backend>, task: T) -> io::Result<T::Output> {
-    // Timers of this thread may fire late by up to its slack: 50 µs by default, which is too much
-    // for an arrival schedule. If the kernel refuses the change, accuracy suffers, but not
-    // correctness.
+    // Timers of this thread may fire late by up to the thread's timer slack, 50 µs by default,
+    // which is too much for an arrival schedule. If the kernel refuses the change, accuracy
+    // suffers, but not correctness.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     match choose(backend) {
         Backend::Uring => Ok(task.run(Uring::new(IoConfig::default())?)),

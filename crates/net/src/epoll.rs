@@ -42,7 +42,7 @@ pub struct Epoll {
 struct Conn {
     socket: OwnedFd,
     state: State,
-    /// True if it is on the list of connections to read from.
+    /// True if the connection is on the list of those to read from.
     listed: bool,
     /// An edge has arrived since a receive last took all bytes.
     may_read: bool,
@@ -124,7 +124,7 @@ impl Epoll {
         }
     }
 
-    /// Ignores a listener for a while: it is level-triggered, and would end every wait.
+    /// Ignores a listener for a while: it is level-triggered, and would otherwise end every wait.
     fn rest(&mut self, index: usize) {
         if self.watch(index, EventFlags::empty()).is_ok() {
             let now_ns = clock::now_ns();
@@ -189,7 +189,7 @@ impl Epoll {
         }
     }
 
-    /// One receive on every connection that may have something.
+    /// Receives once on every connection that may have bytes to read.
     fn receive_round(&mut self, events: &mut Vec<Event>) {
         for _ in 0..self.readable.len() {
             let Some(conn) = self.readable.pop_front() else {
@@ -292,8 +292,8 @@ impl Epoll {
     }
 }
 
-/// A bit of the user data that marks listeners; no connection has it, because generations are 24
-/// bits wide.
+/// The bit of the user data that marks listeners. It is 0 for connections, because generations are
+/// only 24 bits wide.
 const LISTENER: u64 = 1 << 63;
 
 impl Io for Epoll {

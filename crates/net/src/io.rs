@@ -51,8 +51,9 @@ pub type Bound = (ListenerId, SocketAddr);
 ///
 /// The contract for each connection: at most one send is outstanding; after [`Io::close`] or
 /// [`Io::abort`] no poll delivers an event for that [`ConnId`], even if completions were pending.
-/// Events that an earlier poll delivered remain in the caller's list: identifiers are never reused,
-/// so look them up. Operations on a closed `ConnId` do nothing.
+/// Events that an earlier poll delivered remain in the caller's list, perhaps for a connection that
+/// is closed by now: look up its identifier, which is never reused. Operations on a closed `ConnId`
+/// do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop returns simulated time.
@@ -64,8 +65,8 @@ pub trait Io {
         None
     }
 
-    /// Listens on `address` (port 0 picks a free one) and accepts until the loop is dropped.
-    /// `SO_REUSEPORT` is set when `shared` so that several workers can listen on one port.
+    /// Listens on `address` (port 0 picks a free one) and accepts until the loop is dropped. If
+    /// `shared`, `SO_REUSEPORT` is set, so that several workers can listen on one port.
     ///
     /// # Errors
     /// The error of `bind` or `listen`.
@@ -75,7 +76,7 @@ pub trait Io {
     fn stop_listening(&mut self, listener: ListenerId);
 
     /// Begins to connect to `peer`, from the local address `source` if one is given (over TCP; the
-    /// port is chosen so that every source has about 28,000 connections to each peer).
+    /// port is chosen so that every source can have about 28,000 connections to each peer).
     /// [`Event::Connected`] or [`Event::Failed`] follows.
     ///
     /// # Errors
@@ -91,8 +92,9 @@ pub trait Io {
     #[must_use = "a vector that comes back is not followed by an event"]
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
-    /// Sends all of `bytes`, the first of them before this returns if the kernel has room, so that
-    /// a timestamp taken just before is exact. The vector is returned as by [`Io::send`].
+    /// Sends all of `bytes`. If the kernel has room, it takes the first of them before this
+    /// function returns, so that a timestamp taken just before the call is exact. The vector is
+    /// returned as by [`Io::send`].
     #[must_use = "a vector that comes back is not followed by an event"]
     fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
@@ -148,8 +150,8 @@ pub struct IoConfig {
 }
 
 impl Default for IoConfig {
-    /// 2 MiB: one small response from each of 256 connections in a round, without leaving a core's
-    /// L2 cache.
+    /// 2 MiB in total: a small response from each of 256 connections fits, and a core's L2 cache
+    /// holds all of them.
     fn default() -> Self {
         Self {
             buffers: 256,

@@ -10,7 +10,7 @@ use crate::ListenerId;
 /// The time for which a listener rests before it is tried again: 50 ms.
 pub(crate) const REST_NS: u64 = 50_000_000;
 
-/// The listeners of one loop that rest. They wake together with the first of them.
+/// The resting listeners of one loop. All of them wake when the first one does.
 #[derive(Default)]
 pub(crate) struct Resting {
     listeners: Vec<ListenerId>,
@@ -43,7 +43,8 @@ impl Resting {
         Some(until_ns.map_or(self.until_ns, |until_ns| until_ns.min(self.until_ns)))
     }
 
-    /// The listeners that have rested long enough; `now_ns` reads the clock only if some rest.
+    /// The listeners that have rested long enough. `now_ns`, which reads the clock, is called only
+    /// if a listener rests.
     pub(crate) fn wake(&mut self, now_ns: impl FnOnce() -> u64) -> Vec<ListenerId> {
         if self.listeners.is_empty() || now_ns() < self.until_ns {
             return Vec::new();

@@ -35,8 +35,8 @@ impl<S: Service> Service for TlsService<'_, S> {
 /// The server's side of TLS on every accepted connection; connections made with [`Io::connect`] are
 /// not encrypted.
 ///
-/// - [`Event::Accepted`] comes before the handshake, and [`Event::Failed`] if the handshake or a
-///   later record fails; its error contains the [`SessionError`].
+/// - [`Event::Accepted`] comes before the handshake. If the handshake or a later record fails,
+///   [`Event::Failed`] follows; its error contains the [`SessionError`].
 /// - [`Event::EndOfStream`] is close_notify or FIN, whichever comes first. A missing close_notify
 ///   is not reported: HTTP itself shows whether something is missing (RFC 9112 9.8).
 /// - [`Io::shutdown`] and [`Io::close`] send close_notify.

@@ -37,7 +37,7 @@ pub fn run_when_idle() -> io::Result<()> {
     set_policy(libc::SCHED_IDLE)
 }
 
-/// Sets a policy whose only priority is 0 for the calling thread.
+/// Sets the policy of the calling thread to one whose only priority is 0.
 fn set_policy(policy: libc::c_int) -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameter outlives the call, which only reads it; 0 is the calling thread.

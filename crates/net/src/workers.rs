@@ -12,8 +12,8 @@ use crate::{Backend, Io, IoTask, ListenerId, run};
 
 /// The work of every worker of a server, compiled once for each backend.
 pub trait Service: Sync {
-    /// Serves the listeners already open on `io` until [`Seat::stopped`]; to notice that in time it
-    /// must not wait in [`Io::poll`] for longer than [`STOP_CHECK_NS`].
+    /// Serves the listeners already open on `io` until [`Seat::stopped`] returns true. To notice
+    /// this in time, the service must not wait in [`Io::poll`] for longer than [`STOP_CHECK_NS`].
     ///
     /// # Errors
     /// Only if the loop itself fails.
@@ -84,8 +84,8 @@ impl Workers<'_> {
                     ready: ready.clone(),
                 };
                 threads.push(scope.spawn(move || worker.serve()));
-                // One worker after another: the port that the first one gets for port 0 is used by
-                // the others.
+                // The workers start one after another: the port that the first one gets for port 0
+                // is used by the others.
                 match heard.recv() {
                     Ok(Some(addresses)) => bound = addresses,
                     Ok(None) | Err(_) => break,
@@ -116,7 +116,7 @@ pub enum WorkersError {
     Core { core: usize, source: io::Error },
     /// The backend was refused.
     Backend(#[source] io::Error),
-    /// An address cannot be listened on.
+    /// A worker cannot listen on an address.
     Listen {
         address: SocketAddr,
         source: io::Error,
@@ -187,7 +187,8 @@ impl<S: Service> Worker<'_, S> {
             .pin()
             .and_then(|()| run(backend, self).map_err(WorkersError::Backend)?);
         drop(halt);
-        // Ignored if the worker was listening; otherwise it ends the wait for its addresses.
+        // This message is ignored if the worker was listening; otherwise it ends the wait for its
+        // addresses.
         let _ = ready.send(None);
         outcome
     }

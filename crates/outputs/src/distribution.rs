@@ -8,9 +8,9 @@ pub struct Distribution {
     count: u64,
     /// Exact sum.
     pub(crate) sum_ns: u128,
-    /// Exact minimum; 0 if it is empty.
+    /// Exact minimum; 0 if there are no values.
     pub(crate) min_ns: u64,
-    /// Exact maximum; 0 if it is empty.
+    /// Exact maximum; 0 if there are no values.
     pub(crate) max_ns: u64,
 }
 

@@ -65,7 +65,7 @@ pub struct Second {
     pub errors: BTreeMap<String, u64>,
     /// Arrivals that were never sent.
     pub dropped: u64,
-    /// Responses that failed a check, by its number.
+    /// Responses that failed a check, by the number of the check.
     pub checks_failed: BTreeMap<usize, u64>,
     /// Responses that failed at least one check.
     pub failing_checks: u64,

@@ -30,7 +30,8 @@ impl Metric {
         format!("{prefix}{}", self.name)
     }
 
-    /// The name without k6's prefix: as a measurement in InfluxDB, and in OTLP.
+    /// The name without k6's prefix, as used for a measurement in InfluxDB and for a metric in
+    /// OTLP.
     pub(crate) fn plain(&self) -> String {
         match self.is_of_k6 {
             true => self.name.into(),

@@ -62,8 +62,8 @@ impl Folder {
         is_run(&dir).then_some(dir)
     }
 
-    /// Returns the path of this name in the folder, which need not exist; none if the name leads
-    /// outside the folder.
+    /// Returns the path that this name has in the folder, whether or not the path exists; none if
+    /// the name leads outside the folder.
     pub(crate) fn place(&self, name: &str) -> Option<PathBuf> {
         let mut parts = Path::new(name).components();
         let first = parts.next();

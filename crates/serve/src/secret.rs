@@ -31,8 +31,8 @@ impl Secret {
         &self.0
     }
 
-    /// Reports whether a string is equal to this secret. The comparison takes the same time
-    /// wherever they differ.
+    /// Reports whether a string is equal to this secret. The comparison takes the same time,
+    /// regardless of where the two strings differ.
     pub(crate) fn is(&self, text: &str) -> bool {
         let differing = self.0.bytes().zip(text.bytes());
         let differing = differing.fold(0, |all, (own, other)| all | (own ^ other));

@@ -25,7 +25,7 @@ use crate::{route, view};
 pub struct Settings {
     /// The runs.
     pub folder: Folder,
-    /// The name of a run that may begin later; its page waits for it.
+    /// The name of a run that may begin later; its page waits for the run.
     pub expected: Option<String>,
     /// The address to listen on [default: 127.0.0.1].
     pub address: Option<IpAddr>,

@@ -28,7 +28,7 @@ fn pause_ns(value: &[u8]) -> u64 {
 /// The capacity that a buffer keeps after a large body, in bytes.
 const KEEP_BYTES: usize = 1 << 20;
 
-/// The same for a stream, whose buffers are many; in bytes.
+/// The same for a stream, in bytes. It is smaller because there are many streams.
 const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
 
 /// The state from a request's head to the last byte of its response. Its memory is reused for later

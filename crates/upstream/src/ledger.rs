@@ -61,7 +61,7 @@ pub struct Snapshot {
     pub bytes_in: u64,
     /// Bytes of responses, with heads; over HTTP/2 all bytes sent.
     pub bytes_out: u64,
-    /// Requests that were not HTTP/1.1 or HTTP/2, or beyond the limits.
+    /// Requests that were neither HTTP/1.1 nor HTTP/2, or that exceeded the limits.
     pub protocol_errors: u64,
     /// TLS handshakes that were not completed, whichever side ended them.
     #[serde(default)]
@@ -78,8 +78,8 @@ impl Snapshot {
         self.workers.extend(other.workers.iter().cloned());
     }
 
-    /// Replaces each count, except the number of open connections, with a function of it and the
-    /// other's count.
+    /// Replaces each count, except the number of open connections, with the result of `change` for
+    /// it and the same count of `other`.
     fn change_counts(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
         let pairs = [
             (&mut self.begun, other.begun),

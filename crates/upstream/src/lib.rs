@@ -19,9 +19,10 @@
 //! Responses to the requests of one receive carry the same t2. A response that is due while a send
 //! is outstanding is stamped when the send is done.
 //!
-//! # Limits An upstream never times out a connection, so that only the gateway can hang in a trial.
-//! Bodies are limited to [`BODY_BYTES_MAX`], and output per connection to about 128 KiB, whatever
-//! the client does.
+//! # Limits
+//! An upstream never times out a connection, so that only the gateway can hang in a trial. Bodies
+//! are limited to [`BODY_BYTES_MAX`], and output per connection to about 128 KiB, regardless of
+//! what the client does.
 
 mod apps;
 mod asked;
@@ -176,7 +177,7 @@ pub enum UpstreamError {
 /// worker accepts connections on it.
 ///
 /// # Errors
-/// If the address, a core, the event loop or the TLS settings are refused.
+/// The address, a core, the event loop or the TLS settings are refused.
 pub fn serve(
     config: UpstreamConfig,
     stop: Arc<AtomicBool>,

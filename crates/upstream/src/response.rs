@@ -1,4 +1,5 @@
-//! A response: the decision of a route once it has read the head, and its serialisation.
+//! A response: the decision that a route makes once the head is known, and the serialisation of the
+//! response.
 
 use gatebench_net::http1::{BodyLength, write_response_head};
 use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
@@ -6,7 +7,7 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const XML: &str = "application/xml";
-/// The field that names the calculator which sent the response.
+/// The field that names the calculator that sent the response.
 pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 

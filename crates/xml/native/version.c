@@ -1,4 +1,5 @@
-/* The versions of the loaded libraries, which may differ from the headers that the shim was compiled against. */
+/* The versions of the loaded libraries. They may differ from those of the headers with which the
+   shim was compiled. */
 #include "shim.h"
 
 #include <libxslt/xslt.h>

@@ -72,7 +72,7 @@ impl Document {
         let mut unheard = Collector::default();
         let url = pointer_to(location.as_deref());
         // SAFETY: the bytes, the location and the options with `parse` outlive the call; the
-        // pointers to them are not kept, since the parser's context is freed within it.
+        // pointers to them are not kept, since the parser's context is freed within the call.
         let raw = unheard
             .listen(|_| unsafe { ffi::shim_parse(bytes.as_ptr().cast(), length, url, &options) });
         let Parse { collector, .. } = parse;

@@ -54,7 +54,7 @@ impl Files for HashMap<String, String> {
 /// Runs `compile` with the imports that `files` provides.
 ///
 /// # Errors
-/// Imports exceed a limit on definitions, which the libraries' own parsers do not have.
+/// Imports exceed a limit on definitions that the libraries' own parsers do not enforce.
 pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     loader::lend(Rc::new(|location: &str| read(files, location)), compile)
 }

@@ -1,4 +1,5 @@
-//! Checks a document before it is parsed, because the parser itself would take too long.
+//! Checks a document before it is parsed, because the parser itself would take too long to refuse
+//! it.
 
 use std::borrow::Cow;
 
@@ -29,7 +30,7 @@ const TOKENS_MAX: usize = 256;
 pub(crate) const REFUSED: i32 = 111;
 
 /// Refuses documents that are too large, markup hidden in a rare encoding, and start tags with too
-/// many attributes. The parser compares each attribute with every other, which may take seconds.
+/// many attributes. The parser compares each attribute with every other; this may take seconds.
 pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     look(bytes, limits).map(drop)
 }
@@ -192,8 +193,8 @@ mod tests {
         assert_eq!(most_attributes(b"<a>b='' c='' d=''</a>"), 0);
     }
 
-    /// Each would hide the following tag from a reader that takes it literally. libxml2 continues
-    /// after all of them.
+    /// Each of these beginnings would hide the tag after it from a reader that takes the beginning
+    /// literally. libxml2 continues after all of them.
     #[test]
     fn attributes_cannot_be_hidden() {
         let limits = Limits::default();

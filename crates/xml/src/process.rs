@@ -14,7 +14,7 @@ use crate::{ffi, loader};
 /// Initialises both libraries once per process, before their first use.
 ///
 /// # Panics
-/// The system's libxml2 was built without threads or schemas, which no distribution does.
+/// The system's libxml2 was built without threads or schemas; no distribution builds it so.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock admits one thread, and blocks the others until it is done.
@@ -42,7 +42,7 @@ pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<
     })
 }
 
-/// A thread with a channel. The thread ends when this is dropped, because the channel closes.
+/// A thread with a channel. The thread ends when this value is dropped, because the channel closes.
 #[derive(Debug)]
 pub(crate) struct Background<T> {
     sender: Option<Sender<T>>,

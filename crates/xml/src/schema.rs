@@ -23,7 +23,7 @@ pub struct Schema {
 #[derive(Debug)]
 struct Compiled {
     raw: NonNull<ffi::RawSchema>,
-    /// Not accessed until it is dropped, which is after the schema.
+    /// Not accessed, and dropped only after the schema.
     _document: Document,
 }
 

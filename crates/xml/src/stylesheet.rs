@@ -86,8 +86,8 @@ impl Stylesheet {
     /// edits it.
     ///
     /// # Errors
-    /// The failure, or the limit that ended it. `xsl:message` with `terminate` is an error; others
-    /// are not kept.
+    /// The failure, or the limit that ended it. `xsl:message` with `terminate` is an error; other
+    /// messages are not kept.
     pub fn apply(
         &self,
         input: &mut Document,
@@ -191,7 +191,7 @@ unsafe impl Send for Parameters {}
 unsafe impl Sync for Parameters {}
 
 impl Default for Parameters {
-    /// No parameters: libxslt still reads up to the null.
+    /// No parameters. libxslt reads the list up to the null pointer, even if nothing precedes it.
     fn default() -> Self {
         Self {
             _texts: Vec::new(),

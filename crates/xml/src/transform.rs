@@ -1,4 +1,4 @@
-//! A single stylesheet from text to text, as a gateway applies it to responses.
+//! A single stylesheet that converts text to text, as a gateway applies it to responses.
 
 use crate::document::Document;
 use crate::errors::Complaints;

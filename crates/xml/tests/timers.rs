@@ -1,5 +1,5 @@
-//! The timers that limit the work of a thread. A separate binary, because timers are counted for
-//! the whole process.
+//! The timers that limit the work of a thread. This is a separate binary, because timers are
+//! counted for the whole process.
 #![allow(clippy::unwrap_used)]
 
 // Only one of its two functions is used here.

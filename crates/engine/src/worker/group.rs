@@ -235,7 +235,7 @@ impl<'a> GroupState<'a> {
         self.up == 0 && self.refused && !self.handshakes
     }
 
-    /// Reports whether it has had no connection for longer than a request may take.
+    /// Reports whether the group has had no connection for longer than a request may take.
     fn is_given_up(&self, now: u64) -> bool {
         let timeout_ns = nanos(self.settings.timeout);
         self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
@@ -252,7 +252,7 @@ impl<'a> GroupState<'a> {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Reports whether all requests that it may send have been sent, or the rest cannot be sent.
+    /// Reports whether the group has sent all requests that it may send, or cannot send the rest.
     pub(super) fn is_exhausted(&self, now: u64) -> bool {
         let is_sent = self.left == Some(0) && self.queue.is_empty();
         is_sent || self.left.is_some() && self.is_given_up(now)

@@ -29,7 +29,8 @@ impl<I: Io> Worker<'_, I> {
             limit = limit.max(last + CONNECT_LIMIT_NS);
         }
         for group in 0..self.groups.len() {
-            // A load of connections makes one before the start to show that it is possible.
+            // A load of connections makes one connection before the start, to show that connecting
+            // is possible.
             if self.groups[group].handshakes && self.groups[group].missing > 0 {
                 self.open_connection(group)?;
             }

@@ -51,7 +51,8 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// The number of seconds slept after each of these waits until it polls again.
+    /// For each of these waits, the number of seconds that the worker then sleeps before it polls
+    /// again.
     fn pauses(watch: &mut Watch, waits_ns: &[u64]) -> Vec<u32> {
         let pause = |wait_ns: &u64| {
             watch.end_second(*wait_ns);

@@ -101,7 +101,7 @@ fn a_body_longer_than_its_length() {
 }
 
 /// The kernel may deliver a body separately from its head. The response is then complete, and the
-/// surplus breaks the connection or the next response; it is never read as a response.
+/// surplus, which is never read as a response, breaks the connection or the next response.
 #[test]
 fn a_body_where_none_is_allowed() {
     for head in [

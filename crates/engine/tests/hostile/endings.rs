@@ -62,7 +62,7 @@ fn a_response_a_byte_at_a_time() {
 }
 
 /// Bytes that arrive before a request are not a response to it: the connection is closed. If they
-/// arrive too late to detect that, they count as the response, which no client can prevent.
+/// arrive too late for this to be noticed, they count as the response; no client can prevent this.
 #[test]
 fn a_response_before_the_request() {
     let eager = |it: &mut Connection| {

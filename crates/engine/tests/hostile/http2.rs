@@ -97,7 +97,7 @@ fn endless_frames_without_work() {
     fails(&[Protocol], flood(|_| frame(PING, 0, 0, b"12345678")));
     fails(&[Protocol], flood(|_| frame(0xfa, 0, 0, b"unknown")));
     fails(&[Protocol], flood(|it| frame(2, 0, it, b"\0\0\0\0\x10")));
-    // The stream of these frames is reset; then they continue forever.
+    // The stream of these frames is reset, but the frames continue forever.
     fails(&[Protocol, Reset], flood(|it| frame(DATA, 0, it, b"")));
     let trailers = |it| frame(HEADERS, END_HEADERS | END_STREAM, it, b"\x00\x01a\x01b");
     fails(&[Protocol, Reset], flood(trailers));

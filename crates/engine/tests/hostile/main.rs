@@ -1,7 +1,8 @@
 //! Upstreams with every kind of fault. In each case the engine's memory is bounded, every request
 //! is counted as the right kind of error, and the load ends by itself.
 //!
-//! A separate binary, because each load limits the growth of this process while it runs.
+//! This is a separate binary, because each test bounds the growth of the whole process while its
+//! load runs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! A server with a thread per connection, which follows a pathology. It ends with the process.
+//! A server that follows a pathology, with a thread per connection. It ends with the process.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -26,8 +26,8 @@ const HANG: Duration = Duration::from_secs(30);
 /// Memory is measured for the whole process, so one load runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Runs a load against a pathology on each backend. Requests are accounted for, memory is bounded
-/// and the load ends, or this panics or aborts.
+/// Runs a load against a pathology on each backend. Panics, or aborts the process, unless every
+/// request is accounted for, memory is bounded and the load ends.
 pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outcome> {
     let _alone = alone();
     let pathology = Arc::new(pathology);
@@ -91,8 +91,8 @@ pub fn completes(pathology: impl Pathology, failing: u64, change: impl Fn(&mut L
     }
 }
 
-/// The error with which the engine refuses to begin: the same on each backend, and within the time
-/// that it has for connecting.
+/// Returns the error with which the engine refuses to begin. It must be the same on each backend,
+/// and must occur within the time that a load may take.
 pub fn turned_away(change: impl Fn(&mut Load), pathology: impl Pathology) -> String {
     let _alone = alone();
     let pathology = Arc::new(pathology);
@@ -149,7 +149,7 @@ pub fn load(address: SocketAddr) -> Load {
     )
 }
 
-/// Shortens the timeout of a load: pathologies that end by timeout need that.
+/// Shortens the timeout of a load, for pathologies that end in a timeout.
 pub fn impatient(load: &mut Load) {
     load.groups[0].timeout = Duration::from_millis(200);
     load.groups[0].shape = Shape::Closed(Closed {
@@ -158,7 +158,7 @@ pub fn impatient(load: &mut Load) {
     });
 }
 
-/// A number of requests over a number of connections.
+/// Sets the number of requests and of connections.
 pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     load.groups[0].shape = Shape::Closed(Closed {
         requests_max: Some(requests),
@@ -166,7 +166,7 @@ pub fn requests(load: &mut Load, requests: u64, connections: u32) {
     });
 }
 
-/// A body that a check searches for, so that bodies are kept.
+/// Adds a check that searches the body, so that bodies are kept.
 pub fn keep_body(load: &mut Load) {
     let check = Check::BodyContains("nobody says this".into());
     load.groups[0].requests[0].checks = vec![check];

@@ -1,5 +1,5 @@
-//! The engine against every known fault: its counts equal the upstream's, to the request and the
-//! byte. For times, only lower bounds are asserted.
+//! The engine against every known fault: its counts of requests and bytes equal the upstream's
+//! exactly. For times, only lower bounds are asserted.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,6 +1,6 @@
 //! HTTP/1.1 between the engine and nginx, and between h2load and the upstream: each half of this
 //! project against an independent implementation, so that a mistake common to both halves is
-//! detected. `scripts/install-test-deps` installs them.
+//! detected. `scripts/install-test-deps` installs nginx and h2load.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -25,7 +25,8 @@ const CONNECTIONS: u32 = 4;
 const PER_CONNECTION: u64 = 7;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// nginx on one Unix socket per protocol; unlike a port, none can be in use by another program.
+/// nginx on one Unix socket per protocol. Unlike a port, such a socket cannot be in use by another
+/// program.
 struct Nginx {
     child: Child,
     folder: tempfile::TempDir,

@@ -171,7 +171,7 @@ fn load(target: Target, shape: Shape, backend: Backend) -> Load {
     }
 }
 
-/// A number of connections that send a number of requests in all.
+/// This number of connections, which send [`REQUESTS`] requests in all.
 fn closed(connections: u32) -> Closed {
     Closed {
         requests_max: Some(REQUESTS),
@@ -397,7 +397,7 @@ fn an_unsupported_protocol_is_an_error() {
     target.tls = Some(nginx.context("h2", Version::Tls13, true));
     let reason = unreachable(target.clone());
     assert!(reason.contains("TLS"), "{reason}");
-    // A CA that has not signed it.
+    // The client trusts only CAs that have not signed the certificate.
     let settings = ClientSettings::default();
     target.address = nginx.address(SECURE).into();
     target.tls = Some(ClientContext::new(&settings, "localhost").unwrap());

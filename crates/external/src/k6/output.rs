@@ -106,7 +106,7 @@ fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
 type Counts = BTreeMap<String, u64>;
 
 /// Returns responses by class, and requests without a response by kind, from the counters of our
-/// scripts. For a user's script, only the requests that k6 calls failed are known.
+/// scripts. For a user's script, only the requests that k6 counts as failed are known.
 fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
     let kind = |name: &str| Some(name.strip_prefix(COUNTED)?.to_owned());
     let counted = metrics.keys();
@@ -122,7 +122,8 @@ fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
 }
 
 /// Returns the response times. In k6, a request without a response has a time of 0. Our scripts
-/// expect every response, so k6 has a separate metric for the times of responses.
+/// declare every status as expected, so k6's metric for expected responses contains only the times
+/// of responses.
 fn times(metrics: &BTreeMap<String, Metric>, completed: bool) -> Result<Metric, ParseError> {
     let ours = metrics.keys().any(|name| name.starts_with(COUNTED));
     let name = if ours { EXPECTED } else { "http_req_duration" };

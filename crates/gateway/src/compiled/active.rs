@@ -25,7 +25,7 @@ pub(crate) struct ActiveConfig {
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) active: Rc<ActiveConfig>,
-    /// Every target that any configuration has named, indexed by the worker's numbers.
+    /// Every target that any configuration has named, indexed by the worker's numbers of targets.
     pub(crate) targets: Vec<CompiledTarget>,
     /// The time until which each target is avoided.
     resting_until_ns: Vec<u64>,

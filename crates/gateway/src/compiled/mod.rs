@@ -42,7 +42,7 @@ pub(crate) struct CompiledConfig {
     pub(crate) caches: Vec<JwtPolicy>,
     /// Limits that are counted in Redis, indexed by number, with their names in Redis.
     pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
-    /// The routes whose limits are counted in Redis without waiting for it.
+    /// The routes whose limits are counted in Redis, but whose requests do not wait for Redis.
     pub(crate) tellers: Vec<usize>,
     pub(crate) http2: bool,
     pub(crate) access_log: bool,

@@ -84,7 +84,8 @@ pub struct Metrics {
 pub struct Upstream {
     /// Unique name.
     pub name: String,
-    /// Idle connections kept open to each target, by each worker. 0 opens one for every request.
+    /// Idle connections that each worker keeps open to each target. With 0, every request opens a
+    /// new connection.
     pub keepalive: u32,
     /// Its addresses.
     pub targets: Vec<Target>,
@@ -219,8 +220,8 @@ pub struct Timeouts {
     /// The time without data from an upstream while its response is pending; after it, the response
     /// is 504.
     pub upstream_ms: u32,
-    /// The wait for a client's next request, for more of its body (after it, the response is 408),
-    /// and for the client to read a response.
+    /// The wait for a client's next request, for more of a request's body, and for the client to
+    /// read a response. If the body does not continue in time, the response is 408.
     pub client_idle_ms: u32,
     /// The time from the first byte of a request's head to the last; after it, the response is 408.
     pub request_head_ms: u32,

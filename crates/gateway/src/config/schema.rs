@@ -2,8 +2,8 @@
 //! as a schema can express.
 //!
 //! Reading a file uses the form alone, because [`crate::config::GatewayConfig::validate`] describes
-//! mistakes of meaning better. Editors get both. A test (`tests/it/schema.rs`) checks that both
-//! accept and refuse the same files.
+//! mistakes of meaning better. Editors get form and meaning. A test (`tests/it/schema.rs`) checks
+//! that the schema and `validate` accept and refuse the same files.
 
 use std::sync::LazyLock;
 
@@ -210,7 +210,8 @@ fn of_limits() -> Meaning {
         ("RateLimitPolicy", counted.clone()),
         ("RateLimitPolicy/window", some_time()),
         ("RedisRateLimitPolicy", counted),
-        // A scenario may leave it out, because the program that starts the gateway supplies it.
+        // A scenario may leave out `redis`, because the program that starts the gateway supplies
+        // it.
         (
             "RedisRateLimitPolicy",
             json!({"required": ["limit", "window", "redis"]}),

@@ -129,7 +129,7 @@ mod tests {
         let mut faulty = with_stray_errors(0.25);
         let mut shown = 0;
         for _ in 0..400 {
-            // One good request and one failing request in turn; a stray response is an error too.
+            // Good and failing requests alternate; a stray response is an error too.
             for status in [200, 500] {
                 let strays = faulty.strays();
                 shown += u32::from(strays);

@@ -2,8 +2,8 @@
 //! once.
 //!
 //! The checks of a request cover the path and its parameters, the query, header and cookie
-//! parameters, the Content-Type, and bodies in JSON, forms and text. Those of a response cover the
-//! status, the headers, the Content-Type and the body. Other bodies are checked by their
+//! parameters, the Content-Type, and bodies in JSON, forms and text. The checks of a response cover
+//! the status, the headers, the Content-Type and the body. Other bodies are checked by their
 //! Content-Type only. Paths are those that the upstream sees, without the prefix of `servers`.
 //! Security requirements are left to other policies. A discriminator is ignored, because `oneOf`
 //! and `anyOf` express the same constraints. References outside the document are refused, so
@@ -143,7 +143,8 @@ impl Contract {
         Ok(Some(check))
     }
 
-    /// Some upstreams drop the text after `;` in a segment. That must not change the operation.
+    /// Some upstreams drop the text after `;` in a segment. Dropping it must not change the
+    /// operation.
     fn judge_parameters_of_path(&self, path: &str) -> Result<(), Box<Refusal>> {
         let bare = without_parameters(path);
         let (with, without) = (self.paths.find(path), self.paths.find(&bare));

@@ -116,7 +116,7 @@ impl Operation {
     /// Returns the number of the Content-Type of a request's body.
     pub(super) fn judge_body_type(&self, head: &Head<'_>) -> Result<Option<u32>, Box<Refusal>> {
         let Some(body) = &self.body else {
-            // The document has no rule for it.
+            // The document has no rule for the body.
             return Ok(None);
         };
         if is_empty(head) {

@@ -147,7 +147,7 @@ impl Parameter {
         self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }
 
-    /// Checks a request against it.
+    /// Checks a request against this parameter.
     pub(super) fn judge(
         &self,
         head: &Head<'_>,
@@ -165,7 +165,7 @@ impl Parameter {
         })
     }
 
-    /// Checks a message against it.
+    /// Checks a message against this parameter.
     pub(super) fn judge_words(
         &self,
         head: &Head<'_>,

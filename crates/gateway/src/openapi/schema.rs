@@ -15,8 +15,8 @@ use crate::config::ConfigError;
 /// The name of the document in references within it.
 const BASE: &str = "urn:gatebench:document";
 
-/// The maximum number of steps of a pattern with look-around on one string, so that no request can
-/// make it run for long.
+/// The maximum number of steps that a pattern with look-around may take on one string, so that no
+/// request can keep it running for long.
 const BACKTRACKS_MAX: usize = 10_000;
 
 /// The maximum number of characters that are shown of a mistake.
@@ -94,7 +94,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Checks a value against it; returns the first mistake with its place.
+    /// Checks a value against the schema; returns the first mistake with its place.
     pub(super) fn judge(&self, value: &Value) -> Result<(), String> {
         if self.validator.is_valid(value) {
             return Ok(());

@@ -10,7 +10,7 @@
 //! All readings must belong to the same route ([`readings`]): a path that has the policies of one
 //! route at the gateway and belongs to another one at the upstream is refused.
 //!
-//! Of routes, the module knows only their prefixes.
+//! The module knows only the prefixes of routes.
 
 pub(crate) mod query;
 mod readings;

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use super::query::code;
 
-/// The maximum number of times that a path may be decoded. No legitimate path changes more times.
+/// The maximum number of times that a path may be decoded. No legitimate path changes more often.
 const ROUNDS_MAX: usize = 3;
 
 /// Longer paths are not examined, because each path has dozens of readings.

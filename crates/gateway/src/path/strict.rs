@@ -274,7 +274,7 @@ mod tests {
                 proptest::prop_assert_eq!(form.is_normal, normal == path);
                 let plain = |path: &str| {
                     let mut bytes = vec![0; path.len()];
-                    // That function decodes `+` as a space, but no path here contains one.
+                    // `decode` converts `+` to a space, but no path here contains a `+`.
                     let length = crate::path::query::decode(path, &mut bytes).unwrap();
                     bytes.truncate(length);
                     bytes

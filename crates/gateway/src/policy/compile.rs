@@ -19,7 +19,7 @@ pub(crate) struct Compiler {
     /// The policies for which each worker keeps a cache of verified tokens, by the number of the
     /// cache.
     pub(crate) caches: Vec<JwtPolicy>,
-    /// Only mistakes are reported; definitions, which are slow to compile, are not compiled.
+    /// True to report mistakes only. Definitions, which are slow to compile, are then not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,

@@ -16,8 +16,9 @@ use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 use super::Consumers;
 use crate::message::Standing;
 
-/// Fractions of a nanosecond, so that the error is a few per cent at a billion requests in any
-/// window, and a few millionths at a million. u64 then lasts for nine years of uptime.
+/// The number of parts of a nanosecond in which times are counted. With 64, the error is a few per
+/// cent for a billion requests in any window, and a few millionths for a million, and a u64 lasts
+/// for nine years of uptime.
 const FRACTIONS: u64 = 64;
 /// The number of parts over which the values of a header are distributed, each with its own lock.
 const SHARDS: usize = 16;
@@ -156,7 +157,7 @@ impl RateLimiter {
         let mut full_at = bucket.load(Ordering::Relaxed);
         loop {
             let after = self.after(full_at, now)?;
-            // Relaxed, because nothing else is published through it.
+            // Relaxed, because the bucket publishes no other data.
             match bucket.compare_exchange_weak(full_at, after, Ordering::Relaxed, Ordering::Relaxed)
             {
                 Ok(_) => return Ok(after),

@@ -318,7 +318,7 @@ impl Client {
 
 impl Exchange {
     /// Pauses or resumes the exchange, and returns whether it was paused before. A client is not
-    /// late while its body waits for others.
+    /// late while its body waits for other bodies.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
         if waits {
@@ -507,7 +507,7 @@ impl Exchange {
     }
 
     /// Refuses a request that breaks the protocol or exceeds one of its limits; the response states
-    /// which.
+    /// the rule or the limit.
     fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
         let status = error.response_status();
         let why = Refusal::new(status, format!("the request is refused: {error}"));

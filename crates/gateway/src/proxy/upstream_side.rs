@@ -306,7 +306,7 @@ impl Exchange {
 
     /// Forwards bytes from a target; keeps at most `max_bytes` of a collected response. Returns
     /// true at the end of the response. Fails with the gateway's own response if the target's
-    /// cannot be forwarded.
+    /// response cannot be forwarded.
     fn pass_response(
         &mut self,
         decoder: &mut Decoder,

@@ -1,5 +1,5 @@
-//! Rate limits that are counted in Redis: a fixed window for each key, which begins with its first
-//! request.
+//! Rate limits that are counted in Redis: for each key, a fixed window that begins with the key's
+//! first request.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -11,7 +11,7 @@ use super::resp::{self, Reply};
 use crate::client_ref::ClientRef;
 use crate::message::Digits;
 
-/// How long after a failure no connection to Redis is attempted.
+/// The time after a failure during which no connection to Redis is attempted.
 const RETRY_NS: u64 = 500_000_000;
 
 /// The maximum size, in bytes, of the commands that wait to be sent. If they exceed it, Redis
@@ -54,7 +54,7 @@ pub(crate) struct Link {
     /// Bytes received but not read yet.
     input: Vec<u8>,
     asked: VecDeque<Question>,
-    /// Redis replied to the current command.
+    /// The numbers with which Redis has replied to the current command so far.
     replies: Vec<i64>,
     deadline: Deadline,
     retry_at_ns: u64,

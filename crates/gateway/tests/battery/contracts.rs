@@ -1,5 +1,5 @@
 //! Contracts (OpenAPI) and edits of JSON: they must check and edit the value that the upstream
-//! reads. If there are duplicates, it could read the other one.
+//! reads. If there are duplicates, the upstream could read the other one.
 
 use serde_json::{Value, json};
 
@@ -83,7 +83,8 @@ enum Fate {
     Either,
 }
 
-/// A request, how the origin reads it if it passes, and the following bytes.
+/// A vector of this request and the following bytes; `seen` is the request as the origin reads it
+/// if the gateway forwards it.
 fn vector(request: &str, seen: Seen, fate: Fate) -> Vector {
     let requests = vec![seen, Seen::after()];
     let expect = match fate {

@@ -40,7 +40,7 @@ impl Battery {
     }
 }
 
-/// One in this many vectors is sent byte by byte, unless it is longer than this.
+/// One in this many vectors is sent byte by byte, unless it is longer than [`BYTEWISE_BYTES_MAX`].
 const BYTEWISE: usize = 16;
 const BYTEWISE_BYTES_MAX: usize = 1000;
 

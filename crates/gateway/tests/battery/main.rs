@@ -19,7 +19,7 @@
 //! - floods: CVE-2016-6581, CVE-2019-9511 to CVE-2019-9518, CVE-2023-44487, CVE-2024-27316,
 //!   CVE-2025-8671
 //!
-//! None of their contents are copied. A table of cases may be as long as it needs to be.
+//! No contents of these lists are copied. A table of cases may be as long as it needs to be.
 #![allow(clippy::too_many_lines)]
 #![allow(clippy::unwrap_used)]
 

@@ -41,7 +41,8 @@ enum Framing {
     Chunked,
 }
 
-/// Removes a request from the front and returns its length, or `None` if its end has not arrived.
+/// Reads the request at the front and returns it with its length, or `None` if its end has not
+/// arrived.
 pub fn read(bytes: &[u8]) -> Result<Option<(Request, usize)>, String> {
     let Some(end) = position(bytes, b"\r\n\r\n") else {
         return Ok(None);

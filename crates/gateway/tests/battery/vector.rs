@@ -23,7 +23,8 @@ pub struct Vector {
     pub waits: bool,
 }
 
-/// The verdict on a vector. The list contains the requests that the origin may read because of it.
+/// The verdict on a vector. The list contains the requests that the origin may read because of the
+/// vector.
 #[derive(Clone, Debug)]
 pub enum Expect {
     /// The origin reads these requests, and each gets a response.

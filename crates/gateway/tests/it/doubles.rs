@@ -117,7 +117,7 @@ fn a_contract_refuses_a_doubled_value() {
         ("/a?json={%22b%22:1,%22b%22:2}", 400),
         ("/a?json=%7B%22b%22:1%7D", 200),
         ("/a?json=%7B%22b%22:1,%22b%22:2%7D", 400),
-        // Some upstreams drop the part after `;`, which then selects another operation.
+        // Some upstreams drop the part after `;`, and the rest then selects another operation.
         ("/a/7;b=c", 200),
         ("/a/mine;b=c", 400),
         ("/a/x;/b", 404),

@@ -146,8 +146,8 @@ fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Response, bool)> 
     Ok((response, length.is_some() && !is_closed))
 }
 
-/// An upstream that reads a target as `/admin` if any server could. It counts such requests that
-/// lack the gateway's field with the caller's name.
+/// An upstream that reads a target as `/admin` if any server could. Of the requests for such
+/// targets, it counts those without the gateway's field that names the caller.
 fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
     let reached = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reached);

@@ -408,7 +408,8 @@ fn large_requests_are_refused_at_once() {
     assert_eq!(client.response(false).status, 413);
 }
 
-/// Compares edits with Python's `json` and the same edits of its dictionaries.
+/// Compares edits with the same edits made in Python, where `json` reads and writes the documents
+/// and the edits are applied to dictionaries.
 #[test]
 fn edits_agree_with_python() {
     let script = r#"

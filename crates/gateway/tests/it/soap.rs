@@ -114,8 +114,8 @@ fn every_case_of_the_scenarios_holds() {
     }
 }
 
-/// This is not one of the scenario's cases, because the published plug-ins from which it was
-/// derived insert JSON into XML unescaped.
+/// This is not one of the scenario's cases, because the published plug-ins from which the scenario
+/// was derived insert JSON into XML unescaped.
 #[test]
 fn markup_in_json_is_text() {
     let scenario = scenario("soap-9");
@@ -275,7 +275,7 @@ fn every_refusal_of_a_soap_client_keeps_its_status_and_is_a_fault() {
             body.len()
         ))
     };
-    // The only value allowed by the limit.
+    // The first request with this value uses up the limit.
     asked(429, "text/xml");
     for (status, phrase, whose) in [
         (401, "Unauthorized", ["Client", "Sender"]),

@@ -166,7 +166,7 @@ fn malicious_bodies_get_faults() {
 #[test]
 fn other_clients_are_served_during_an_expensive_message() {
     let mut request = chain();
-    // The transformed body is not an operation of the WSDL, which does not matter here.
+    // The transformed body is not an operation of the WSDL; this does not matter here.
     request["xsd_api_schema"] = Value::Null;
     let (_origin, gateway) = behind(&request);
     for count in [60, 250] {
@@ -223,7 +223,8 @@ fn large(bytes: usize) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A route that only checks envelopes, with these file settings, and with this policy before it.
+/// A route that only checks envelopes, with these file settings, and with this policy before the
+/// check.
 fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>) {
     let origin = upstream(Kind::GoBench, Backend::Epoll);
     let mut config = config(origin.address.port(), &json!({"verbose": true}));
@@ -267,8 +268,8 @@ fn the_limit_of_bodies_holds_for_unpacked_bodies() {
         ),
     ] {
         let (_origin, gateway) = envelopes_only(settings.clone(), policy.clone());
-        // Created before the client connects, because it takes seconds and idle connections are
-        // closed.
+        // The message is created before the client connects, because this takes seconds and idle
+        // connections are closed.
         let whole = packed(&large(fits));
         let response = post(&mut gateway.client(), &fields, &whole);
         assert_eq!(response.status, 200, "{settings} {policy}");

@@ -1,5 +1,5 @@
-//! Requests that wait for room on a connection, and connections to an upstream that are paused for
-//! them.
+//! Requests that wait for room on a client's connection, and upstream connections that are paused
+//! until there is room.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -156,7 +156,8 @@ fn a_connection_that_was_paused_serves_the_next_request() {
         let gateway = before(backend, origin, &more);
         let mut reader = Reader::open(gateway.address);
         reader.get(1, "/limited");
-        // Its connection is opened in the meantime, and is paused as soon as too much is unread.
+        // The request's connection to the upstream is opened in the meantime, and is paused as soon
+        // as too much is unread.
         std::thread::sleep(Duration::from_millis(300));
         reader.get_all(3, 10, "/mock");
         reader.until(|reader| reader.bodies.contains_key(&1));

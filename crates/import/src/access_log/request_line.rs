@@ -14,7 +14,8 @@ pub(super) fn end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Method and target; none for a line that is not an HTTP request, which logs keep unchanged.
+/// Method and target; none for a line that is not an HTTP request (logs contain such lines
+/// unchanged).
 pub(super) fn parts(line: &[u8]) -> Result<Option<(&str, &str)>, &'static str> {
     let Some(space) = memchr(b' ', line) else {
         return Ok(None);

@@ -37,7 +37,8 @@ pub(super) fn policies(
             return None;
         }
     }
-    // `replace` needs a header that exists, and `add` one that does not. Together they set it.
+    // `replace` needs a header that exists, and `add` needs one that does not exist. Together, the
+    // two operations set a header.
     let is_set = |text: &String| {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         headers.set.get(name).is_some_and(|set| set == value)

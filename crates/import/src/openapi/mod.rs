@@ -169,7 +169,7 @@ fn scenario(api: &Api, operations: &[Operation], title: &str, options: &Options)
     scenario
 }
 
-/// A case: a request, and the status with which it is refused, if it is.
+/// A case: a request and, if it is to be refused, the status of the refusal.
 fn case(name: String, mut request: Request, refused: Option<u16>) -> ParityCase {
     if let Some(status) = refused {
         request.checks = vec![Check::Status(status)];

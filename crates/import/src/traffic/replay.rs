@@ -27,7 +27,7 @@ const DIFFERENCE_MAX: f64 = 0.01;
 /// The shortest stage.
 const STAGE_MIN: Duration = Duration::from_millis(100);
 
-/// The rate for a part of the log without requests.
+/// The rate for a part of the log in which there are no requests.
 const RATE_MIN: f64 = 0.001;
 
 /// The number of connections per request per second: enough for responses that take 100 ms.

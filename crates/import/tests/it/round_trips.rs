@@ -15,7 +15,7 @@ use crate::common::{imported, scenario};
 /// The maximum number of routes and consumers; longer lists are truncated.
 const MANY: usize = 5;
 
-/// Every scenario of the repository, which takes seconds to read.
+/// Every scenario of the repository. Reading them takes seconds.
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let mut all = Vec::new();
     scenarios(Path::new("../../scenarios"), &mut all);

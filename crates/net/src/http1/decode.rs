@@ -114,9 +114,9 @@ impl Decoder {
         self.informational = 0;
     }
 
-    /// Sets whether the next response is to a HEAD request, which has no body (RFC 9112 6.3 item
-    /// 1). Call it before the response is read. It applies only to the next final response; a
-    /// client that pipelines calls it after each [`Event::End`].
+    /// Sets whether the next response is to a HEAD request; such a response has no body (RFC 9112
+    /// 6.3 item 1). Call this before the response is read. It applies only to the next final
+    /// response; a client that pipelines calls it after each [`Event::End`].
     pub fn expect(&mut self, method_is_head: bool) {
         self.responses_head = method_is_head;
     }
@@ -156,7 +156,7 @@ impl Decoder {
     /// Handles the peer's FIN. Call it after [`Decoder::next`] returned `None`.
     ///
     /// Returns true if this ended a message whose body lasted until the close, and false if it
-    /// occurred between messages, which is allowed.
+    /// occurred between messages, where it is allowed.
     ///
     /// # Errors
     /// A message was cut off, or an error had occurred before.
@@ -182,9 +182,9 @@ impl Decoder {
         !self.facts.closes
     }
 
-    /// Reports whether [`Event::End`] is next, without another byte. This is the case after the
-    /// last piece of a body of known length: a caller that stops in between checks it with this
-    /// function.
+    /// Reports whether [`Event::End`] is next and needs no further byte. This is the case after the
+    /// last piece of a body of known length. A caller that stops after such a piece can thus find
+    /// out whether the message is complete.
     pub fn has_end(&self) -> bool {
         matches!(self.state, State::End)
     }

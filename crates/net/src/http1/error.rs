@@ -23,10 +23,10 @@ pub enum ProtocolError {
     /// 101: the peer switched to a protocol that was not requested (RFC 9110 15.2.2).
     #[error("status 101 switches to a protocol that was not requested")]
     SwitchingProtocols,
-    /// A line of a head that ends with LF alone.
+    /// In a head, a line that ends with LF alone.
     #[error("a line of the head ends with LF instead of CRLF")]
     BareLineFeed,
-    /// A CR in a head that is not followed by LF (RFC 9112 2.2).
+    /// In a head, a CR that is not followed by LF (RFC 9112 2.2).
     #[error("a CR in the head is not followed by LF")]
     BareCarriageReturn,
     /// A field name that is not a token; white space before the colon; a folded line (RFC 9112 5).
@@ -89,7 +89,7 @@ pub enum ProtocolError {
     /// The line before a chunk exceeds [`super::Limits::chunk_line_bytes`].
     #[error("the line before a chunk exceeds {limit} bytes")]
     ChunkLineTooLong { limit: usize },
-    /// A chunk's data is not followed by CRLF, so its size is wrong (RFC 9112 7.1).
+    /// A chunk's data is not followed by CRLF, so the stated size is wrong (RFC 9112 7.1).
     #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
     ChunkEnd,
     /// The last chunk is followed by neither a field line nor the empty line (RFC 9112 7.1.2).

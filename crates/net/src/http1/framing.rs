@@ -26,7 +26,7 @@ pub(super) struct FieldFacts {
     chunked: bool,
     close: bool,
     keep_alive: bool,
-    /// Connection has options in addition to `close` and `keep-alive`.
+    /// The Connection field has options in addition to `close` and `keep-alive`.
     pub(super) lists_fields: bool,
     host: bool,
     expects_continue: bool,
@@ -59,7 +59,8 @@ impl FieldFacts {
         }
     }
 
-    /// Records a field that only requests have, and all others as [`FieldFacts::note`] does.
+    /// Records a field of a request. [`FieldFacts::note`] records all fields except those that only
+    /// requests have.
     #[inline]
     pub(super) fn note_in_request(
         &mut self,
@@ -183,7 +184,8 @@ pub(super) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// The number that the digits represent: no sign, at most 64 bits.
+/// The number that the digits represent; `None` if there are none, if there is another character,
+/// such as a sign, or if the number exceeds 64 bits.
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -15,8 +15,8 @@ const HOP_BY_HOP: [&str; 7] = [
     "upgrade",
 ];
 
-/// Reports whether programs that replace punctuation in names, such as CGI, WSGI and PHP, confuse a
-/// field with another: to them `X_User` equals `X-User`, because both become `HTTP_X_USER` (RFC
+/// Reports whether two names are the same to programs that replace the punctuation in field names,
+/// such as CGI, WSGI and PHP: for example, `X_User` and `X-User` both become `HTTP_X_USER` (RFC
 /// 3875 4.1.18). Case is ignored.
 pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
     name.len() == known.len()

@@ -7,10 +7,11 @@ use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_hea
 /// The maximum number of bytes in one read of the stream.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Reads one response from a blocking stream, until the timeout of the stream.
+/// Reads one response from a blocking stream. If the stream has a timeout, it applies to each read.
 ///
-/// It holds the head and the piece of the body that the last read returned. As a [`Read`] it is the
-/// body without its framing, and reports a truncated body as [`io::ErrorKind::UnexpectedEof`].
+/// It holds the head and the piece of the body that the last read returned. Its [`Read`]
+/// implementation returns the body without its framing, and reports a truncated body as
+/// [`io::ErrorKind::UnexpectedEof`].
 ///
 /// ```
 /// use std::io::Read as _;
@@ -74,9 +75,9 @@ impl<S: Read> ResponseReader<S> {
     ///
     /// # Errors
     /// Every error that the stream reports, including [`io::ErrorKind::WouldBlock`] and
-    /// [`io::ErrorKind::Interrupted`], after which it may be called again;
-    /// [`io::ErrorKind::UnexpectedEof`] if no bytes arrived, and [`io::ErrorKind::InvalidData`] if
-    /// a response is truncated or violates the protocol.
+    /// [`io::ErrorKind::Interrupted`], after which this function may be called again;
+    /// [`io::ErrorKind::UnexpectedEof`] if the stream ends before a response begins, and
+    /// [`io::ErrorKind::InvalidData`] if a response is truncated or violates the protocol.
     pub fn advance(&mut self) -> io::Result<bool> {
         self.piece.clear();
         self.taken = 0;

@@ -72,8 +72,8 @@ impl Block {
         }
     }
 
-    /// Sets whether strings appended from now on are Huffman-coded if that is shorter. They are by
-    /// default, because encoding once costs nothing per request.
+    /// Sets whether strings appended from now on are Huffman-coded where that is shorter. By
+    /// default they are: a block is encoded only once, so this costs nothing per request.
     pub fn huffman(&mut self, on: bool) -> &mut Self {
         self.huffman = on;
         self

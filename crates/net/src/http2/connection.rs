@@ -12,7 +12,7 @@ use super::settings::WINDOW_BYTES_INITIAL;
 use super::streams::{Closed, Streams};
 use super::{ErrorCode, Head, Limits, ProtocolError, Settings, StreamError};
 
-/// The end of the connection.
+/// The role of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Client,
@@ -338,7 +338,8 @@ impl Connection {
         Ok(Some(Step::Reset(id, error.code(), Some(error))))
     }
 
-    /// Counts a stream whose reset the peer caused. A client opens the streams itself.
+    /// Counts a stream whose reset the peer caused. A client does not count such streams, because
+    /// it opens them itself.
     pub(super) fn note_reset(&mut self) -> Result<(), ProtocolError> {
         match self.role {
             Role::Client => Ok(()),

@@ -207,7 +207,7 @@ impl Connection {
         self.reset_for(id, error, out)
     }
 
-    /// Increases the connection's window on behalf of the peer.
+    /// Increases the connection's send window, as a WINDOW_UPDATE of the peer requests.
     fn widen(&mut self, increment: u32, out: &mut Vec<u8>) -> Outcome {
         if increment == 0 {
             return Err(ProtocolError::WindowIncrementZero);

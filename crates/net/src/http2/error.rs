@@ -32,8 +32,8 @@ pub enum ProtocolError {
     /// A frame has a length that its type does not allow (RFC 9113 6).
     #[error("a {frame} frame has {bytes} bytes, which its type does not allow")]
     FrameLength { frame: FrameType, bytes: u32 },
-    /// A frame type for streams names none, or a frame type for the connection names one (RFC 9113
-    /// 6).
+    /// A frame whose type belongs to streams names no stream, or a frame whose type belongs to the
+    /// connection names a stream (RFC 9113 6).
     #[error("a {frame} frame names stream {stream}, which its type does not allow")]
     FrameStream { frame: FrameType, stream: u32 },
     /// More padding than payload (RFC 9113 6.1).
@@ -76,7 +76,7 @@ pub enum ProtocolError {
     /// An acknowledgement of settings that were not sent.
     #[error("the peer acknowledged settings that were not sent")]
     AckUnexpected,
-    /// A WINDOW_UPDATE for the connection by 0 bytes (RFC 9113 6.9).
+    /// A WINDOW_UPDATE of 0 bytes for the connection (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE for the connection adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
@@ -140,13 +140,13 @@ pub enum StreamError {
     /// More DATA than the stream's window allows (RFC 9113 6.9.1).
     #[error("more DATA arrived than the stream's window allows")]
     WindowExceeded,
-    /// A WINDOW_UPDATE for the stream by 0 bytes (RFC 9113 6.9).
+    /// A WINDOW_UPDATE of 0 bytes for the stream (RFC 9113 6.9).
     #[error("a WINDOW_UPDATE for the stream adds nothing")]
     WindowIncrementZero,
     /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
     #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]
     WindowOverflow,
-    /// A PRIORITY frame whose length is not five (RFC 9113 6.3).
+    /// A PRIORITY frame whose length is not five bytes (RFC 9113 6.3).
     #[error("a PRIORITY frame does not have five bytes")]
     PriorityLength,
 }
@@ -192,8 +192,8 @@ pub enum Malformed {
     /// A pseudo-header field after a regular one (RFC 9113 8.3).
     #[error("a pseudo-header field follows a regular field")]
     PseudoFieldLate,
-    /// A pseudo-header field of requests in a response, the reverse, or one in trailers (RFC 9113
-    /// 8.3).
+    /// A pseudo-header field of requests in a response, one of responses in a request, or any in
+    /// trailers (RFC 9113 8.3).
     #[error("a pseudo-header field is not allowed in this kind of message")]
     PseudoFieldMisplaced,
     /// A pseudo-header field is missing, or `:path` is empty (RFC 9113 8.3.1, 8.3.2).

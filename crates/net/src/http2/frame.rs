@@ -89,7 +89,7 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// The type of the frame does not allow the length of its payload.
+    /// The error for a payload whose length the type of the frame does not allow.
     pub(super) fn wrong_length(&self) -> ProtocolError {
         ProtocolError::FrameLength {
             frame: self.frame,
@@ -97,7 +97,7 @@ impl FrameHeader {
         }
     }
 
-    /// Checks that the frame names a stream, or that it belongs to the connection.
+    /// Checks that the frame names a stream if it `must`, and names none otherwise.
     #[inline]
     pub(super) fn names_stream(&self, must: bool) -> Result<(), ProtocolError> {
         if (self.stream != 0) == must {

@@ -1,8 +1,8 @@
 //! Maps a stream's number to its slot.
 
 /// An open-addressing table whose hash is the number itself: streams opened in order are adjacent,
-/// as in a ring, and a stream that outlives its neighbours costs probes instead of blocking the
-/// ring.
+/// as in a ring, and a stream that outlives its neighbours costs additional probes instead of
+/// blocking the ring.
 #[derive(Debug)]
 pub(super) struct Index {
     /// A power of two, at least twice the number of entries; number 0 marks a free slot.

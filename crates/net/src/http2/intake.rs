@@ -15,7 +15,7 @@ pub(super) struct Intake {
 pub(super) enum Taken<'i> {
     /// The beginning of a frame, which is now kept.
     NeedMore,
-    /// A DATA frame; its payload follows, except for the length of its padding.
+    /// A DATA frame. Its payload follows, without the byte that states the length of its padding.
     Data { header: FrameHeader, padding: u8 },
     /// A complete frame, in the memory in which it arrived.
     Frame {

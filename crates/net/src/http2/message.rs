@@ -45,8 +45,8 @@ impl Connection {
             .map_or(Incoming::Ended, |stream| stream.incoming)
     }
 
-    /// HEADERS or DATA on a stream that is not open: an error, unless the peer may have sent it
-    /// before it knew that we had closed the stream (RFC 9113 5.1).
+    /// Checks HEADERS or DATA on a stream that is not open. The frame is an error, unless the peer
+    /// may have sent it before it knew that we had closed the stream (RFC 9113 5.1).
     pub(super) fn check_late(&self, frame: FrameType, stream: u32) -> Result<(), ProtocolError> {
         if self.is_unopened(stream) {
             return Err(ProtocolError::StreamIdle { frame, stream });

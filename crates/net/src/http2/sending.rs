@@ -22,8 +22,8 @@ pub(super) struct Sending {
     pub(super) sent_bytes: u64,
     /// Slots whose bodies wait for a window, in queue order.
     waiting: VecDeque<u32>,
-    /// The peer made the table smaller than its initial size; a block must confirm it. We do not
-    /// use the table, so one block sets it once to 0 bytes.
+    /// The peer made the table smaller than its initial size, and the next block must confirm this.
+    /// We do not use the table, so that block sets its size to 0 bytes, once and for all.
     owes_table_update: bool,
     table_is_empty: bool,
 }

@@ -17,8 +17,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reports whether the first bytes that a client sent are its preface (RFC 9113 3.4), so that
-    /// it speaks HTTP/2; `None` while they may still become one.
+    /// Reports whether a client speaks HTTP/2: whether the first bytes that it sent are the preface
+    /// (RFC 9113 3.4). `None` while they may still become the preface.
     pub fn recognises(received: &[u8]) -> Option<bool> {
         let preface = &frame::PREFACE[..];
         match received.len() < preface.len() {

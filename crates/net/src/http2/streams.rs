@@ -31,7 +31,7 @@ pub(super) struct Stream {
     pub(super) body_left: Option<u64>,
     /// DATA bytes received since the window was last increased.
     pub(super) received: u32,
-    /// The window is not increased.
+    /// The window is not increased, because the user has paused the peer.
     pub(super) is_held: bool,
     /// The send window without the peer's initial window: WINDOW_UPDATEs minus DATA bytes sent.
     pub(super) credit: i64,

@@ -31,7 +31,7 @@ pub enum SettingsError {
     ServerName(String),
     /// The minimum version is above the maximum.
     Versions { min: Version, max: Version },
-    /// rustls refuses the combination.
+    /// rustls refuses the combination of settings.
     Refused(String),
 }
 

@@ -20,7 +20,7 @@ pub struct ServerSettings {
     pub min: Version,
     /// The highest version that is accepted.
     pub max: Version,
-    /// If set, every client must send a certificate signed by one of these.
+    /// If set, every client must send a certificate signed by one of these CAs.
     pub client_ca: Option<Pem>,
     /// True if clients may resume sessions (by tickets, which cost the server no memory).
     pub resumption: bool,

@@ -11,8 +11,8 @@ use super::{ClientContext, ServerContext, SessionError, SettingsError, Version};
 ///
 /// - pass the bytes that arrive to [`Session::receive`],
 /// - pass the plaintext to [`Session::send`],
-/// - send the bytes that either appends to `out`, in that order; after an error too, because they
-///   then contain the alert for the peer.
+/// - send the bytes that these two calls append to `out`, in order, even after an error: they then
+///   contain the alert for the peer.
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
@@ -54,8 +54,9 @@ impl Session {
         }
     }
 
-    /// Processes received bytes. `on_plain` receives their plaintext, once per record, never empty.
-    /// The reply of the handshake, and data that waited for its end, are appended to `out`.
+    /// Processes received bytes. `on_plain` is called with the plaintext of each record, which is
+    /// never empty. The reply of the handshake, and data that waited for its end, are appended to
+    /// `out`.
     ///
     /// # Errors
     /// The peer sent an alert or violated the protocol, or its certificate is not accepted.

@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
 /// Accepts any certificate. The handshake's signature is still checked, so the work is the same as
-/// in a verified handshake, except for the chain.
+/// in a verified handshake, except that the chain is not verified.
 #[derive(Debug)]
 pub(super) struct Unverified(pub(super) Arc<CryptoProvider>);
 

@@ -157,8 +157,8 @@ impl Uring {
         let operation = opcode::RecvMulti::new(Fd(entry.socket.as_raw_fd()), GROUP)
             .build()
             .user_data(token(Operation::Receive, conn));
-        // SAFETY: the operation points to no memory; the buffers it picks from the ring stay
-        // mapped until the loop is dropped, which waits for it.
+        // SAFETY: the operation points to no memory; the buffers that it picks from the ring stay
+        // mapped until the loop is dropped, and dropping the loop waits for the operation.
         unsafe { self.push(operation) };
     }
 

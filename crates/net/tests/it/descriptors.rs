@@ -11,8 +11,8 @@ const CHILD: &str = "GATEBENCH_DESCRIPTORS_CHILD";
 
 const PEERS: usize = 3;
 
-/// The time for which the child watches the loop without a free descriptor: several times that for
-/// which a listener rests.
+/// The time for which the child watches the loop without a free descriptor: several times the rest
+/// of a listener.
 const WATCHED_NS: u64 = 300_000_000;
 
 #[test]

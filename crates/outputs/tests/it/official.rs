@@ -27,7 +27,7 @@ known(message)
 print(json_format.MessageToJson(message))
 ";
 
-/// Reads a dashboard and writes it again, which drops everything that the schema does not define.
+/// Reads a dashboard and writes it again. This drops everything that the schema does not define.
 const DASHBOARD: &str = "
 import json, sys
 from grafana_foundation_sdk.cog.encoder import JSONEncoder

@@ -1,5 +1,5 @@
-//! The form that starts a run, which also shows the command. It exists only with
-//! `gatebench serve --allow-run`.
+//! The form that starts a run and also shows the command. It exists only if the server was started
+//! with `--allow-run`.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Serialize;

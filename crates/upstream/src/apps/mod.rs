@@ -50,7 +50,7 @@ pub(crate) fn response(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>
         Kind::Httpbin => httpbin::response(asked, scratch, random),
         Kind::Calculator(region) => calculator::response(asked, region, scratch),
         Kind::Any => as_requested(asked),
-        // A separate origin serves it and never calls this.
+        // A separate origin serves this kind and never calls this function.
         Kind::Pathology => Response::not_found(),
     }
 }

@@ -23,8 +23,8 @@ pub struct Account {
     pub epoch_ns: Option<u64>,
     /// Requests of the warm-up, which are not included in any other count.
     pub warm_up: u64,
-    /// Requests received completely. Those without a response, a reset or an abandonment are in
-    /// progress.
+    /// Requests received completely. Those that got no response, and were neither reset nor
+    /// abandoned, are still being served.
     pub received: u64,
     /// Responses whose last byte was passed to the kernel.
     pub answered: u64,
@@ -34,7 +34,7 @@ pub struct Account {
     pub abandoned: u64,
     /// Size of the bodies of complete responses in bytes.
     pub body_bytes: u64,
-    /// From a request's arrival to its last byte, or to the reset.
+    /// From a request's arrival to the last byte of its response, or to the reset.
     pub service_ns: Quantiles,
     /// The delay beyond the time set by the case, which shows how accurate this upstream is.
     pub overshoot_ns: Quantiles,
@@ -225,7 +225,7 @@ impl Accounts {
         Self(Mutex::new(Growing::new(0, Plan::default())))
     }
 
-    /// Starts a new account. Requests still in progress are not counted when they end.
+    /// Starts a new account. Requests that are still being served are not counted when they end.
     pub(super) fn begin(&self, plan: Plan) {
         let mut growing = self.lock();
         *growing = Growing::new(growing.turn + 1, plan);

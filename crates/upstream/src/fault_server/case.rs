@@ -117,7 +117,8 @@ impl Service {
         self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
     }
 
-    /// From the request's arrival until its last byte, or the reset, in nanoseconds.
+    /// From the request's arrival until the last byte of its response, or the reset, in
+    /// nanoseconds.
     pub fn ends_ns(&self) -> u64 {
         self.begins_ns + (self.pieces() - 1) * self.piece_every_ns
     }

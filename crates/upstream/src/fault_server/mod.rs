@@ -1,12 +1,12 @@
 //! The `pathology` origin: an upstream whose faults are known by construction, with which the load
 //! generator is tested.
 //!
-//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which determines how a
-//! request is treated from its number or its arrival. Numbers and time begin at the first request
-//! after a start or a `POST` to [`BEGIN_PATH`]. Connections are independent: no request waits for
-//! another. On its own core (`--cores`) a worker responds within about 20 µs of the due time,
-//! because it polls without sleeping during the last 2 ms. Without its own core it polls during the
-//! last 0.15 ms.
+//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which determines how each
+//! request is treated: as a function of the request's number or arrival. Numbers and time begin at
+//! the first request after a start or a `POST` to [`BEGIN_PATH`]. Connections are independent: no
+//! request waits for another. On its own core (`--cores`) a worker responds within about 20 µs of
+//! the due time, because it polls without sleeping during the last 2 ms. Without its own core it
+//! polls during the last 0.15 ms.
 //!
 //! The result that an open load must find is a pure function, [`fn@truth`]. The [`Account`]
 //! contains the actual events.

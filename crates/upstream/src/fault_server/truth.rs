@@ -91,8 +91,8 @@ impl Truth {
         truth
     }
 
-    /// The smallest response time that is not exceeded by at least the share `q` (0 to 1) of the
-    /// requests, in nanoseconds: the ⌈q·n⌉-th of n. 0 for an empty load.
+    /// The smallest response time that at least the share `q` (0 to 1) of the requests did not
+    /// exceed, in nanoseconds: the ⌈q·n⌉-th of n times. 0 for an empty load.
     pub fn quantile_ns(&self, q: f64) -> u64 {
         let count = self.response_ns.len();
         // A tiny excess of q·n over a whole number is a rounding error and does not count as a

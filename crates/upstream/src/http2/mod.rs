@@ -362,7 +362,7 @@ impl<E> Stream<E> {
         }
     }
 
-    /// Frees the slot. Returns the number of bytes that were kept for it.
+    /// Frees the slot. Returns the number of bytes that were kept for its request.
     fn close(&mut self) -> u64 {
         self.id = None;
         std::mem::take(&mut self.kept_bytes)

@@ -141,7 +141,7 @@ fn a_failed_handshake_is_counted() {
         stream
             .write_all(b"GET /ping HTTP/1.1\r\nHost: h\r\n\r\n")
             .unwrap();
-        // It states the reason in an alert, and closes the connection.
+        // The upstream states the reason in an alert, and closes the connection.
         stream.read_to_end(&mut Vec::new()).unwrap();
         let output = curl(&[&format!("https://{}{LEDGER_PATH}", upstream.address)]);
         let ledger: Snapshot = serde_json::from_str(&output).unwrap();

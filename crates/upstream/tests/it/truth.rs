@@ -18,8 +18,8 @@ fn quantiles_ms(truth: &Truth) -> [f64; 5] {
 fn a_stall_of_a_second_in_fourteen() {
     let truth = of("/stall?every=14s&for=1s&service=5ms", 1_000.0, 14.0);
     assert_eq!((truth.answered, truth.reset), (14_000, 0));
-    // The 1,000 requests due from 6.495 s to 7.495 s wait 1,005, 1,004, ... 6 ms; all others 5
-    // ms. The 13,860th of 14,000 has 140 above it: the longest is 1,005, so it is 865.
+    // The 1,000 requests due from 6.495 s to 7.495 s wait 1,005, 1,004, ... 6 ms; all others 5 ms.
+    // The 13,860th of 14,000 has 140 above it: the longest is 1,005, so the 13,860th is 865.
     assert_eq!(quantiles_ms(&truth), [5.0, 5.0, 865.0, 991.0, 1_005.0]);
 }
 

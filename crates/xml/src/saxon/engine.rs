@@ -54,7 +54,7 @@ fn number_file(address: &Path) -> PathBuf {
     address.with_extension("at")
 }
 
-/// The folder of the sockets, accessible only to this user; removed when it is dropped.
+/// The folder of the sockets, accessible only to this user; removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
@@ -66,7 +66,7 @@ impl Folder {
             let path = std::env::temp_dir().join(name);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(Self(path)),
-                // A killed process with the same process ID left it.
+                // A killed process with the same process ID left this folder behind.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

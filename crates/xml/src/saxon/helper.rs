@@ -16,8 +16,8 @@ const PROGRAM: &str = include_str!("helper.py");
 /// The maximum time that a helper may take to start.
 const START_MAX: Duration = Duration::from_secs(20);
 
-/// A process that runs stylesheets. It ends when this is dropped, and by itself when the gateway
-/// ends.
+/// A process that runs stylesheets. It ends when this value is dropped, and by itself when the
+/// gateway ends.
 #[derive(Debug)]
 pub(super) struct Helper {
     child: Child,

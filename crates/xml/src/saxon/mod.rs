@@ -58,7 +58,7 @@ impl Bounds {
     }
 }
 
-/// The helpers. They end when this is dropped.
+/// The helpers. They end when this value is dropped.
 #[derive(Debug)]
 pub struct Saxon {
     shared: Arc<Shared>,

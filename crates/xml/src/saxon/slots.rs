@@ -28,7 +28,7 @@ impl Slot {
         locked(&self.engine).clone()
     }
 
-    /// Its helper, unless a thread waits for it, because the helper is then compiling.
+    /// Its helper; none while a thread waits for the helper, which is then compiling.
     pub fn free_engine(&self) -> Option<Arc<Engine>> {
         let is_free = self.helper.try_lock().is_ok_and(|helper| helper.is_some());
         is_free.then(|| self.engine()).flatten()

@@ -11,8 +11,9 @@ use crate::process::{Background, STACK_BYTES, in_background};
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
 /// A thread that recompiles policies one after the other, each when its TTL expires. After each
-/// compilation, the thread pauses for as long as the compilation took. It has the lowest priority,
-/// so that a hundred compilations at once do not displace traffic. It ends when this is dropped.
+/// compilation, the thread pauses for as long as the compilation took. The thread has the lowest
+/// priority, so that a hundred compilations at once do not displace traffic. It ends when this
+/// value is dropped.
 ///
 /// The allocator keeps a pool for each thread. This thread compiles in the pool in which the
 /// policies were compiled, so that new definitions reuse the memory of old ones, and no worker

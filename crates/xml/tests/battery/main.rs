@@ -1,6 +1,7 @@
-//! Malicious messages: whatever the outcome, each must stay within a limit of CPU time and memory.
+//! Malicious messages: each must stay within a limit on CPU time and memory, regardless of the
+//! outcome.
 //!
-//! A separate binary, because memory is measured for the whole process.
+//! This is a separate binary, because memory is measured for the whole process.
 #![allow(clippy::unwrap_used)]
 
 mod memory;

@@ -100,8 +100,8 @@ fn a_mistake_before_a_document_type_does_not_hide_it() {
     }
 }
 
-/// In these encodings a small document is read and a large one is refused; not every parser reads
-/// four-byte ones.
+/// In these encodings a small document is read and a large one is refused; not every parser
+/// supports encodings with four bytes per character.
 #[test]
 fn rare_encodings_do_not_hide_a_document_type() {
     let text = "<?xml version='1.0' encoding='UTF-7'?>+ADwAIQ-DOCTYPE a><a/>";
@@ -215,7 +215,7 @@ fn an_entity_that_no_reference_could_afford_is_refused() {
 
 #[test]
 fn long_entities_that_refer_to_each_other_are_not_followed() {
-    // Each level that was followed kept a copy of an entity of 6 MiB, for forty levels.
+    // Each level that a parser followed would keep a copy of an entity of 6 MiB, for forty levels.
     let long = |name: &str| format!("&{name};").repeat(2 << 20);
     let text = format!(
         "<!DOCTYPE a [<!ENTITY p \"{}\"><!ENTITY q \"{}\">]><a>&p;</a>",

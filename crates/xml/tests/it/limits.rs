@@ -12,8 +12,9 @@ use gatebench_xml::{
     Budget, Document, Limits, NoFiles, Parameters, Schema, Spent, Stylesheet, XPath,
 };
 
-/// A limit: documents that reach a number, the number, the amount by which the next document
-/// exceeds it, and the message for that.
+/// A limit: a function that makes a document for a number, the largest permitted number, the
+/// distance to the next number that a document can have, and the message for a document with that
+/// number.
 struct Case {
     document: fn(usize) -> String,
     max: usize,

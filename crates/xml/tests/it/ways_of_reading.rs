@@ -3,7 +3,7 @@
 
 use gatebench_xml::{Document, Limits};
 
-/// The number of spaces after a document, which have no meaning but make it large.
+/// The number of spaces after a document. They have no meaning but make the document large.
 const PADDING: usize = 9 << 10;
 
 /// The canonical text and the line of each element, or the error.

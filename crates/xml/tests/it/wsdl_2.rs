@@ -1,5 +1,5 @@
-//! WSDL 2.0: its types validate bodies. Its bindings are not read, and an error reports that if an
-//! option needs them.
+//! WSDL 2.0: its types validate bodies. Its bindings are not read; if an option needs them, an
+//! error says so.
 
 use std::sync::Arc;
 

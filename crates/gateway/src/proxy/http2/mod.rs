@@ -28,8 +28,8 @@ use stream::Stream;
 const STREAMS_MAX: u32 = 128;
 
 /// The number of requests that a client may cancel, or cause us to cancel, beyond the number of
-/// those that ended normally: as many as it may have in flight. Each may have opened a connection
-/// to an upstream, whose accept queue others need too.
+/// those that ended normally: as many as it may have in flight. Each of these requests may have
+/// opened a connection to an upstream, whose accept queue other clients also need.
 const RESETS_MAX: u32 = STREAMS_MAX;
 
 /// The maximum number of bytes that a client may send on a stream before they are processed.

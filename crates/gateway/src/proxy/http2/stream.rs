@@ -121,7 +121,7 @@ impl Stream {
         }
     }
 
-    /// Passes the received part of a deferred request to the client.
+    /// Passes the received part of a deferred request to `client`.
     pub(super) fn take_up<I: Io>(&mut self, core: &mut Core<I>) {
         self.is_put_off = false;
         if self.body.is_none() {
@@ -131,7 +131,7 @@ impl Stream {
         self.fate = self.client.received(core, &come);
     }
 
-    /// Passes the written part of the request to the client, unless the request is deferred.
+    /// Passes the part of the request in `head` to `client`, unless the request is deferred.
     fn give<I: Io>(&mut self, core: &mut Core<I>) {
         if !self.is_put_off {
             self.fate = self.client.received(core, &self.head);
@@ -139,7 +139,7 @@ impl Stream {
         }
     }
 
-    /// Passes the head to the client, with the field that frames the body.
+    /// Passes the head to `client`, with the field that frames the body.
     fn give_head<I: Io>(&mut self, core: &mut Core<I>) {
         if self.body == Some(Body::Chunked) {
             self.head

@@ -14,8 +14,8 @@ use crate::frames::{
 /// The number of repetitions of an action that takes one or two frames.
 const MANY: u32 = 10_000;
 
-/// The number of streams whose responses of 4 MiB have to wait: if the gateway kept all of each,
-/// they would exceed what it may hold.
+/// The number of streams whose responses of 4 MiB have to wait: if the gateway kept every response
+/// in full, they would exceed what it may hold.
 const WAITING: u32 = 50;
 
 const fn cut(name: &'static str, attack: fn(SocketAddr) -> Result<End, String>) -> Flood {

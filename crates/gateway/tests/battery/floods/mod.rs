@@ -39,7 +39,7 @@ struct Flood {
 /// How a flood ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The gateway refused, or closed the connection.
+    /// The gateway refused the requests, or closed the connection.
     Cut,
     /// The gateway served the requests, and the connection stays open.
     Served,

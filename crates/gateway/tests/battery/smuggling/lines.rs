@@ -126,7 +126,7 @@ const METHODS: &[(&str, Fate)] = &[
     ("GET\r\nX:", Fate::Refused),
 ];
 
-/// A request without a body whose first line is this one.
+/// A request with this first line, and without a body.
 fn begun(line: &str, host: &str, expect: Expect) -> Vector {
     let bytes = format!("{line}\r\n{host}V: VVVVV\r\n\r\n{AFTER}");
     let name = format!("{} {}", shown(line.as_bytes()), shown(host.as_bytes()));

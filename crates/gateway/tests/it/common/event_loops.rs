@@ -2,7 +2,7 @@
 
 use gatebench_net::{Backend, choose};
 
-/// epoll, and io_uring if this kernel allows it; with `GATEBENCH_REQUIRE_URING=1`, it must.
+/// epoll, and io_uring if this kernel allows it; `GATEBENCH_REQUIRE_URING=1` requires io_uring.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];

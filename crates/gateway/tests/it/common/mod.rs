@@ -129,7 +129,7 @@ pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     })
 }
 
-/// Serves while `act` runs, and until the graceful stop that it began has ended.
+/// Serves while `act` runs, and until a graceful stop that `act` began has ended.
 pub fn while_serving(
     backend: Backend,
     config: &GatewayConfig,
@@ -168,7 +168,8 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let act = Arc::new(act);
-    // It runs until the process ends, because a test that has its responses need not wait for it.
+    // The thread runs until the process ends, because a test that has its responses need not wait
+    // for the thread.
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let act = Arc::clone(&act);

@@ -39,7 +39,7 @@ impl Listeners {
                 entry.has_tls |= has_tls;
             }
         }
-        // On a tie, prefers a port without TLS, because that changes less.
+        // On a tie, prefers a port without TLS, because less of the file is then changed.
         let rank = |port: &str, it: &Port| (it.routes, !it.has_tls, port == "80");
         let best = ports.iter().max_by_key(|all| rank(all.0, all.1));
         let (measured, has_tls) = match best {

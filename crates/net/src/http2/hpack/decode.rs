@@ -6,7 +6,7 @@ use super::{HpackError, huffman, integer};
 use crate::http2::fields::{FieldKind, Fields};
 use crate::http2::settings::TABLE_BYTES_INITIAL;
 
-/// Converts header blocks to fields; one for each direction of a connection.
+/// Converts header blocks to fields. Each direction of a connection has its own decoder.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
@@ -15,7 +15,7 @@ pub(crate) struct Decoder {
     /// The limit has fallen below the table's size, so the next block must begin with an update.
     update_due: bool,
     /// The last decoded block, if decoding it again gives the same result because it changed no
-    /// table. Otherwise empty, which is not a valid block.
+    /// table. Otherwise empty, because an empty block is not valid.
     repeatable: Vec<u8>,
 }
 
@@ -131,7 +131,7 @@ impl Decoder {
             let (name, _, kind) = self.entry(index)?;
             fields.open().extend_from_slice(name);
             match kind {
-                // The value may have been invalid, not the name.
+                // The entry may be malformed because of its value, not its name.
                 FieldKind::Malformed(_) => FieldKind::of_name(name),
                 kind => kind,
             }

@@ -80,8 +80,8 @@ const fn canonical() -> Canonical {
     table
 }
 
-/// The number of bits looked up at once: nearly always they contain the codes of two bytes that are
-/// common in fields.
+/// The number of bits looked up at once. Two codes of bytes that are common in fields nearly always
+/// fit in them.
 const LOOKUP_BITS: usize = 12;
 
 /// The one or two symbols with which the next bits begin; `None` if the first code is longer.
@@ -101,7 +101,8 @@ const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
         symbol_count: 0,
         length: 0,
     }; 1 << LOOKUP_BITS];
-    // First with one symbol each, then with the symbol that the following bits encode.
+    // First, each entry gets its first symbol; then, where the remaining bits hold a whole code,
+    // the second.
     let mut symbol = 0;
     while symbol < EOS as usize {
         let length = LENGTHS[symbol] as usize;
@@ -173,8 +174,8 @@ pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackErr
 struct Bits {
     /// The bits, starting at the highest.
     next: u64,
-    /// The number of bits that are valid. The bits after them are the first of the next ones, or
-    /// zeros.
+    /// The number of bits that are counted as valid. The bits after them are zeros, or already bits
+    /// of the input that are not counted yet.
     count: u32,
 }
 

@@ -2,8 +2,8 @@
 
 use super::HpackError;
 
-/// Reads an integer whose first byte shares its high bits with another value; `prefix_bits` is 4
-/// to 7.
+/// Reads an integer that begins in the `prefix_bits` (4 to 7) low bits of the first byte; the high
+/// bits of that byte have another meaning.
 #[inline(always)]
 pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
     // Here and in the decoder, `else` is used instead of `ok_or`, because the result of `ok_or`

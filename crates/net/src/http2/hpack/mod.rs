@@ -39,7 +39,8 @@ pub enum HpackError {
     /// A size update after a field (RFC 7541 4.2).
     #[error("a header block changes the table's size after its first field")]
     TableUpdateLate,
-    /// We lowered the table's size, and the next block does not begin with it (RFC 7541 4.2).
+    /// We lowered the table's size, and the next block does not begin with a size update (RFC 7541
+    /// 4.2).
     #[error("a header block does not begin with the table size that our settings require")]
     TableUpdateMissing,
 }

@@ -368,7 +368,7 @@ fn long_blocks_are_continued() {
     assert_eq!(head.fields[1].1, b"1");
 }
 
-/// A decoder that lowered its table size requires the encoder to confirm it.
+/// A decoder that lowered its table size requires the encoder to confirm the new size.
 #[test]
 fn a_lowered_table_is_confirmed() {
     let settings = Settings {

@@ -18,13 +18,13 @@ const LIMITS: Limits = Limits {
 fn server() -> End<Server> {
     let mut server = End::server(Settings::default(), LIMITS);
     server.feed(&client_preface());
-    // The client's SETTINGS were one of them.
+    // The client's SETTINGS frame took one unit of a budget.
     server.connection.refill_budgets();
     server.take_said();
     server
 }
 
-/// Asserts that `frames(n)` may occur `limit` times, and no more.
+/// Asserts that `frames(n)` may occur `limit` times, and no more until the budgets are refilled.
 #[track_caller]
 fn assert_bounded(flood: Flood, limit: u32, mut frames: impl FnMut(u32) -> Vec<u8>) {
     let mut server = server();
@@ -59,7 +59,7 @@ fn frames_without_work() {
     }
 }
 
-/// A client may still send on a stream that the server has reset until it receives the reset.
+/// Until a client receives the reset of a stream, it may still send on that stream.
 #[test]
 fn headers_of_a_stream_that_was_reset() {
     let trailers = frame(HEADERS, END_HEADERS | END_STREAM, 3, OK);
@@ -91,7 +91,7 @@ fn streams_opened_and_reset() {
     });
 }
 
-/// A client can also make the server do the resetting.
+/// A client can also force the server to reset streams.
 #[test]
 fn streams_that_the_server_has_to_reset() {
     assert_bounded(Flood::Resets, 4, |at| {

@@ -1,5 +1,5 @@
 //! Both ends of HTTP/2 against independent programs: nginx, curl and h2load.
-//! `scripts/install-test-deps` installs them.
+//! `scripts/install-test-deps` installs these programs.
 
 use std::fs;
 use std::io::Write;
@@ -95,7 +95,7 @@ fn path_with_daemons() -> String {
     format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
 }
 
-/// Larger than any frame, and than any window but our own.
+/// Larger than any frame, and larger than any window except our own.
 fn large() -> Vec<u8> {
     (0..1_000_000_u32).map(|at| (at / 3) as u8).collect()
 }
@@ -332,7 +332,7 @@ fn h2load_finds_no_error_in_our_server() {
         let data: &Path = &data;
         let data = data.to_str().unwrap();
         assert_all_succeed(&["-n", "20", "-c", "2", "-m", "5", "-d", data, &url], 20);
-        // Windows of 1 KiB make our server wait for each of them.
+        // With windows of 1 KiB, our server must wait after each KiB.
         assert_all_succeed(
             &[
                 "-n", "4", "-m", "2", "-w", "10", "-W", "11", "-d", data, &url,

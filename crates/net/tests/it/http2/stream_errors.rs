@@ -23,7 +23,8 @@ fn server() -> End<Server> {
     server
 }
 
-/// The same for a client that has sent a request with `method` on stream 1.
+/// A client that has low limits for fields and informational responses, and has sent a request with
+/// `method` on stream 1.
 fn client(method: &str) -> End<Client> {
     let limits = Limits {
         list_bytes: 400,

@@ -79,7 +79,7 @@ impl Said {
     }
 }
 
-/// One end with all its events, and the bytes that it wrote and that are not taken yet.
+/// One end with all its events, and the bytes that it wrote and that have not been taken yet.
 #[derive(Debug)]
 pub(super) struct End<C> {
     pub(super) connection: C,

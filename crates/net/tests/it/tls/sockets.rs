@@ -14,7 +14,7 @@ use gatebench_net::{Backend, ConnId, Event, Io, IoTask, Outbox, SMALL_BYTES, Tls
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
-/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel allows it; `GATEBENCH_REQUIRE_URING=1` requires io_uring.
 fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];
@@ -176,7 +176,7 @@ fn large_data_passes_both_ways_and_both_close_cleanly() {
         assert_eq!(client.session.end_of_stream(), Ok(()));
         let mut goodbye = Vec::new();
         client.session.close(&mut goodbye);
-        // The server closes when it receives FIN; it may be gone before close_notify.
+        // The server closes when it receives FIN, so it may be gone before close_notify is written.
         let _ = client.stream.write_all(&goodbye);
     });
 }

@@ -12,7 +12,7 @@ use gatebench_net::tls::{ServerSettings, self_signed};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, LEDGER_PATH, RESET_PATH, Snapshot, UpstreamConfig, serve};
 
-/// epoll, and io_uring if this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+/// epoll, and io_uring if this kernel allows it; `GATEBENCH_REQUIRE_URING=1` requires io_uring.
 pub fn backends() -> Vec<Backend> {
     if choose(None) == Backend::Uring {
         return vec![Backend::Epoll, Backend::Uring];
@@ -51,7 +51,7 @@ impl Upstream {
         Self::begin(kind, backend, listen, None)
     }
 
-    /// Starts it with a self-signed certificate.
+    /// Starts an upstream with a self-signed certificate.
     pub fn start_tls(kind: Kind, backend: Backend) -> Self {
         let settings = ServerSettings::new(self_signed(&["127.0.0.1"]).unwrap());
         Self::begin(

@@ -53,7 +53,7 @@ fn same_keys() -> String {
 /// As many declarations as may be in scope, with the prefix and the name of each, and the content
 /// of their scope.
 fn in_scope(prefix: fn(usize) -> String, name: fn(usize) -> String, inside: &str) -> String {
-    // One more is the envelope's.
+    // The envelope declares one more.
     let all = each(63, |n| format!(" xmlns:{}='{}'", prefix(n), name(n)));
     soap(&format!("<a{all}>{inside}</a>"))
 }

@@ -46,7 +46,7 @@ pub enum End {
     /// A fault with this text.
     Refused(&'static str),
     Passes,
-    /// One of the two; it depends on the speed of the machine.
+    /// A fault or none, depending on the speed of the machine.
     Either,
 }
 
@@ -80,7 +80,7 @@ impl Shape {
     }
 }
 
-/// All of them.
+/// All shapes.
 pub fn all() -> Vec<Shape> {
     let tables = [
         types::SHAPES,

@@ -189,7 +189,7 @@ fn options(way: Way) -> Options {
         Way::Routed | Way::UpwardRoute | Way::TranslatedRoute => {
             options.targets = expressions(way).iter().map(target).collect();
         }
-        // The result is no longer an envelope, which does not matter here.
+        // The result is no longer an envelope; this does not matter here.
         Way::Sorted
         | Way::Keyed
         | Way::Paths
