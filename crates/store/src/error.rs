@@ -153,7 +153,7 @@ impl Blame for StoreError {
 fn io_remedy(source: &io::Error, path: &Path) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
-            "free space on the disk of {}, or choose another directory with --dir DIR; finished \
+            "free up space on the disk of {}, or choose another directory with --dir DIR; finished \
              trials are kept, and --resume measures the rest",
             path.display()
         ),

@@ -54,7 +54,7 @@ pub(crate) trait StudyKind {
         Ok(Next::Continue)
     }
 
-    /// Returns the result, as far as it was measured.
+    /// Returns the part of the result that was measured.
     ///
     /// # Errors
     /// [`StoreError`], which names the file, if histograms, series or profiles cannot be read.

@@ -1,6 +1,6 @@
 //! Runs every scenario of every suite at the shortest length on the reference gateway, and many of
-//! them on nginx. If a gateway has the features, all cases and checks must pass; otherwise, the
-//! scenario is *not supported*.
+//! them on nginx. If a gateway has the features that a scenario needs, all cases and checks must
+//! pass; otherwise, the scenario is *not supported*.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

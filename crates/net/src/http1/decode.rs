@@ -114,8 +114,8 @@ impl Decoder {
         self.informational = 0;
     }
 
-    /// Sets whether the next response is to a HEAD request, which has no body (RFC 9112 6.3 item
-    /// 1). Call it before the response is read. It applies only to the next final response; a
+    /// Sets whether the next response is for a HEAD request and therefore has no body (RFC 9112 6.3
+    /// item 1). Call it before the response is read. It applies only to the next final response; a
     /// client that pipelines calls it after each [`Event::End`].
     pub fn expect(&mut self, method_is_head: bool) {
         self.responses_head = method_is_head;

@@ -154,7 +154,7 @@ pub struct Matrix {
 /// The header of a row.
 #[derive(Serialize)]
 pub struct MatrixRow {
-    /// CSS class of the head.
+    /// CSS class of the header.
     pub class: &'static str,
     pub name: String,
     /// The symbol before the name.

@@ -256,7 +256,7 @@ impl Curve {
         })
     }
 
-    /// The share of steps that miss whatever the rate.
+    /// The share of steps that miss regardless of the rate.
     fn lapses(&self) -> Lapses {
         let mut cells = [0.0; lapses::COUNT];
         for (of, weights) in &self.weights {

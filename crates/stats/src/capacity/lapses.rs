@@ -21,7 +21,7 @@ pub(super) const COUNT: usize = 7;
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The share of steps that miss whatever the rate.
+/// The share of steps that miss regardless of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lapses {
     /// Its median, given the steps.

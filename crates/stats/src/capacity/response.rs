@@ -19,7 +19,8 @@ const ROUNDING: f64 = 1e-9;
 pub enum Response {
     /// The rate that is sustained.
     Found(Sustained),
-    /// More steps miss whatever the rate than a sustained rate allows, so there is none.
+    /// More steps miss regardless of the rate than a sustained rate allows, so no rate is
+    /// sustained.
     Lapsing {
         /// The share of these steps.
         lapses: Lapses,
@@ -55,7 +56,7 @@ pub struct Sustained {
     pub knees_per_second: Vec<f64>,
     /// The repeats, counted from 0, whose processes differ from the others by more than chance.
     pub deviating: Vec<usize>,
-    /// The share of steps that miss whatever the rate.
+    /// The share of steps that miss regardless of the rate.
     pub lapses: Lapses,
 }
 

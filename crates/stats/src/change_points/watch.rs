@@ -60,8 +60,8 @@ pub struct Alarm {
 }
 
 /// The alarms of a series in order of time; `false_alarms` is the share of unchanged series with
-/// any alarm. A control with the same number of values is removed from the series first, as far as
-/// the two move together.
+/// any alarm. If there is a control, which must have the same number of values, the movements that
+/// it shares with the series are subtracted from the series first.
 ///
 /// `None` if a value is not finite, or the control has a different length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {

@@ -268,11 +268,11 @@ fn is_foremost(metric: Metric) -> bool {
 
 fn note(metric: Metric) -> &'static str {
     match metric {
-        Metric::ThroughputPerCore => "Policies are shown as a ratio to their plain proxy.",
+        Metric::ThroughputPerCore => "Each policy is shown as a ratio to its plain proxy.",
         Metric::AddedP50 | Metric::AddedP99 => {
-            "Policies are shown as the difference between the two quantiles, which is not a quantile of their cost."
+            "Each policy is shown as the difference between the two quantiles, which is not a quantile of its cost."
         }
-        _ => "Policies are shown as their cost over their plain proxy.",
+        _ => "Each policy is shown as its cost over the plain proxy.",
     }
 }
 

@@ -51,7 +51,7 @@ fn the_bare_network_and_the_share_reached_precede_the_sweep() {
         }
     });
     let network = &found.tables[0];
-    assert!(network.title.contains("80 B there and 170 B back"));
+    assert!(network.title.contains("80 B out and 170 B back"));
     close(median(network, "64", "network", "exchanges"), 200_000.0);
     close(
         median(network, "64", "network", "both ways"),
@@ -78,8 +78,8 @@ fn each_scenario_has_a_network_ceiling_for_its_messages() {
         }
     });
     let network = &found.tables[0];
-    let small = "small, 64 · 80 B there and 170 B back";
-    let large = "large, 64 · 80 B there and 8000 B back";
+    let small = "small, 64 · 80 B out and 170 B back";
+    let large = "large, 64 · 80 B out and 8000 B back";
     close(median(network, small, "network", "exchanges"), 200_000.0);
     close(median(network, large, "network", "exchanges"), 100_000.0);
     close(median(network, small, "network", "small: upstream"), 0.5);

@@ -117,7 +117,7 @@ impl Blame for RevisionError {
                 log.display()
             ),
             Self::Place { .. } => {
-                "free disk space, or choose another directory: XDG_DATA_HOME=DIR".into()
+                "free up disk space, or choose another directory: XDG_DATA_HOME=DIR".into()
             }
         }
     }

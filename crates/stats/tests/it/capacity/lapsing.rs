@@ -13,7 +13,7 @@ const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 struct Law {
     /// Width of the curve of its steps, as a share of the rate.
     width: f64,
-    /// Share of steps that miss whatever the rate.
+    /// Share of steps that miss regardless of the rate.
     lapses: f64,
 }
 
