@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// The gateway has a built-in feature or a directive for it.
+    /// The gateway has a built-in function or a directive for the feature.
     Native,
-    /// A script provides it, in a language that the vendor ships.
+    /// A script provides the feature, in a language that the gateway's vendor ships.
     Script,
-    /// The gateway has it, but this folder does not use it.
+    /// The gateway has the feature, but this folder does not use it.
     Unused,
-    /// The gateway does not have it.
+    /// The gateway does not have the feature.
     Unsupported,
 }
 
@@ -51,7 +51,7 @@ pub enum Statement {
     Script(String),
     /// The feature that the folder does not use.
     Unused(String),
-    /// The reason why the gateway lacks it.
+    /// The reason why the gateway lacks the feature.
     Unsupported(String),
 }
 
@@ -67,7 +67,7 @@ pub struct Extra {
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test: Vec<String>,
-    /// How to install it: a command, or an instruction such as `follow https://...`.
+    /// How to install the part: a command, or an instruction such as `follow https://...`.
     pub install: String,
 }
 

@@ -16,7 +16,7 @@ pub struct LoadProfile {
     /// A one-line description.
     pub title: String,
     /// True if the first load begins at the first correct response from a newly started gateway.
-    /// Before it, the gateway receives only the requests that wait for this response; parity is
+    /// Before this response, the gateway receives only the requests that probe for it; parity is
     /// proven after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
@@ -137,7 +137,7 @@ pub struct GatewayChange {
     pub action: String,
     /// When the change occurs, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// The interval at which it is repeated, until 1 s before the end [default: never].
+    /// The interval at which the change is repeated, until 1 s before the end [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }

@@ -106,13 +106,13 @@ impl Variant {
         Self::gateway(NULL, NULL)
     }
 
-    /// Reports whether it is the null gateway.
+    /// Reports whether the variant is the null gateway.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
-    /// Reports whether it is a reference that is not compared: the direct variant or the null
-    /// gateway.
+    /// Reports whether the variant is a reference that is not compared: the direct variant or the
+    /// null gateway.
     pub fn is_control(&self) -> bool {
         *self == Self::Direct || self.is_null()
     }

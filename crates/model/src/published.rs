@@ -115,8 +115,8 @@ pub enum LoadChoice {
     Rate,
     /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The load with a rising rate; if there is none, the first load with users, or otherwise at a
-    /// rate.
+    /// The load with a rising rate; if there is none, the first load with users, or otherwise the
+    /// first load at a rate.
     Rising,
     /// All loads with a constant number of connections.
     Connections,

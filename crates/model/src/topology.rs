@@ -149,7 +149,7 @@ impl Topology {
     }
 }
 
-/// The location of a CPU, as far as it is known.
+/// The known parts of a CPU's location.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),
@@ -159,7 +159,8 @@ fn place(cpu: &Cpu) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The slowest of the kinds that are at least as fast; the fastest if the speed is unknown.
+/// The slowest kind that is at least as fast as the CPU; the fastest kind if the CPU's speed is
+/// unknown.
 fn kind_of(cpu: &Cpu, kinds: &[u64]) -> usize {
     let speed = cpu.speed.unwrap_or(u64::MAX);
     let slower = kinds.iter().rposition(|fastest| speed <= *fastest);

@@ -107,9 +107,9 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
 
-/// Like [`compare_all`], with the missing blocks of each pair that a side spoiled
-/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction. A pair
-/// without blocks has no ratio (not a number) and no interval.
+/// Like [`compare_all`], but also counts the missing blocks of each pair against the side that
+/// spoiled them ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction.
+/// A pair without blocks has no ratio (not a number) and no interval.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],
@@ -158,7 +158,7 @@ struct Hypotheses {
     p_value: Option<f64>,
     spoiled: Spoiled,
     /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
-    /// no side did, or both.
+    /// neither side spoiled a block, or both did.
     spoiled_p: Option<f64>,
 }
 

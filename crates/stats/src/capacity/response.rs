@@ -50,9 +50,9 @@ pub struct Sustained {
     #[serde(flatten)]
     pub rate: Rate,
     pub probability: f64,
-    /// The rate at which a step holds it half of the time.
+    /// The rate at which a step holds the objective half of the time.
     pub half: Rate,
-    /// The rate at which each repeat's own process holds it half of the time.
+    /// The rate at which each repeat's own process holds the objective half of the time.
     pub knees_per_second: Vec<f64>,
     /// The repeats, counted from 0, whose processes differ from the others by more than chance.
     pub deviating: Vec<usize>,

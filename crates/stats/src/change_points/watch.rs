@@ -2,9 +2,9 @@
 //!
 //! A test that is right in 95 % of looks is wrong in far more than 5 % of the series that are
 //! examined every night. Here the share of false alarms applies to all looks together, even if
-//! values are correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from
-//! ten on; a change is compared with random orders of whole blocks; and it must stay in place for
-//! several looks.
+//! values are correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, and these parts sum to
+//! 1 from n = 10 on. A change is compared with random orders of whole blocks, and must stay in
+//! place for several looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
@@ -33,7 +33,7 @@ const MEMORY_MIN: f64 = 3.0;
 /// The maximum shift of a change from one look to the next, in values.
 const MOVES_MAX: usize = 2;
 
-/// The number of latest values of a regime that are searched.
+/// The number of values at the end of a regime that are searched.
 const SEARCHED_MAX: usize = 100;
 
 /// The number of random orders with which a change is compared.
@@ -51,7 +51,7 @@ const TAIL: f64 = 0.1;
 pub struct Alarm {
     /// Index of the first value after it.
     pub at: usize,
-    /// The number of values at the alarm.
+    /// The number of values when the alarm was raised.
     pub told_with: usize,
     /// The share of random orders that show a change at least as large, at that look.
     pub p: f64,
@@ -120,7 +120,7 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     (p <= may_spend).then_some((split.at, p))
 }
 
-/// Both sides without their means.
+/// The values of both sides, each minus the mean of its side.
 fn rests(values: &[f64], at: usize) -> Vec<f64> {
     let (before, after) = values.split_at(at);
     let centred = |side: &[f64]| -> Vec<f64> {
@@ -130,8 +130,8 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
     [centred(before), centred(after)].concat()
 }
 
-/// The share of random orders of blocks whose best split is at least as good as `seen`. Beyond the
-/// largest tenth of them it is assumed to fall exponentially.
+/// The share of random orders of blocks whose best split is at least as good as `seen`. Among the
+/// largest tenth of the orders and beyond them, the share is assumed to fall exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {

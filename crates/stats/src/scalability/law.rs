@@ -7,7 +7,7 @@ use super::Point;
 /// The maximum number of cores that is considered.
 const CORES_MAX: f64 = 1e6;
 
-/// The growth of throughput with cores.
+/// The growth of throughput with the number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Law {

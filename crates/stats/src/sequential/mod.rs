@@ -32,7 +32,8 @@ const SPENDING: Spending = Spending::Power(2.0);
 
 /// The share of the error rate that is spent. At each look, Student's quantiles replace the normal
 /// quantiles. This is exact for only one look: over many looks the rate was up to a tenth above the
-/// planned rate (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of normal blocks each).
+/// planned rate (0.055 instead of 0.05 with 20 or 40 blocks; 40,000 simulated runs of normal blocks
+/// each).
 const SPENT: f64 = 0.9;
 
 /// A comparison of a limited number of blocks, with a look after every block from [`MIN_BLOCKS`]
@@ -70,8 +71,8 @@ pub enum Stop {
 
 impl Sequential {
     /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %,
-    /// less if several comparisons must hold simultaneously). A plan may stop early for any reason,
-    /// but not continue: more blocks need a new plan.
+    /// less if several comparisons must hold simultaneously). A run may stop early for any reason,
+    /// but may not exceed its plan: more blocks need a new plan.
     ///
     /// `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha`
     /// is not between 0 and 1.

@@ -1,8 +1,8 @@
 //! The end of a warm-up: the cost per response has settled when the last third of the bins costs
 //! the same as the previous third, and the cost has no trend that would matter.
 //!
-//! The thirds grow with the warm-up, so they detect a slow fall late in a long one. The trend
-//! detects a fall early, in a warm-up of a second or two, in which adjacent thirds always look
+//! The thirds grow with the warm-up, so they detect a slow fall late in a long warm-up. The trend
+//! detects an early fall, in a warm-up of a second or two, in which adjacent thirds always look
 //! alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
@@ -35,7 +35,7 @@ pub struct Total {
 }
 
 /// Reports whether the cost per response has settled. `totals` are taken at the edges of the bins,
-/// which all have this length; there is one more edge than bins.
+/// each of which lasts `bin_seconds`; there is one more edge than bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;

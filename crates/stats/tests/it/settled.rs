@@ -119,8 +119,8 @@ fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     }
 }
 
-/// A cost that falls more slowly than the trend allows is taken for settled: that limit is stated
-/// in docs/METHOD.md.
+/// A cost that falls more slowly than the trend allows counts as settled; that limit is stated in
+/// docs/METHOD.md.
 #[test]
 fn a_falling_cost_has_not_settled_and_noise_delays_a_steady_one_little() {
     for memory in [0.0, 0.5] {

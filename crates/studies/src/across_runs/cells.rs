@@ -143,8 +143,8 @@ pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// None if no block is usable, if a value is not positive, or if something else limited a gateway's
-/// throughput, which then does not describe the gateway.
+/// None if no block is usable, if a value is not positive, or if something other than the gateway
+/// limited its throughput, which therefore does not describe the gateway.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Direct) {

@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
     }
 
     /// The lowest and the highest mean frequency at which the gateways of the same block ran in the
-    /// same phase, without the direct variant and the null gateway.
+    /// same phase, excluding the direct variant and the null gateway.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,

@@ -33,7 +33,7 @@ pub struct IsolationFindings {
 pub struct IsolationCounts {
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// Responses that failed a check, which are included above.
+    /// Responses that failed a check. They are included in [`Self::responses`].
     pub checks_failed: u64,
     /// Requests without a response.
     pub errors: u64,

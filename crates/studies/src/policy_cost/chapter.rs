@@ -1,5 +1,5 @@
 //! The costs of policies. Each measure has a table with a row for each policy and a column for each
-//! gateway. The measures by which users choose a gateway also have a waterfall for each one.
+//! gateway. The measures by which users choose a gateway also have a waterfall for each gateway.
 
 use gatebench_report::Validity;
 use gatebench_report::axis::Axis;

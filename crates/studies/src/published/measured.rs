@@ -106,7 +106,7 @@ pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
     })
 }
 
-/// The loads of the first phase for which a load meets a condition.
+/// The loads of the first phase in which a load meets a condition.
 pub(super) fn first_like<'a>(
     loads: &[Load<'a>],
     is_it: impl Fn(&Load<'a>) -> bool,

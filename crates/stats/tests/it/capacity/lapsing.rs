@@ -1,4 +1,4 @@
-//! Gateways whose steps occasionally miss at every rate.
+//! Gateways whose steps occasionally miss, regardless of the rate.
 
 use super::*;
 use gatebench_stats::simulate::Noise;
@@ -17,7 +17,7 @@ struct Law {
     lapses: f64,
 }
 
-/// The result of a search for a rate that is held with 95 %.
+/// The result of a search for a rate that is held with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Said {
     /// There is no sustained rate.

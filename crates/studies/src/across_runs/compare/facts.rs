@@ -23,7 +23,8 @@ pub struct CompareFindings {
     pub text: String,
     /// Notes on the comparison as a whole.
     pub notes: Vec<Sentence>,
-    /// The differences between the runs apart from their figures, the most serious first.
+    /// The differences between the runs other than those between their figures, the most serious
+    /// first.
     pub differences: Vec<RunDifference>,
     /// Every scenario, gateway and metric that both sides have, the deciding ones first.
     pub cells: Vec<CellFindings>,
@@ -75,11 +76,11 @@ pub enum Weight {
     Forbids,
     /// A part is left out.
     LeavesOut,
-    /// It may explain different figures.
+    /// The difference may be the reason for different figures.
     Caution,
     /// The subject of the comparison: another program, version, folder or setting of a gateway.
     Subject,
-    /// It does not affect the comparison.
+    /// The difference does not affect the comparison.
     #[serde(rename = "told")]
     Noted,
 }
@@ -128,7 +129,7 @@ pub struct CellFindings {
     pub candidate: Estimate,
     /// Blocks of the baseline, or the values of its runs.
     pub baseline: Estimate,
-    /// The worse validity of the two.
+    /// The worse validity of the two sides.
     pub validity: Validity,
     /// Ratio, interval and verdict.
     pub result: Comparison,

@@ -86,8 +86,8 @@ pub fn compare_with_baseline(
 struct Both {
     own: Candidate,
     other: Side,
-    /// Standard error of a run's logarithm, computed from its blocks, if the baseline has a value
-    /// for each run.
+    /// Standard error of the logarithm of a run's value, computed from the run's blocks; used if
+    /// the baseline has a value for each run.
     run_error: f64,
 }
 

@@ -63,11 +63,11 @@ pub struct SlowestRoutes {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// The figure by which they are ranked.
+    /// The figure by which the routes are ranked.
     pub by: Slowness,
-    /// The number of routes from which these were chosen.
+    /// The number of routes from which the slowest were chosen.
     pub total: usize,
-    /// The slowest first.
+    /// The routes, the slowest first.
     pub routes: Vec<RouteFindings>,
 }
 

@@ -24,7 +24,7 @@ pub struct RunFacts {
     pub engine_backend: String,
     /// The seed of the random order.
     pub seed: u64,
-    /// True if it only tested that everything works.
+    /// True if the run only tested that everything works.
     pub is_smoke: bool,
     pub blocks_planned: u32,
     /// Blocks whose trials are all on disk.

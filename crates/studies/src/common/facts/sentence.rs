@@ -85,7 +85,7 @@ pub struct ScenarioSummary {
     pub meaning: String,
     /// A caution if it is undecided which gateway costs least.
     pub tone: Tone,
-    /// The basis of that statement, and the limits of the figures.
+    /// The basis of [`Self::meaning`], and the limits of the figures.
     pub trust: String,
 }
 

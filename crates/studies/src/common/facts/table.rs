@@ -82,7 +82,7 @@ pub struct VariantRow {
     pub status: RowStatus,
     /// Worst validity of its completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
-    /// The reasons why it is not valid, without duplicates, worst first.
+    /// The reasons that limit the variant's figures, without duplicates, worst first.
     pub reasons: Vec<Reason>,
     /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
     /// comparisons.

@@ -45,7 +45,7 @@ pub enum Gate {
     EngineWaited,
     /// Requests were sent late.
     EngineLate,
-    /// Requests waited for a free connection while the gateway held all of them.
+    /// Requests waited for a free connection because the gateway held all connections.
     ConnectionsHeld,
     /// Throughput was close to that of the upstream alone.
     #[serde(rename = "upstream_near_floor")]
