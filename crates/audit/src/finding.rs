@@ -51,7 +51,7 @@ pub struct Cell {
 /// A problem in a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The short, stable name of the rule that found it.
+    /// The short, stable name of the rule that found the problem.
     pub rule: &'static str,
     pub severity: Severity,
     /// The heading above the table.

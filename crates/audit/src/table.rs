@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// Reports whether it has figures that can be judged.
+    /// Reports whether the table has figures that can be judged.
     pub(crate) fn is_about_load(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         (self.columns.iter().any(|it| it.meaning.is_time()) || self.has(Meaning::Rate))

@@ -82,7 +82,7 @@ pub enum Cell {
         range: String,
         /// True if one of the limits in the row's reasons applies to this value.
         limited: bool,
-        /// True if, according to the verdicts, it is better than all other values in its column.
+        /// True if, according to the verdicts, the value is better than all others in its column.
         best: bool,
     },
 }

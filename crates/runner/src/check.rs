@@ -224,7 +224,7 @@ fn check_one(
 }
 
 /// Removes the files of an earlier check from a scenario's folder, because a program could append
-/// to or copy them.
+/// to them or copy them.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

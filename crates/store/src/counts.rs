@@ -43,8 +43,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of responses with at least one failed check. If it was not recorded, a
-    /// response counts once for each check that it failed.
+    /// Returns the number of responses with at least one failed check. If this number was not
+    /// recorded, a response counts once for each check that it failed.
     pub fn responses_failing_checks(&self) -> u64 {
         self.failing_checks
             .unwrap_or_else(|| self.checks_failed.values().sum())
@@ -101,8 +101,8 @@ pub struct RouteRecord {
     pub failed: u64,
     /// Responses with at least one failed check.
     pub failing_checks: u64,
-    /// Response times of all requests that were sent, with 2 significant digits. For a request
-    /// without a response, the length of the wait.
+    /// Response times of all requests that were sent, with 2 significant digits. A request without
+    /// a response counts with the time for which it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }

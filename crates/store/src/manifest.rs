@@ -49,9 +49,9 @@ pub enum Status {
     Running,
     /// Every trial of the plan was run.
     Finished,
-    /// The user stopped it.
+    /// The user stopped the run.
     Interrupted,
-    /// It ended with an error.
+    /// The run ended with an error.
     Failed,
 }
 
@@ -83,7 +83,8 @@ pub struct ExternalGenerator {
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,
-    /// The user's script that drives it, with its path as given; none if the scenario drives it.
+    /// The user's script that drives the load generator, with its path as given; none if the
+    /// scenario drives the load generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<FileDigest>,
 }

@@ -15,11 +15,11 @@ pub enum RunState {
     Running,
     /// Every trial of the plan was run.
     Finished,
-    /// The user stopped it.
+    /// The user stopped the run.
     Interrupted,
-    /// It ended with an error.
+    /// The run ended with an error.
     Failed,
-    /// Its process ended without writing a status.
+    /// The process of the run ended without writing a status.
     Killed,
 }
 
@@ -37,7 +37,7 @@ pub struct TrialFolder {
     pub name: String,
     /// True if its record is on disk.
     pub is_complete: bool,
-    /// True while it runs, and after its process was killed.
+    /// True while the trial runs, and after its process was killed.
     pub is_live: bool,
 }
 

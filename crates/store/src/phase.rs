@@ -107,7 +107,7 @@ pub struct WarmUpRecord {
     pub min_ns: u64,
     /// Its longest length.
     pub max_ns: u64,
-    /// True if the CPU time per request had settled at its end.
+    /// True if the CPU time per request had settled at the end of the warm-up.
     pub settled: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct ChangeRecord {
     pub began_ns: u64,
     /// Duration of the command, or of sending the signal. The gateway may take longer to apply it.
     pub took_ns: u64,
-    /// Time from its start until a response on a new connection reflected the changed
+    /// Time from the start of the change until a response on a new connection reflected the changed
     /// configuration; none if that never happened or cannot be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
@@ -202,7 +202,7 @@ pub struct CeilingRecord {
 pub struct FailureRecord {
     /// The kind of failure: `slow`, `refusing`, `resetting`.
     pub how: String,
-    /// The added delay of its responses, if it was slow.
+    /// The added delay of the target's responses, if the target was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
     /// Start of the failure.
@@ -300,7 +300,7 @@ pub struct Usage {
     pub switches_voluntary: u64,
     /// Involuntary context switches.
     pub switches_involuntary: u64,
-    /// Time during which its threads were runnable but waited for a core.
+    /// Time during which the component's threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
     /// Processes in the tree at the first sample.
     pub processes: u32,
@@ -319,7 +319,7 @@ pub struct Throttling {
     pub periods: u64,
     /// Of these, periods that ended with the component waiting for the next one.
     pub throttled_periods: u64,
-    /// Its wait, summed over cores.
+    /// The component's wait, summed over cores.
     pub throttled_ns: u64,
 }
 
@@ -367,12 +367,12 @@ pub struct FrequencyRange {
 /// The busy time of some cores over all processes, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
-    /// Time during which they were not idle, summed over cores, without the time that the
+    /// Time during which the cores were not idle, summed over cores, without the time that the
     /// hypervisor took.
     pub busy_ns: u64,
-    /// The part of it spent in softirqs.
+    /// The part of the busy time spent in softirqs.
     pub softirq_ns: u64,
-    /// The part of it spent in interrupts.
+    /// The part of the busy time spent in interrupts.
     pub irq_ns: u64,
     /// Differences smaller than this (a tick on each core) are not significant.
     pub resolution_ns: u64,
@@ -401,7 +401,7 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// To draw the curve below the knee; the search does not use it.
+    /// To draw the curve below the knee; the search does not use the step.
     Curve,
     /// To find the neighbourhood of the result.
     Search,
@@ -456,10 +456,10 @@ pub struct ExternalFigures {
     /// Its other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express, or cannot express exactly.
+    /// Parts of the load that the load generator cannot express, or cannot express exactly.
     #[serde(default)]
     pub not_expressed: Vec<String>,
-    /// Figures that gatebench's own engine measures but this one does not report.
+    /// Figures that gatebench's own engine measures but this load generator does not report.
     #[serde(default)]
     pub not_measured: Vec<String>,
 }
@@ -491,7 +491,7 @@ pub struct WireFacts {
 /// The upstream's counts of one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpstreamWire {
-    /// Requests that it began to receive.
+    /// Requests that the upstream began to receive.
     pub requests: u64,
     /// Connections accepted.
     pub connections: u64,
@@ -510,7 +510,7 @@ pub struct UpstreamWire {
 /// Observations of the gateway's processes before and after one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayWire {
-    /// Growth of the files that it writes, in bytes.
+    /// Growth of the files that the gateway writes, in bytes.
     pub written_bytes: u64,
     /// Number of threads after the load.
     pub threads: u32,
@@ -531,8 +531,8 @@ pub struct AdminLoadRecord {
     /// Calls that failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
-    /// Calls that were due during the load but not made, because earlier calls lasted until its
-    /// end.
+    /// Calls that were due during the load but not made, because earlier calls lasted until the end
+    /// of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unmade: BTreeMap<AdminVerb, u64>,
     /// The first failure.

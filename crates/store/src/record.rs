@@ -19,7 +19,7 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// The time at which the trial began.
     pub started: Timestamp,
-    /// The time at which everything that it started had ended.
+    /// The time at which everything that the trial started had ended.
     pub finished: Timestamp,
     pub outcome: Outcome,
     /// Parity before the load; none if the trial ended earlier.
@@ -136,7 +136,7 @@ pub struct GatewayFacts {
     /// The first correct response, if the load began with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
-    /// How it ended, as text: `on SIGTERM after 12 ms`.
+    /// How the gateway ended, as text: `on SIGTERM after 12 ms`.
     pub stopped: String,
 }
 

@@ -17,7 +17,7 @@ use crate::system::limit::NO_GROUPS;
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     pub gateway: String,
-    /// The policies and properties that it does not support, by the names in
+    /// The policies and properties that the gateway does not support, by the names in
     /// [`gatebench_model::Scenario::needs`].
     pub policies: Vec<String>,
 }
@@ -108,7 +108,7 @@ pub enum DriverError {
     #[error("gateway {gateway} refused its configuration\n{output}")]
     Refused {
         gateway: String,
-        /// The command that checked it.
+        /// The command that checked the configuration.
         command: String,
         /// The gateway's output.
         output: String,
@@ -117,9 +117,9 @@ pub enum DriverError {
     #[error("gateway {gateway} did not finish checking its configuration ({how})\n{output}")]
     Unchecked {
         gateway: String,
-        /// The command that checks it.
+        /// The command that checks the configuration.
         command: String,
-        /// How it ended instead.
+        /// How the command ended instead.
         how: String,
         /// The gateway's output.
         output: String,

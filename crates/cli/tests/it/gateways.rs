@@ -66,7 +66,7 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
-/// It takes a minute to install, and a few seconds to start for each scenario.
+/// Gravitee takes a minute to install, and a few seconds to start for each scenario.
 #[test]
 #[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]
 fn gravitee_is_installed_and_passes_its_checks() {

@@ -13,13 +13,14 @@ pub struct Process {
 }
 
 impl Process {
-    /// Reports whether it is a gateway: neither gatebench, nor a supervisor, nor an upstream.
+    /// Reports whether the process is a gateway: neither gatebench, nor a supervisor, nor an
+    /// upstream.
     pub fn is_gateway(&self) -> bool {
         let second = self.command.get(1).map_or("", String::as_str);
         !matches!(second, "run" | "supervise" | "upstream" | "report")
     }
 
-    /// Reports whether it is an upstream.
+    /// Reports whether the process is an upstream.
     pub fn is_upstream(&self) -> bool {
         self.command.get(1).is_some_and(|word| word == "upstream")
     }

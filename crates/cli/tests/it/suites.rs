@@ -24,7 +24,8 @@ fn is_whole(suite: &str) -> bool {
 /// The number of scenarios in one run, chosen so that it ends before the test times out.
 const RUN_SCENARIOS: usize = 16;
 
-/// Features that scenarios need but the reference gateway lacks. It must have all others.
+/// Features that scenarios need but the reference gateway lacks. The reference gateway must have
+/// all others.
 const NOT_BY_REFERENCE: [&str; 1] = ["admin"];
 const NOT_BY_NGINX: [&str; 12] = [
     "admin",

@@ -39,7 +39,7 @@ struct Place<'s> {
     name: String,
     /// The place of the caret if something in the value is missing.
     head: Range<usize>,
-    /// From the schema.
+    /// The description in the schema.
     description: &'s str,
 }
 

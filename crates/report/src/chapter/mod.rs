@@ -82,9 +82,10 @@ pub struct Chapter {
     /// Its heading, or empty. A terminal prints headings that are blocks instead. So does Markdown,
     /// if the first block is a heading.
     pub heading: String,
-    /// True if a terminal shows it before the results of the scenarios, and even in a smoke run.
+    /// True if a terminal shows the chapter before the results of the scenarios, and even in a
+    /// smoke run.
     pub leads: bool,
-    /// The sections of docs/METHOD.md that the page appends for it.
+    /// The sections of docs/METHOD.md that the page appends for the chapter.
     pub methods: &'static [&'static str],
     /// The content.
     pub blocks: Vec<Block>,

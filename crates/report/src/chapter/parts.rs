@@ -87,7 +87,7 @@ pub struct Code {
     /// The caption, or empty.
     pub caption: Text,
     pub text: String,
-    /// True if it is a command line, which is wrapped.
+    /// True if the text is a command line, which is wrapped.
     pub is_command: bool,
 }
 
@@ -185,18 +185,18 @@ pub struct Chart {
 /// folded.
 #[derive(Default, Serialize)]
 pub struct Fold {
-    /// The line that is shown while they are hidden.
+    /// The line that is shown while the blocks are hidden.
     pub summary: String,
     /// The remark after the summary.
     pub aside: String,
-    /// The summary in Markdown, or empty if they are not folded there.
+    /// The summary in Markdown, or empty if the blocks are not folded there.
     #[serde(skip)]
     pub markdown: String,
     /// The classes of its colour and style, or empty.
     pub class: String,
     /// True if the colour precedes the summary.
     pub key: bool,
-    /// True if it is unfolded initially.
+    /// True if the blocks are shown initially.
     pub is_open: bool,
     /// True if the fold is a card itself.
     pub is_card: bool,

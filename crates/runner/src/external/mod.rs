@@ -70,7 +70,7 @@ impl PreparedGenerator {
     /// generator.
     ///
     /// # Errors
-    /// The plan has properties that it does not support; all are listed.
+    /// The plan has properties that the load generator does not support; all are listed.
     fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
         if let Some((message, remedy)) = self.refusal(plan) {
             return Err(RunnerError::words(message, remedy));

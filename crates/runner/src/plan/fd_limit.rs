@@ -39,8 +39,8 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     })
 }
 
-/// Replaces the numbers of connections in sweeps of loads that exceed the limit with the largest
-/// possible number, based on the scenario with the most connections.
+/// In the sweeps of loads, replaces the numbers of connections that exceed the limit with the
+/// largest possible number, based on the scenario with the most connections.
 pub(crate) fn fit<'a>(
     loads: impl Iterator<Item = &'a mut LoadProfile>,
     scenarios: &[Listed<Scenario>],

@@ -58,15 +58,15 @@ pub struct RunEntry {
     pub dir: String,
     /// A string that changes whenever the directory changes.
     pub stamp: String,
-    /// The time at which it began.
+    /// The time at which the run began.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
-    /// Version of gatebench that measured it.
+    /// The version of gatebench that measured the run.
     pub gatebench: String,
     /// Blocks whose trials are all on disk.
     pub blocks: u32,
-    /// The reason why it has no cells; none if it may have some.
+    /// The reason why the run has no cells; none if it may have some.
     pub left_out: Option<String>,
     /// Its figures.
     pub cells: Vec<CellEntry>,
@@ -98,7 +98,7 @@ pub struct CellEntry {
     pub max: f64,
     /// Blocks with a value; 0 if the gateway invalidated all of them.
     pub blocks: u32,
-    /// True if something other than the gateway limited it.
+    /// True if something other than the gateway limited the value.
     pub limited: bool,
     /// The value of the direct variant of the same run, which shows changes in the machine; none
     /// without one.

@@ -43,7 +43,7 @@ pub(crate) struct ContainerState {
 }
 
 impl ContainerSpec {
-    /// Reads the state that its supervisor wrote. Fails if there is none yet.
+    /// Reads the state that the container's supervisor wrote. Fails if there is none yet.
     pub(crate) fn made(&self) -> io::Result<ContainerState> {
         Ok(serde_json::from_slice(&fs::read(&self.state)?)?)
     }

@@ -81,7 +81,7 @@ const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 pub struct Supervised {
     child: Child,
     exit: Option<Exit>,
-    /// True if the supervisor killed it because it did not stop in time.
+    /// True if the supervisor killed the process because it did not stop in time.
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
@@ -145,7 +145,7 @@ impl Supervised {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
 
-    /// Its container; none if it runs directly on this machine.
+    /// The process's container; none if the process runs directly on this machine.
     pub(crate) fn container(&self) -> Option<&ContainerSpec> {
         self.container.as_ref()
     }
@@ -174,12 +174,12 @@ impl Supervised {
         Sampler::new(root, scope)
     }
 
-    /// Reports whether it is still running.
+    /// Reports whether the process is still running.
     pub fn is_alive(&mut self) -> bool {
         self.exit_status().is_none()
     }
 
-    /// Returns how it ended; none while it runs.
+    /// Returns how the process ended; none while it runs.
     pub fn exit_status(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             // An error means that another part of this program has collected the exit status.
@@ -223,18 +223,18 @@ impl Supervised {
         }
     }
 
-    /// Kills it and everything it started, without a stop signal.
+    /// Kills the process and everything that it started, without a stop signal.
     pub fn kill(&mut self) {
         self.kill_group();
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
-    /// The last lines of its output, with standard error after standard output.
+    /// The last lines of the process's output, with standard error after standard output.
     pub fn output_tail(&self) -> String {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
 
-    /// The last lines of its standard error.
+    /// The last lines of the process's standard error.
     pub fn stderr_tail(&self) -> String {
         last_lines(&text_of(&self.stderr))
     }
@@ -278,8 +278,8 @@ pub struct PlainStart<'a> {
 }
 
 impl PlainStart<'_> {
-    /// Starts it under a supervisor. `nofile` is the limit on its open descriptors, unless the
-    /// machine's hard limit is lower.
+    /// Starts the program under a supervisor. `nofile` is the limit on its open descriptors, unless
+    /// the machine's hard limit is lower.
     pub(crate) fn start(self, nofile: u64, launcher: &Launcher) -> Result<Supervised, DriverError> {
         let (name, work) = (self.name, self.work);
         fs::create_dir_all(work).map_err(DriverError::at("create", work))?;

@@ -27,7 +27,7 @@ const PROCS: &str = "cgroup.procs";
 /// A control group that contains this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// True if it belongs to the unified hierarchy of version 2.
+    /// True if the group belongs to the unified hierarchy of version 2.
     pub unified: bool,
     pub folder: PathBuf,
 }
@@ -83,7 +83,7 @@ fn quota_us(millis: u32) -> u64 {
 pub struct Limit {
     /// The resource and its amount.
     pub amount: Amount,
-    /// True if it is set by the interface of version 2.
+    /// True if the limit is set through the interface of version 2.
     pub unified: bool,
     /// The group below which the limited group is created.
     home: PathBuf,

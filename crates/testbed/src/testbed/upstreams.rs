@@ -21,7 +21,7 @@ struct Target {
     name: Option<String>,
     start: UpstreamStart,
     address: SocketAddr,
-    /// None while it is deliberately down.
+    /// None while the target is deliberately down.
     process: Option<Supervised>,
 }
 

@@ -1,6 +1,6 @@
 //! Checks the files rendered for gateways that do not run here against facts about their
-//! configuration. The facts are taken from their documentation and sources: this repository keeps
-//! no vendor's files, and no network is used.
+//! configuration. The facts are taken from the gateways' documentation and sources: this repository
+//! keeps no vendor's files, and no network is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 

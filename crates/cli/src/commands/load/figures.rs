@@ -253,7 +253,7 @@ pub struct SecondFigures {
     pub ended: u64,
     /// Median response time, in nanoseconds; none if no request ended.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, in nanoseconds, however few requests ended.
+    /// 99th percentile of the response time, in nanoseconds, regardless of the number of requests.
     pub p99_ns: Option<u64>,
 }
 

@@ -67,8 +67,9 @@ fn all_queries_return_data() {
             assert!(!server.series(&query).is_empty(), "{dashboard}: {query}");
         }
     }
-    // At the same time, the quantile of the native histogram is within a bucket of the percentile.
-    // Both grow with the load, and one of the series may end a second earlier.
+    // At the same time, the quantile of the native histogram differs from the percentile by at most
+    // the width of a bucket. Both grow with the load, and one of the series may end a second
+    // earlier.
     let by_time = |server: &Server, query: &str| -> Vec<(f64, f64)> {
         let series = server.series(query);
         let values = series[0]["values"].as_array().unwrap();

@@ -64,7 +64,7 @@ pub struct Listed<T> {
     pub document: T,
     /// Its origin.
     pub source: Source,
-    /// The argument that named it: its name, the name of its family, or a path.
+    /// The argument that named the document: its name, the name of its family, or a path.
     pub word: String,
 }
 

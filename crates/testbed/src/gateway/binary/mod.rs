@@ -41,12 +41,12 @@ pub struct FoundBinary {
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// The extras of its folder that were found where the program is, each with the reason why it
-    /// cannot be used, if there is one.
+    /// The extras of the gateway's folder that were found where the program is, each with the
+    /// reason why it cannot be used, if there is one.
     pub extras: FoundExtras,
-    /// The image that contains it; none if it is a file on this machine.
+    /// The image that contains the program; none if the program is a file on this machine.
     pub image: Option<FoundImage>,
-    /// The host on which it is; none for this machine.
+    /// The host on which the program is; none for this machine.
     pub host: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Folder {
     /// only the parity check can prove what the configuration does.
     ///
     /// # Errors
-    /// The policies and extras that it lacks.
+    /// The policies and extras that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
@@ -315,10 +315,10 @@ impl FoundGateway {
         })
     }
 
-    /// Checks that it supports a scenario.
+    /// Checks that the gateway supports a scenario.
     ///
     /// # Errors
-    /// The policies and extras that it lacks.
+    /// The policies and extras that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.folder.supports(scenario, &self.binary)
     }
