@@ -51,7 +51,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The load generator may have ended already.
         let _ = self.load.kill();
         let _ = self.load.wait();
     }

@@ -56,7 +56,7 @@ impl Handicap {
         })
     }
 
-    /// Its cost per response, in nanoseconds of CPU time.
+    /// The handicap's cost per response, in nanoseconds of CPU time.
     pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
         Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
     }

@@ -38,13 +38,13 @@ impl Numbering {
 /// A cell on which a finding is based.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// Line or item of its row, from 1.
+    /// Line or item of the cell's row, from 1.
     pub line: usize,
-    /// The label of its row, or `row 5` if the table has no labels.
+    /// The label of the cell's row, or `row 5` if the table has no labels.
     pub row: String,
-    /// The heading of its column.
+    /// The heading of the cell's column.
     pub column: String,
-    /// Its text in the document.
+    /// The cell's text in the document.
     pub written: String,
 }
 

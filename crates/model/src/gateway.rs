@@ -345,7 +345,7 @@ pub struct OwnMetrics {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
-    /// Its name in reports.
+    /// The pool's name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
     /// The metric for the used part of the pool.
@@ -357,7 +357,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The name of its series: `heap_bytes`.
+    /// The name of the pool's series: `heap_bytes`.
     pub fn series(&self) -> String {
         let unit = match self.unit {
             PoolUnit::Bytes => "bytes",

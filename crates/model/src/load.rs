@@ -196,10 +196,10 @@ impl Phase {
         }
     }
 
-    /// The same phase, shortened to at most these times. Stages are shortened in proportion, so
-    /// that the load still reaches every level. Phases with a change or a failure keep their
-    /// length, because they need the time before and after it. The warm-up covers the longest think
-    /// time, unless the phase's own warm-up is shorter.
+    /// This phase, shortened to at most these times. Stages are shortened in proportion, so that
+    /// the load still reaches every level. Phases with a change or a failure keep their length,
+    /// because they need the time before and after it. The warm-up covers the longest think time,
+    /// unless the phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));

@@ -73,7 +73,7 @@ pub enum Variant {
     Gateway {
         /// Its label, unique in the plan.
         name: String,
-        /// Its folder: the name of an embedded one, or a path.
+        /// The gateway's folder: the name of an embedded one, or a path.
         folder: String,
         /// The user's additional settings.
         #[serde(default, skip_serializing_if = "Setup::is_plain")]

@@ -142,7 +142,7 @@ pub struct PublishedRow {
     /// The row in the denominator of ratios, instead of the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Its published figures.
+    /// The published figures of the row.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub published: Figures,
     /// The figures of each number of CPUs, or of each target.
@@ -208,16 +208,16 @@ pub enum Show {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Across {
-    /// Their median.
+    /// The median of the figures.
     #[default]
     Median,
-    /// Their mean.
+    /// The mean of the figures.
     Mean,
-    /// Their mean, weighted by responses.
+    /// The mean of the figures, weighted by responses.
     WeightedMean,
-    /// The largest.
+    /// The largest figure.
     Max,
-    /// Their sum.
+    /// The sum of the figures.
     Sum,
 }
 

@@ -48,7 +48,7 @@ pub struct NoRoute {
 /// A step that a specification can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
-    /// Its position in the order. Steps with the same position may come in any order.
+    /// The step's position in the order. Steps with the same position may come in any order.
     pub(crate) place: u8,
     /// True if every specification must have the step.
     pub(crate) is_needed: bool,

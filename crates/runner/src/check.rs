@@ -62,7 +62,7 @@ pub struct CheckRequest<'a> {
 /// The result of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// Its name.
+    /// The name of the scenario.
     pub scenario: String,
     pub title: String,
     pub outcome: CheckOutcome,

@@ -58,8 +58,8 @@ pub struct Comparison {
     /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
     /// if the sides spoiled every block.
     pub ratio: f64,
-    /// Its interval, at the confidence that Holm's correction requires; none below [`MIN_BLOCKS`]
-    /// blocks.
+    /// The ratio's interval, at the confidence that Holm's correction requires; none below
+    /// [`MIN_BLOCKS`] blocks.
     pub interval: Option<Interval>,
     /// The method of the interval; none without an interval.
     pub method: Option<Method>,

@@ -45,10 +45,10 @@ impl Spoiled {
     /// given `blocks` that have values; none if both sides spoiled some, or if there are fewer
     /// blocks than a verdict needs.
     ///
-    /// It remains valid if the blocks are examined after every block. If one side spoiled k blocks,
-    /// 1 ÷ p is the mean capital of two gamblers who each bet everything on one side, and the
-    /// capital in a fair game reaches 1 ÷ p at any time with a probability of at most p (J. Ville,
-    /// *Étude critique de la notion de collectif*, 1939).
+    /// The p-value remains valid if the blocks are examined after every block. If one side spoiled
+    /// k blocks, 1 ÷ p is the mean capital of two gamblers who each bet everything on one side, and
+    /// the capital in a fair game reaches 1 ÷ p at any time with a probability of at most p (J.
+    /// Ville, *Étude critique de la notion de collectif*, 1939).
     pub fn p_value(&self, blocks: usize) -> Option<f64> {
         let (alone, _) = self.one_sided()?;
         (alone + blocks >= MIN_BLOCKS).then(|| 0.5_f64.powi(alone as i32 - 1))

@@ -12,7 +12,7 @@ pub struct Counts {
     pub intended: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests sent in the measurement that received a complete response, however late.
+    /// Requests sent in the measurement that received a complete response, no matter how late.
     pub completed: u64,
     /// Responses completed within the measurement; throughput is this number divided by
     /// `measure_ns`.
@@ -56,7 +56,7 @@ impl Counts {
 pub struct ExactSum {
     /// Number of values.
     pub count: u64,
-    /// Their sum, saturating.
+    /// The sum of the values, saturating.
     pub sum_ns: u64,
     /// The smallest value.
     pub min_ns: u64,
@@ -71,7 +71,7 @@ pub struct ExactSum {
 pub struct GroupRecord {
     /// Name of the group in the scenario.
     pub name: String,
-    /// Its share of the phase's load, or its own load.
+    /// The group's share of the phase's load, or its own load.
     pub shape: Shape,
     /// Requests and their outcomes.
     pub counts: Counts,
@@ -80,10 +80,10 @@ pub struct GroupRecord {
     /// Exact sums by `metric.class`, as in the phase.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// Its response times.
+    /// The group's response times.
     #[serde(default)]
     pub response: TimeFigures,
-    /// Its requests, in the scenario's order.
+    /// The group's requests, in the scenario's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteRecord>,
 }
@@ -91,11 +91,11 @@ pub struct GroupRecord {
 /// The record of one request of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteRecord {
-    /// Its name in the report.
+    /// The request's name in the report.
     pub name: String,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests that received a complete response, however late.
+    /// Requests that received a complete response, no matter how late.
     pub completed: u64,
     /// Requests without a response.
     pub failed: u64,
@@ -112,7 +112,7 @@ pub struct RouteRecord {
 pub struct TimeFigures {
     /// Number of values.
     pub count: u64,
-    /// Their exact mean; none if there are no values.
+    /// The exact mean of the values; none if there are no values.
     pub mean_ns: Option<u64>,
     /// The median.
     pub p50_ns: Option<u64>,

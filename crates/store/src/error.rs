@@ -41,7 +41,7 @@ pub enum StoreError {
     NewerSchema {
         /// The document.
         path: PathBuf,
-        /// Its version.
+        /// The version of the document.
         found: u32,
         /// The newest version that this program reads.
         known: u32,

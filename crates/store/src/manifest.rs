@@ -23,7 +23,8 @@ pub struct Manifest {
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
-    /// An external load generator that drives the loads; none if gatebench's own engine does.
+    /// An external load generator that drives the loads; none if gatebench's own engine drives
+    /// them.
     #[serde(
         default,
         alias = "foreign_engine",
@@ -58,7 +59,7 @@ pub enum Status {
 /// The exact identity of a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayIdentity {
-    /// Its common name.
+    /// The gateway's common name.
     pub title: String,
     /// The version that the program prints; `unknown` for an attached gateway.
     pub version: String,
@@ -77,7 +78,7 @@ pub struct GatewayIdentity {
 /// The program and version of an external load generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalGenerator {
-    /// Its name: `wrk`, `h2load` or `k6`.
+    /// The load generator's name: `wrk`, `h2load` or `k6`.
     pub name: String,
     /// The version that the program prints.
     pub version: String,

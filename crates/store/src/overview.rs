@@ -33,9 +33,9 @@ pub struct RunOverview {
 /// The folder of a trial of a run, whether or not the trial is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFolder {
-    /// Its name, as in `0001-proxy-json-nginx-b1`.
+    /// The folder's name, as in `0001-proxy-json-nginx-b1`.
     pub name: String,
-    /// True if its record is on disk.
+    /// True if the trial's record is on disk.
     pub is_complete: bool,
     /// True while the trial runs, and after its process was killed.
     pub is_live: bool,

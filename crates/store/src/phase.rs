@@ -91,7 +91,7 @@ pub struct PhaseRecord {
     /// The measurement in bins of a tenth of a second; none in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// Its step in a search for capacity, if it is part of one.
+    /// The phase's step in a search for capacity, if it is part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
     /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
@@ -103,9 +103,9 @@ pub struct PhaseRecord {
 /// A warm-up with bounds, which ends when the CPU time per request has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpRecord {
-    /// Its shortest length.
+    /// The shortest length of the warm-up.
     pub min_ns: u64,
-    /// Its longest length.
+    /// The longest length of the warm-up.
     pub max_ns: u64,
     /// True if the CPU time per request had settled at the end of the warm-up.
     pub settled: bool,
@@ -133,7 +133,7 @@ pub struct BinsRecord {
 pub struct ChangeRecord {
     /// The name of the action in the gateway's folder.
     pub action: String,
-    /// Its start, counted from the start of the measurement.
+    /// The start of the change, counted from the start of the measurement.
     pub began_ns: u64,
     /// Duration of the command, or of sending the signal. The gateway may take longer to apply it.
     pub took_ns: u64,
@@ -141,7 +141,7 @@ pub struct ChangeRecord {
     /// configuration; none if that never happened or cannot be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
-    /// The times of its repetitions, counted from the start of the measurement.
+    /// The times of the change's repetitions, counted from the start of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again_ns: Vec<u64>,
     /// For a change of weights: the weights and requests of each target between two changes.
@@ -429,7 +429,7 @@ pub enum StepOutcome {
 /// is none or empty; no figure is derived from others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExternalFigures {
-    /// Its name.
+    /// The name of the load generator.
     pub engine: String,
     /// The command and its arguments.
     pub command: Vec<String>,
@@ -453,7 +453,7 @@ pub struct ExternalFigures {
     /// Groups of the user's script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// Its other metrics, by name and statistic, in its own units.
+    /// The load generator's other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
     /// Parts of the load that the load generator cannot express, or cannot express exactly.

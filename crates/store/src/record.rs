@@ -123,7 +123,7 @@ pub struct GatewayFacts {
     /// log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
-    /// Its error log; none if it is empty.
+    /// The gateway's error log; none if it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_log: Option<ErrorLog>,
     #[serde(default, skip_serializing_if = "Limits::is_none")]
@@ -156,7 +156,7 @@ pub struct FirstCorrect {
 /// The errors that a gateway logged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorLog {
-    /// Its path, relative to the trial's folder.
+    /// The path of the log, relative to the trial's folder.
     pub file: String,
     pub lines: u64,
 }

@@ -8,7 +8,7 @@ use crate::bench::Bench;
 /// Sends a hundred requests as fast as possible, because only the parity cases matter.
 const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
-/// The policies and protocols of nginx.
+/// Scenarios with policies and protocols that nginx supports.
 const NATIVE: [&str; 5] = [
     "proxy-json",
     "api-key",
@@ -16,7 +16,8 @@ const NATIVE: [&str; 5] = [
     "http2-in",
     "tls-upstream",
 ];
-/// The same plus `pipeline`, which combines policies and includes JSON edits in both directions.
+/// [`NATIVE`] with `pipeline` in place of `header-additions`. The scenario `pipeline` combines
+/// policies and includes JSON edits in both directions.
 const WHOLE: [&str; 5] = [
     "proxy-json",
     "api-key",

@@ -75,12 +75,12 @@ pub struct Document {
 /// The chapter of one study.
 #[derive(Default, Serialize)]
 pub struct Chapter {
-    /// Its anchor on the page.
+    /// The chapter's anchor on the page.
     pub id: &'static str,
-    /// The text of links to it.
+    /// The text of links to the chapter.
     pub link: &'static str,
-    /// Its heading, or empty. A terminal prints headings that are blocks instead. So does Markdown,
-    /// if the first block is a heading.
+    /// The chapter's heading, or empty. A terminal prints headings that are blocks instead, as does
+    /// Markdown if the first block is a heading.
     pub heading: String,
     /// True if a terminal shows the chapter before the results of the scenarios, and even in a
     /// smoke run.

@@ -161,7 +161,7 @@ pub struct MatrixRow {
     pub sign: &'static str,
     /// The remark after the name.
     pub aside: &'static str,
-    /// Its tooltip.
+    /// The tooltip of the header.
     pub hint: String,
 }
 

@@ -30,7 +30,7 @@ pub struct GeneratorChoice {
 pub struct PreparedGenerator {
     /// The load generator.
     pub generator: Generator,
-    /// Its program, version and script.
+    /// The load generator's program, version and script.
     pub identity: ExternalGenerator,
     /// True if the script sets its own load.
     pub own_load: bool,

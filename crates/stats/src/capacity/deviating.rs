@@ -16,7 +16,7 @@ const PROCESSES_MIN: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Middle {
     pub(super) at: f64,
-    /// Its standard error.
+    /// The standard error of the middle.
     pub(super) error: f64,
 }
 

@@ -25,9 +25,9 @@ const CONFIDENCE: f64 = 0.95;
 /// The share of steps that miss regardless of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lapses {
-    /// Its median, given the steps.
+    /// The median of the share, given the steps.
     pub share: f64,
-    /// Its interval, whose ends are bounds of cells.
+    /// The interval of the share, whose ends are bounds of cells.
     pub interval: Interval,
 }
 

@@ -76,7 +76,7 @@ pub struct Tried {
     pub rate_per_second: f64,
     /// True if the step held the objective.
     pub held: bool,
-    /// Its length, relative to the length of the steps for which the result is valid.
+    /// The step's length, relative to the length of the steps for which the result is valid.
     pub length: f64,
 }
 

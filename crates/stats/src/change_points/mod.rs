@@ -137,7 +137,7 @@ fn p_value(
 fn unit(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Both are halved first, because the difference of two huge values may be out of range.
+    // Both values are halved first, because the difference of two huge values may be out of range.
     let range = high / 2.0 - low / 2.0;
     let to_unit = |value: &f64| {
         if range > 0.0 {

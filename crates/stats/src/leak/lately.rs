@@ -64,7 +64,7 @@ mod tests {
         // A step of 20 in the middle is neither in the last third nor at the end.
         let step = envelope(|at| if at < 30.0 { 0.0 } else { 20.0 });
         assert!(rises(&step, 0.3) && !rises(&step, 0.4) && !ends_with_a_rise(&step, 0.0));
-        // It fell before, and grows by 0.5 in the last third.
+        // The envelope fell before, and grows by 0.5 in the last third.
         let again = envelope(|at| {
             if at < 40.0 {
                 40.0 - at

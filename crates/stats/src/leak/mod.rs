@@ -110,8 +110,8 @@ pub enum LeakVerdict {
 pub enum Because {
     /// The series is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// Its growth slows down. The growth of a cache slows down as it fills; that of a leak may,
-    /// too.
+    /// The growth of the series slows down. The growth of a cache slows down as the cache fills;
+    /// that of a leak may slow down, too.
     Slowing,
     /// The series grows at its end, as with a leak that begins late.
     GrowingLately,

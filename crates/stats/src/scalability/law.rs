@@ -58,7 +58,7 @@ impl Law {
     }
 
     /// The smallest whole number of cores that achieves a rate; none if no number up to
-    /// [`CORES_MAX`] does.
+    /// [`CORES_MAX`] achieves it.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
         // A tolerance of a billionth compensates for rounding if a whole number achieves the rate

@@ -45,7 +45,7 @@ pub struct HistoryIndex {
 /// A run directory that is not in the index, or that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name in the folder.
+    /// The directory's name in the folder.
     pub dir: String,
     /// A string that changes whenever the directory changes.
     pub stamp: String,
@@ -54,7 +54,7 @@ pub struct Found {
 /// A run in the index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {
-    /// Name of its directory in the folder of runs.
+    /// Name of the run's directory in the folder of runs.
     pub dir: String,
     /// A string that changes whenever the directory changes.
     pub stamp: String,
@@ -68,7 +68,7 @@ pub struct RunEntry {
     pub blocks: u32,
     /// The reason why the run has no cells; none if it may have some.
     pub left_out: Option<String>,
-    /// Its figures.
+    /// The run's figures.
     pub cells: Vec<CellEntry>,
 }
 
@@ -86,7 +86,7 @@ pub struct CellEntry {
     pub load: String,
     /// The metric, as named in JSON reports.
     pub metric: String,
-    /// Its unit, as named in JSON reports.
+    /// The unit of the metric, as named in JSON reports.
     pub unit: String,
     /// True if higher values are better.
     pub higher_is_better: bool,

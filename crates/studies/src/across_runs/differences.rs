@@ -149,7 +149,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
 /// Compares how two runs account for CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
-    /// Both record the same accounting.
+    /// Both runs record the same accounting.
     Alike,
     /// Neither run records this fact, and the recorded facts about their kernels do not differ.
     Assumed(&'static str),

@@ -61,7 +61,7 @@ pub struct GatewayCapacity {
     /// The throughput of the same number of connections without a schedule: the median over the
     /// repeats.
     pub saturation_per_second: Option<f64>,
-    /// The same throughput without a gateway.
+    /// The throughput of these connections without a gateway.
     #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
     /// The knee; none if it would be at an end of the curve.

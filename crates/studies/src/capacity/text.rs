@@ -160,7 +160,7 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
 }
 
 /// The limit to report if the load generator or the upstream limits the result; none if the gateway
-/// does.
+/// limits it.
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(

@@ -51,7 +51,7 @@ impl IsolationCounts {
 /// A property of the good group that failing requests should not change.
 #[derive(Clone, Debug, Serialize)]
 pub struct IsolationMeasure {
-    /// Its name.
+    /// The name of the measure.
     pub title: &'static str,
     pub unit: Unit,
     /// True if it affects the decision.

@@ -50,7 +50,7 @@ pub struct MarginalCostMeasure {
     pub unit: Unit,
     /// The phase in which it is measured; none if each number is a separate phase.
     pub phase: Option<String>,
-    /// Its load as text. The time to readiness is measured before the first load.
+    /// The load of the phase as text. The time to readiness is measured before the first load.
     pub load: Option<String>,
 }
 

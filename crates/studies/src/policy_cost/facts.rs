@@ -24,7 +24,7 @@ pub struct CostMeasure {
     /// The phase in which it is measured.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Its load as text: `5,000 requests/s`.
+    /// The load of the phase as text: `5,000 requests/s`.
     pub load: String,
     /// The direction in which values improve.
     pub direction: Direction,

@@ -79,7 +79,7 @@ pub struct Configuration {
 pub struct ConfigurationFile {
     /// SHA-256 in lower-case hex.
     pub sha256: String,
-    /// Its contents; none if the file is no longer in the run directory.
+    /// The file's contents; none if the file is no longer in the run directory.
     pub text: Option<String>,
 }
 

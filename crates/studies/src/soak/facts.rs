@@ -50,7 +50,7 @@ pub struct SoakSegment {
     pub processes_ended: u32,
     /// Proportional set size of the gateway before the load, in bytes.
     pub pss_before_bytes: Option<u64>,
-    /// The same after the load.
+    /// Proportional set size of the gateway after the load, in bytes.
     pub pss_after_bytes: Option<u64>,
     /// The watched quantities, memory first.
     pub quantities: Vec<SoakQuantity>,
@@ -61,12 +61,12 @@ pub struct SoakSegment {
 pub struct SoakQuantity {
     /// The kind of quantity.
     pub what: SoakWhat,
-    /// Its name.
+    /// The name of the quantity.
     pub title: String,
     pub unit: Unit,
     /// The largest negligible growth per hour.
     pub bound_per_hour: f64,
-    /// Its lower envelope, slope and verdict.
+    /// The quantity's lower envelope, slope and verdict.
     pub growth: Growth,
     /// Growth per 1,000 responses, if the quantity grows with the requests.
     #[serde(rename = "per_thousand_answers")]

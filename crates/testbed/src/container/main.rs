@@ -16,7 +16,7 @@ use crate::system::owner::Owner;
 pub(crate) struct ContainerMain {
     engine: Engine,
     id: String,
-    /// Its exit code, or the reason why the wait for its end failed.
+    /// The container's exit code, or the reason why the wait for its end failed.
     ended: Arc<OnceLock<Result<i32, String>>>,
     logs: Option<JoinHandle<()>>,
 }

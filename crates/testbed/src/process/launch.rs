@@ -85,9 +85,9 @@ pub struct Supervised {
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
-    /// Its control groups. The supervisor removes them unless it is killed.
+    /// The control groups of the process. The supervisor removes them unless it is killed.
     groups: Vec<PathBuf>,
-    /// Its container. The supervisor removes it unless it is killed.
+    /// The container of the process. The supervisor removes it unless it is killed.
     container: Option<ContainerSpec>,
     /// The log of its standard output.
     pub stdout: PathBuf,
@@ -213,7 +213,7 @@ impl Supervised {
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
         match wait_until(deadline, || self.exit_status()) {
             Some(_) if self.out_of_patience => Ended::Killed,
-            // Another process killed it just before.
+            // Another process killed the process shortly before.
             Some(KILLED) if self.stop_signal != Signal::KILL => Ended::Crashed(KILLED),
             Some(_) => Ended::Stopped,
             None => {
@@ -265,15 +265,15 @@ impl Supervised {
 /// generator.
 #[derive(Clone, Debug)]
 pub struct PlainStart<'a> {
-    /// Its name, for logs and errors.
+    /// The program's name, for logs and errors.
     pub name: &'a str,
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Environment variables in addition to those of this process.
     pub environment: &'a BTreeMap<String, String>,
-    /// Its working folder for its logs, which is created if it does not exist.
+    /// The program's working folder for its logs, which is created if it does not exist.
     pub work: &'a Path,
-    /// The cores on which it runs [default: all].
+    /// The cores on which the program runs [default: all].
     pub cores: &'a [usize],
 }
 

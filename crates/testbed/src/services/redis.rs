@@ -48,7 +48,7 @@ const SETTINGS: [(&str, &str); 5] = [
 /// A Redis server that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRedis {
-    /// Its program.
+    /// The program of the server.
     pub path: PathBuf,
     pub version: String,
 }

@@ -25,9 +25,9 @@ pub struct UpstreamStart {
     /// The command, to which `--listen ADDRESS:PORT` is added. Once it is listening, it prints one
     /// line, `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
-    /// Its working folder for its logs, which is created if it does not exist.
+    /// The upstream's working folder for its logs, which is created if it does not exist.
     pub work: PathBuf,
-    /// The cores on which it runs.
+    /// The cores on which the upstream runs.
     pub cores: Vec<usize>,
     /// The supervising program.
     pub launcher: Launcher,

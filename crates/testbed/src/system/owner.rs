@@ -54,7 +54,7 @@ impl Owner {
         })
     }
 
-    /// Its process ID in its PID namespace.
+    /// The process ID in the PID namespace of the process.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }

@@ -245,11 +245,11 @@ impl<C: Counter> Times<C> {
 /// Rate and response times of all workers in one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFigures {
-    /// Its number, counted from the start of the measurement.
+    /// The number of the second, counted from the start of the measurement.
     pub second: u32,
-    /// The responses that arrived in it.
+    /// The responses that arrived in the second.
     pub completed: u64,
-    /// The requests that ended in it, with or without a response.
+    /// The requests that ended in the second, with or without a response.
     pub ended: u64,
     /// Median response time, in nanoseconds; none if no request ended.
     pub p50_ns: Option<u64>,

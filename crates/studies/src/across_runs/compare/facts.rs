@@ -43,7 +43,7 @@ pub enum CompareMode {
 /// Identifies one of the compared runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
-    /// Its directory, as the user wrote it.
+    /// The run's directory, as the user wrote it.
     pub name: String,
     /// Name of the suite.
     pub suite: String,
@@ -58,7 +58,7 @@ pub struct RunLine {
 /// A difference between the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
-    /// Its consequence for the comparison.
+    /// The consequence of the difference for the comparison.
     pub weight: Weight,
     /// The name of the difference, as in `version of nginx`.
     pub what: String,

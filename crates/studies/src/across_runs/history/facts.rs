@@ -21,7 +21,7 @@ pub struct HistoryFindings {
 /// A run, which contributes one point to each series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRun {
-    /// Its directory.
+    /// The run's directory.
     pub dir: String,
     /// When the run began.
     pub created: Timestamp,

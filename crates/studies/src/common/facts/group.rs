@@ -17,7 +17,7 @@ pub struct GroupFindings {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// Its share of the phase's load as text: `16 connections`.
+    /// The group's share of the phase's load as text: `16 connections`.
     pub load: String,
     /// The number of completed trials that have the group.
     pub trials: u32,
@@ -106,13 +106,13 @@ pub struct ExternalResults {
     pub engine: String,
     /// Trials in which it reported results of this kind.
     pub trials: u32,
-    /// Its checks, by name.
+    /// The load generator's checks, by name.
     pub checks: Vec<ExternalCheckResult>,
-    /// Its thresholds, by name.
+    /// The load generator's thresholds, by name.
     pub thresholds: Vec<ExternalThresholdResult>,
     /// The groups of the user's script.
     pub groups: Vec<String>,
-    /// Its additional metrics, by name and statistic.
+    /// The load generator's additional metrics, by name and statistic.
     pub metrics: Vec<ExternalMetricResult>,
 }
 

@@ -66,19 +66,19 @@ pub struct TrialFindings {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
-    /// Its folder in the run directory, as in `trials/0001-proxy-json-nginx-b1`.
+    /// The trial's folder in the run directory, as in `trials/0001-proxy-json-nginx-b1`.
     pub folder: String,
-    /// When it began.
+    /// When the trial began.
     pub started: Timestamp,
     pub duration_ns: u64,
-    /// Its outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
+    /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
     /// The worst validity of its reasons.
     pub validity: Validity,
-    /// The reasons why it is not valid; empty if it is valid.
+    /// The reasons why the trial is not valid; empty if it is valid.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
-    /// Its phases, second by second.
+    /// The trial's phases, second by second.
     pub timeline: Vec<TimelinePhase>,
 }
 

@@ -11,7 +11,7 @@ use super::Metric;
 pub struct Sentence {
     /// The sentence, with its full stop.
     pub text: String,
-    /// Its weight.
+    /// The weight of the sentence.
     pub tone: Tone,
     /// The scenario that it concerns; none for the whole run.
     pub scenario: Option<String>,

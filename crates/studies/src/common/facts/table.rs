@@ -78,9 +78,9 @@ pub struct VariantRow {
     pub variant: String,
     /// The component between the load generator and the upstream.
     pub kind: Variant,
-    /// The status of its trials.
+    /// The status of the variant's trials.
     pub status: RowStatus,
-    /// Worst validity of its completed trials; none if no trial was completed.
+    /// Worst validity of the variant's completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
     /// The reasons that limit the variant's figures, without duplicates, worst first.
     pub reasons: Vec<Reason>,
@@ -181,7 +181,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// The text that replaces the cells if nothing was measured; none if something was.
+    /// The text that replaces the cells if nothing was measured; none if anything was measured.
     pub(crate) fn absence(&self) -> Option<String> {
         match self {
             Self::Measured => None,

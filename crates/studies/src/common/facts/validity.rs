@@ -8,11 +8,11 @@ use serde::Serialize;
 pub struct Reason {
     /// The gate that tripped.
     pub gate: Gate,
-    /// Its severity.
+    /// The severity of the reason.
     pub validity: Validity,
-    /// The aspects that it affects; the others remain valid.
+    /// The aspects that the reason affects; the others remain valid.
     pub spoils: Vec<Aspect>,
-    /// The phase that it concerns; none for the whole trial.
+    /// The phase that the reason concerns; none for the whole trial.
     pub phase: Option<String>,
     /// The observation, as a sentence with its numbers and full stop.
     pub message: String,
@@ -85,7 +85,7 @@ pub enum Gate {
     SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
-    /// Figures that must agree with each other do not.
+    /// Figures that must agree contradict each other.
     Inconsistent,
     /// The figures are impossible by the rules of `gatebench audit`.
     CannotBeTrue,

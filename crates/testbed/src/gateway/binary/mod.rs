@@ -37,9 +37,9 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct FoundBinary {
     /// The absolute path, with symbolic links resolved.
     pub path: PathBuf,
-    /// The version that it prints.
+    /// The version that the program prints.
     pub version: String,
-    /// SHA-256 of its bytes, in lower-case hexadecimal.
+    /// SHA-256 of the program's bytes, in lower-case hexadecimal.
     pub sha256: String,
     /// The extras of the gateway's folder that were found where the program is, each with the
     /// reason why it cannot be used, if there is one.
@@ -98,7 +98,7 @@ impl Folder {
     /// [default: the first program found, otherwise the folder's image].
     ///
     /// # Errors
-    /// The same as [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
+    /// The errors of [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
     /// versions.
     pub fn find_binary_of(
         &self,
@@ -283,11 +283,11 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
 /// A gateway that was found on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundGateway {
-    /// Its folder, with the user's configuration.
+    /// The gateway's folder, with the user's configuration.
     pub folder: Folder,
-    /// Its program in the requested version.
+    /// The gateway's program in the requested version.
     pub binary: FoundBinary,
-    /// The mechanism that enforces its limits.
+    /// The mechanism that enforces the gateway's limits.
     pub limiter: Limiter,
 }
 

@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
-//! They are read for one port through sock_diag(7). If the kernel refuses that, as in a container
-//! that filters system calls, they are read from `/proc/net`, for which the kernel walks every
-//! connection of the machine.
+//! The sockets of one port are read through sock_diag(7). If the kernel refuses that, as in a
+//! container that filters system calls, the sockets are read from `/proc/net`, for which the kernel
+//! walks every connection of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
