@@ -107,7 +107,7 @@ pub const CELLS: &[Cell] = &[
 ];
 
 impl Cell {
-    /// All its scenarios, the plain one first.
+    /// All scenarios of the cell, the plain one first.
     pub fn all(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.plain).chain(self.scenarios.iter().copied())
     }

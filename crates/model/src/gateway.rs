@@ -180,7 +180,7 @@ pub struct VendorPackages {
 pub struct VendorSystem {
     /// `ID` of `/etc/os-release`, such as debian.
     pub id: String,
-    /// Prefixes of its `VERSION_ID` that end at a dot, such as 9 for 9.4.
+    /// Prefixes of the system's `VERSION_ID` that end at a dot, such as 9 for 9.4.
     #[schemars(length(min = 1))]
     pub versions: Vec<String>,
     /// Commands for a root shell: templates of `version`, and of `codename`, which is
@@ -197,7 +197,8 @@ pub struct PypiPackage {
     pub package: String,
     /// The version, which is the only one that is installed.
     pub version: String,
-    /// SHA-256 of its wheels, one for each supported platform. Other wheels are not installed.
+    /// The SHA-256 of each of the package's wheels, one for each supported platform. Other wheels
+    /// are not installed.
     #[schemars(schema_with = "schema_fragments::sha256s")]
     pub sha256: Vec<String>,
     /// The program, by its path inside the package.

@@ -85,7 +85,7 @@ pub struct Listener {
 pub struct ListenerTls {
     /// The absolute path of the file with the certificate, in PEM.
     pub certificate: String,
-    /// The absolute path of the file with its private key, in PEM.
+    /// The absolute path of the file with the certificate's private key, in PEM.
     pub key: String,
 }
 
@@ -116,14 +116,14 @@ pub struct Upstream {
     pub keepalive: u32,
     /// The addresses of the upstream's targets.
     pub targets: Vec<Target>,
-    /// How to verify its certificate, if it uses TLS.
+    /// How to verify the upstream's certificate, if the upstream uses TLS.
     pub tls: Option<UpstreamTls>,
 }
 
 /// The requirements on an upstream's certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamTls {
-    /// The absolute path of the file with its CA's certificate, in PEM.
+    /// The absolute path of the file with the certificate of the upstream's CA, in PEM.
     pub authority: String,
     /// The name that the certificate must have, which is also sent as SNI.
     pub server_name: String,

@@ -18,7 +18,7 @@ pub struct Published {
     /// The document's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub published: String,
-    /// Other names for it.
+    /// Other names for the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// A one-line description.
@@ -128,10 +128,10 @@ pub enum LoadChoice {
 pub struct PublishedRow {
     /// The name of the row in the document; a number if the rows are connections.
     pub row: String,
-    /// The scenario that measures it.
+    /// The scenario that measures the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// The variant that measures it, instead of the table's gateway: `direct` is the upstream
+    /// The variant that measures the row, instead of the table's gateway: `direct` is the upstream
     /// alone.
     #[serde(
         default,
@@ -193,7 +193,7 @@ pub struct PublishedColumn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Show {
-    /// As it was measured.
+    /// The figure as it was measured.
     #[default]
     Measured,
     /// The ratio of the measured figure to that of the base.

@@ -21,7 +21,7 @@ pub struct Specification {
     pub specification: String,
     /// A one-line description.
     pub title: String,
-    /// Words by which it can be selected.
+    /// Words by which the specification can be selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,

@@ -15,7 +15,7 @@ const SAME_KIND_MIN: f64 = 0.85;
 pub struct Cpu {
     /// The kernel's number of the CPU.
     pub number: usize,
-    /// The logical CPUs of its core in ascending order, including this one.
+    /// The logical CPUs of the CPU's core in ascending order, including this one.
     pub threads: Vec<usize>,
     /// The kernel's number of the core, unique within the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]

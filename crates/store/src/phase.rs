@@ -307,7 +307,7 @@ pub struct Usage {
     /// Processes of the tree that ended during the measurement: crashes, or restarts of workers.
     #[serde(default)]
     pub processes_ended: u32,
-    /// The effect of the CPU limit of its control group; none without one.
+    /// The effect of the CPU limit of the component's control group; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -433,9 +433,9 @@ pub struct ExternalFigures {
     pub engine: String,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Responses per second over its own measurement period.
+    /// Responses per second over the load generator's own measurement period.
     pub rate_per_second: f64,
-    /// Response times at the percentiles that it printed, such as `99.9`.
+    /// Response times at the percentiles that the load generator printed, such as `99.9`.
     #[serde(default)]
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time.

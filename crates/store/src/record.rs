@@ -112,15 +112,15 @@ pub struct GatewayFacts {
     pub rendered: Vec<FileDigest>,
     /// Requested number of worker processes or threads.
     pub workers: u32,
-    /// Number of processes in its tree once it was ready.
+    /// Number of processes in the gateway's tree once the gateway was ready.
     pub processes: u32,
-    /// Processes of its tree that ended between readiness and the end of the parity cases after the
-    /// load: crashes, or workers that were replaced. Those that ended while a load was measured are
-    /// also included in that phase's usage.
+    /// Processes of the gateway's tree that ended between readiness and the end of the parity cases
+    /// after the load: crashes, or workers that were replaced. Those that ended while a load was
+    /// measured are also included in that phase's usage.
     #[serde(default)]
     pub processes_ended: u32,
-    /// Number of lines in its access log after it had ended; none if the folder does not name the
-    /// log.
+    /// Number of lines in the gateway's access log after the gateway had ended; none if the folder
+    /// does not name the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
     /// The gateway's error log; none if it is empty.

@@ -128,7 +128,7 @@ pub enum Next {
 pub struct FurtherLoad {
     /// The load.
     pub phase: Box<Phase>,
-    /// True if it is one of the many steps of a search, each of which determines the next one.
+    /// True if the load is one of the many steps of a search. Each step determines the next one.
     pub is_step: bool,
     mark: Mark,
 }
@@ -200,7 +200,7 @@ impl StudyFindings {
 
 /// The typed result of a study.
 pub trait StudyFacts: Any + Debug + Send + Sync {
-    /// Returns its JSON key.
+    /// Returns the JSON key of this kind of study.
     fn key(&self) -> &'static str;
 
     /// Returns the chapter of the report, if the study has a separate one.

@@ -130,7 +130,7 @@ pub enum Part {
     Lines(Lines),
     /// Drawings, only on the page.
     Charts {
-        /// CSS classes that lay them out; empty to place them below each other.
+        /// CSS classes that lay the drawings out; empty to place the drawings below each other.
         layout: &'static str,
         /// The drawings.
         charts: Vec<Chart>,

@@ -11,7 +11,7 @@ use crate::table_view::{TableView, table_view};
 #[derive(Serialize)]
 pub struct Heading {
     pub text: Text,
-    /// True if the colour of its card precedes it.
+    /// True if the colour of the heading's card precedes it.
     pub key: bool,
 }
 
@@ -192,7 +192,7 @@ pub struct Fold {
     /// The summary in Markdown, or empty if the blocks are not folded there.
     #[serde(skip)]
     pub markdown: String,
-    /// The classes of its colour and style, or empty.
+    /// The classes of the fold's colour and style, or empty.
     pub class: String,
     /// True if the colour precedes the summary.
     pub key: bool,

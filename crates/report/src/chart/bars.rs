@@ -30,7 +30,7 @@ pub struct Bar {
     pub is_apart: bool,
     /// Both ends of the bar; none if there is no value.
     pub span: Option<(f64, f64)>,
-    /// The ends of its interval or range.
+    /// The ends of the value's interval or range.
     pub ends: (f64, f64),
     /// The value as text.
     pub value: String,

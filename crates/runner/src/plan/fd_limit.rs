@@ -22,7 +22,7 @@ const ROUND: u64 = 100;
 /// Raises this process's limit for this number of connections.
 ///
 /// # Errors
-/// The environment does not permit it.
+/// The environment does not permit so high a limit.
 pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     let needed = needed(connections);
     allow_descriptors(needed).map_err(|allowed| {

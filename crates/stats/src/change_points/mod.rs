@@ -50,7 +50,7 @@ impl Default for Rule {
 /// A position in a series at which its distribution changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
-    /// Index of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
     /// The share of random orders, within the segments known when the change was found, that show a
     /// change at least as large.

@@ -49,7 +49,7 @@ const TAIL: f64 = 0.1;
 /// A change that was found in [`LOOKS`] looks in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Alarm {
-    /// Index of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
     /// The number of values when the alarm was raised.
     pub told_with: usize,

@@ -63,7 +63,7 @@ pub struct Prediction {
 pub struct Sizing {
     /// The estimate, in whole cores.
     pub cores: u32,
-    /// The lower end of its interval.
+    /// The lower end of the estimate's interval.
     pub cores_low: Option<u32>,
     /// The upper end of its interval. None also means that perhaps no number of cores achieves the
     /// rate.

@@ -30,7 +30,7 @@ const RESPONSES_MIN: u64 = 30;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub responses: u64,
-    /// The CPU time that they cost.
+    /// The CPU time that the responses cost.
     pub cpu_ns: u64,
 }
 

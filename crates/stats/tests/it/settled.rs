@@ -83,7 +83,7 @@ struct Ends {
     too_early: f64,
     /// Share that ended at the bound.
     at_bound: f64,
-    /// The median and the 90th percentile of their lengths in seconds.
+    /// The median and the 90th percentile of the warm-ups' lengths in seconds.
     seconds: [f64; 2],
     /// The median cost at the end relative to the settled one.
     left: f64,

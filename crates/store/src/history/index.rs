@@ -215,7 +215,8 @@ fn prepare(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection>
     let mut connection = opened?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch("PRAGMA foreign_keys = ON")?;
-    // Another process may create it at the same time, so the version is read under the lock.
+    // Another process may create the tables at the same time, so the version is read under the
+    // lock.
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;

@@ -54,7 +54,7 @@ pub struct IsolationMeasure {
     /// The name of the measure.
     pub title: &'static str,
     pub unit: Unit,
-    /// True if it affects the decision.
+    /// True if the measure affects the decision.
     pub decides: bool,
     /// The blocks in which both values are usable.
     pub blocks: Vec<IsolationBlock>,

@@ -158,7 +158,7 @@ struct Drawn<'a> {
     figure: &'a CostFigure,
     /// The beginning (zero or the end of the plain proxy's bar) and the end.
     span: (f64, f64),
-    /// The ends of its interval or range.
+    /// The ends of the figure's interval or range.
     ends: (f64, f64),
 }
 

@@ -14,7 +14,7 @@ pub struct DocumentFindings {
     pub title: String,
     /// The machine and software of the published measurement, as a sentence.
     pub setting: String,
-    /// The suite that contains its scenarios.
+    /// The suite that contains the document's scenarios.
     pub suite: String,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,

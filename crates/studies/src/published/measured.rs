@@ -122,7 +122,7 @@ impl Load<'_> {
         self.stored.record.trial.block
     }
 
-    /// The validity of its figures for this aspect.
+    /// The validity of the load's figures for this aspect.
     pub(super) fn validity(&self, aspect: Option<Aspect>) -> Validity {
         let reasons = concerning(self.reasons, &self.phase.name);
         aspect.map_or(Validity::Valid, |aspect| worst(reasons, Some(aspect)))

@@ -9,7 +9,7 @@ use super::measured::{Load, Measured, first_like};
 pub(super) struct Target<'a> {
     pub(super) name: String,
     pub(super) scenario: &'a str,
-    /// True if its scenario has a direct variant.
+    /// True if the scenario has a direct variant.
     pub(super) has_direct: bool,
     pub(super) is_direct: bool,
     pub(super) loads: Vec<Load<'a>>,

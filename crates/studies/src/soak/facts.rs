@@ -33,9 +33,9 @@ pub struct SoakSegment {
     pub trial: u32,
     /// When the process began.
     pub started: Timestamp,
-    /// The length of its measurement.
+    /// The length of the measurement.
     pub measured_seconds: f64,
-    /// The short name of its trial's outcome.
+    /// The short name of the trial's outcome.
     pub outcome: String,
     /// Requests with a response.
     #[serde(rename = "answers")]

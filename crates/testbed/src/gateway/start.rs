@@ -447,7 +447,7 @@ impl Prepared {
 pub struct LocalGateway {
     /// The supervised process.
     pub process: Supervised,
-    /// The result of its start.
+    /// The result of the gateway's start.
     pub started: Started,
     gateway: String,
     actions: Vec<action::Ready>,
@@ -470,7 +470,7 @@ pub struct Started {
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
-    /// The scenario's requests to its admin interface.
+    /// The scenario's requests to the gateway's admin interface.
     pub admin: Option<AdminCalls>,
 }
 

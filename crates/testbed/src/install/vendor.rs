@@ -30,7 +30,7 @@ pub struct VendorProgram {
 struct System {
     id: String,
     version: String,
-    /// The name of its release, if it has one.
+    /// The name of the system's release, if the release has one.
     codename: Option<String>,
     name: String,
 }

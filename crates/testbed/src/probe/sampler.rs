@@ -70,7 +70,7 @@ pub struct Sampler {
     scope: Scope,
     cpu: Ledger<ProcessKey, u64>,
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
-    /// The folder of its separate CPU group, once it has a process.
+    /// The folder of the component's separate CPU group, once the component has a process.
     group: Option<Option<PathBuf>>,
 }
 

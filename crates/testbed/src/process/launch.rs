@@ -89,9 +89,9 @@ pub struct Supervised {
     groups: Vec<PathBuf>,
     /// The container of the process. The supervisor removes it unless it is killed.
     container: Option<ContainerSpec>,
-    /// The log of its standard output.
+    /// The log of the process's standard output.
     pub stdout: PathBuf,
-    /// The log of its standard error.
+    /// The log of the process's standard error.
     pub stderr: PathBuf,
 }
 

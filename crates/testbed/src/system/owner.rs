@@ -23,7 +23,7 @@ const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 pub(crate) struct Owner {
     pid: u32,
     started_ticks: u64,
-    /// The scope of its process ID: the inode of its PID namespace, and the boot.
+    /// The scope of the owner's process ID: the inode of its PID namespace, and the boot.
     space: String,
 }
 

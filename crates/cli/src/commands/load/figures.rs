@@ -20,7 +20,7 @@ pub const PERCENTILES: [(f64, &str); 7] = [
 
 /// The figures of a load.
 pub struct Figures<'a> {
-    /// The outcome that they are computed from.
+    /// The outcome that the figures are computed from.
     pub outcome: &'a Outcome,
     /// The times from the intended send to the last byte, of all requests that were sent. A request
     /// without a response counts with the time until it failed.

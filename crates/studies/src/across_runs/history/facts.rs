@@ -54,7 +54,7 @@ pub struct SeriesFindings {
     pub points: Vec<SeriesPoint>,
     /// True if the series is long enough to detect a change.
     pub searched: bool,
-    /// The changes in its level.
+    /// The changes in the level of the series.
     pub changes: Vec<SeriesChange>,
 }
 

@@ -21,7 +21,7 @@ pub struct GroupFindings {
     pub load: String,
     /// The number of completed trials that have the group.
     pub trials: u32,
-    /// The figures of its requests.
+    /// The figures of the group's requests.
     pub figures: PartFigures,
     /// Arrivals that were never sent, over all trials.
     pub dropped: u64,
@@ -90,8 +90,8 @@ pub struct RouteFindings {
     pub group: String,
     /// Name of the request.
     pub route: String,
-    /// The figures of its requests. For requests without a response, the times include the time
-    /// waited.
+    /// The figures of the route's requests. For requests without a response, the times include the
+    /// time waited.
     pub figures: PartFigures,
 }
 
@@ -104,7 +104,7 @@ pub struct ExternalResults {
     pub variant: String,
     /// Name of the load generator.
     pub engine: String,
-    /// Trials in which it reported results of this kind.
+    /// Trials in which the load generator reported results of this kind.
     pub trials: u32,
     /// The load generator's checks, by name.
     pub checks: Vec<ExternalCheckResult>,
@@ -121,9 +121,9 @@ pub struct ExternalResults {
 pub struct ExternalCheckResult {
     /// The name, with the groups that contain the check.
     pub name: String,
-    /// The number of times that it passed; none if the load generator counts only failures.
+    /// The number of times that the check passed; none if the load generator counts only failures.
     pub passed: Option<u64>,
-    /// The number of times that it failed.
+    /// The number of times that the check failed.
     pub failed: u64,
 }
 
@@ -132,9 +132,9 @@ pub struct ExternalCheckResult {
 pub struct ExternalThresholdResult {
     /// The threshold as it is written in the script.
     pub name: String,
-    /// Trials in which it was met.
+    /// Trials in which the threshold was met.
     pub held: u32,
-    /// Trials in which it was not met.
+    /// Trials in which the threshold was not met.
     pub crossed: u32,
 }
 

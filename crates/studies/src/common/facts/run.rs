@@ -73,7 +73,7 @@ pub struct TrialFindings {
     pub duration_ns: u64,
     /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
-    /// The worst validity of its reasons.
+    /// The worst validity of the reasons.
     pub validity: Validity,
     /// The reasons why the trial is not valid; empty if it is valid.
     pub reasons: Vec<Reason>,
@@ -99,9 +99,9 @@ pub struct TimelinePhase {
 pub struct TimelineSecond {
     /// Second of the measurement, from 0.
     pub second: u32,
-    /// Responses in it.
+    /// Responses in the second.
     pub completed: u64,
-    /// Failures in it.
+    /// Failures in the second.
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
@@ -140,6 +140,6 @@ pub struct Failure {
     /// The cause of the failure.
     pub reason: String,
     pub remedy: String,
-    /// The phase in which it happened.
+    /// The phase in which the failure happened.
     pub phase: Option<String>,
 }

@@ -13,9 +13,9 @@ pub struct Sentence {
     pub text: String,
     /// The weight of the sentence.
     pub tone: Tone,
-    /// The scenario that it concerns; none for the whole run.
+    /// The scenario that the sentence concerns; none for the whole run.
     pub scenario: Option<String>,
-    /// The variant that it concerns; none for more than one.
+    /// The variant that the sentence concerns; none for more than one.
     pub variant: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct ScenarioSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryColumn {
     pub metric: Metric,
-    /// Name of the phase in which it was measured.
+    /// Name of the phase in which the figure was measured.
     pub phase: String,
     /// The gateway that is better than every other one according to the verdicts; none if there is
     /// no such gateway.

@@ -197,9 +197,9 @@ pub struct SpoiledBlock {
 /// The blocks of a comparison that one of its sides spoiled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledSide {
-    /// Blocks that it spoiled or may have spoiled.
+    /// Blocks that the side spoiled or may have spoiled.
     pub blocks: Vec<u32>,
-    /// The blocks that it certainly spoiled, and in which the other side has a value.
+    /// The blocks that the side certainly spoiled, and in which the other side has a value.
     pub alone: Vec<u32>,
     /// The blocks in which the machine or the load generator was also disturbed.
     pub uncertain: Vec<u32>,
@@ -212,7 +212,7 @@ pub struct SpoiledSide {
 pub struct SpoiledBlocks {
     /// Spoiled by the judged side.
     pub candidate: SpoiledSide,
-    /// Spoiled by the side that it is compared with.
+    /// Spoiled by the side with which the judged side is compared.
     pub baseline: SpoiledSide,
 }
 
