@@ -238,7 +238,7 @@ pub struct MavenProject {
 pub struct TemplateFile {
     /// File in the folder (minijinja), or `../NAME/FILE` of a folder next to it.
     pub template: String,
-    /// File in the working folder [default: the name of the template]. With `each`, it is a
+    /// File in the working folder [default: the name of the template]. With `each`, the name is a
     /// template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,

@@ -34,7 +34,7 @@ pub struct GatewayInput {
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
-    /// the start; equal to `routes` without a change.
+    /// the start; equal to `routes` if there is no change.
     pub all_routes: Vec<InputRoute>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,

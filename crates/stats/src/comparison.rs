@@ -41,8 +41,8 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks; at confidences that
-    /// its resamples do not reach, the wider of it and Student's t at each end.
+    /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks. At confidences that
+    /// its resamples do not reach, each end is the farther of the bootstrap's and Student's.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,

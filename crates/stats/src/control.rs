@@ -24,7 +24,7 @@ impl Pair {
         let both = self.baseline.iter().zip(again);
         Some(Self {
             // Each root is taken separately, because the product of two values may be out of range
-            // even if both are in it.
+            // even if both values are in range.
             baseline: both.map(|(one, two)| one.sqrt() * two.sqrt()).collect(),
             ..self.clone()
         })

@@ -22,7 +22,7 @@ pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<us
         .collect()
 }
 
-/// The rank of each range, 1 for the lowest: ranges that overlap share one.
+/// The rank of each range, 1 for the lowest: ranges that overlap share a rank.
 pub fn ranks(ranges: &[(f64, f64)]) -> Vec<usize> {
     ranks_by(ranges.len(), |a, b| ranges[a].1 < ranges[b].0)
 }

@@ -52,7 +52,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Killing fails if the process has ended, which is the goal.
+        // Killing fails if the process has already ended. That is no error here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

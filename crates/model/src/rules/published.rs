@@ -4,7 +4,7 @@ use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// Settings of corrections that are valid with only one effect.
+/// Settings of corrections, each of which is valid with only one effect.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",

@@ -53,7 +53,7 @@ pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,
     /// The share of random orders, within the segments known when the change was found, that show a
-    /// change at least as large.
+    /// change at least as large as this one.
     pub p: f64,
 }
 

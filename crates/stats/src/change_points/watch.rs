@@ -39,11 +39,12 @@ const SEARCHED_MAX: usize = 100;
 /// The number of random orders with which a change is compared.
 const ORDERS: usize = 199;
 
-/// A change is attributed to chance if this number of the first orders show one at least as large.
+/// A change is attributed to chance if, of the first random orders, this number show a change that
+/// is at least as large.
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
-/// The share of the orders in the tail.
+/// The share of the random orders that counts as the tail.
 const TAIL: f64 = 0.1;
 
 /// A change that was found in [`LOOKS`] looks in a row.
@@ -53,9 +54,11 @@ pub struct Alarm {
     pub at: usize,
     /// The number of values when the alarm was raised.
     pub told_with: usize,
-    /// The share of random orders that show a change at least as large, at that look.
+    /// At the look of the alarm: the share of random orders that show a change at least as large as
+    /// this one.
     pub p: f64,
-    /// The share of the control's changes that was removed at that look, 0 to 1.
+    /// At the look of the alarm: the share of the control's changes that was subtracted from the
+    /// values, from 0 to 1.
     pub share: f64,
 }
 
@@ -157,7 +160,8 @@ fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     TAIL * (-(seen - begin) / mean).exp()
 }
 
-/// The values as a circle, cut into blocks at a random place and joined in random order.
+/// The values in random order by block: they are joined to a circle, which is cut into blocks from
+/// a random place on, and the blocks are shuffled.
 fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
     let mut circle = values.to_vec();
     circle.rotate_left(random.index(values.len()));
@@ -172,7 +176,8 @@ fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
-/// The values without the control's least-squares share of them, and that share, from 0 to 1.
+/// The values minus a share of the control's changes, and this share, from 0 to 1. The share is
+/// chosen by least squares.
 fn without(values: &[f64], control: &[f64]) -> (Vec<f64>, f64) {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (level, middle) = (mean(values), mean(control));

@@ -7,7 +7,7 @@ use super::correlation::{period, rank_correlations, time};
 /// The number of cells to which a long series is reduced before it is examined more closely.
 const CELLS_MAX: usize = 600;
 
-/// The maximum number of windows; more take longer and add little.
+/// The maximum number of windows; more windows take longer to compute and add little.
 const WINDOWS_MAX: usize = 60;
 
 /// The minimum number of windows that are judged.

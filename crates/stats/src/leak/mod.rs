@@ -90,9 +90,10 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval is above the bound.
     Leak,
-    /// No leak above the bound: the interval is at or below it, or the values' whole range is less
-    /// than growth at the bound over the series, in both cases including one more step; and neither
-    /// the rise from first to last, nor the last third, nor the end exceeds the bound.
+    /// No leak above the bound. This requires that the interval is at or below the bound, or that
+    /// the range of all values is smaller than growth at the bound would be; both include one more
+    /// step. In addition, no growth above the bound may appear from the first minimum to the last,
+    /// in the last third, or at the end.
     NoLeak,
     /// The series does not suffice for either verdict.
     Undetermined {

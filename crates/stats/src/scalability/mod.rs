@@ -65,8 +65,8 @@ pub struct Sizing {
     pub cores: u32,
     /// The lower end of the estimate's interval.
     pub cores_low: Option<u32>,
-    /// The upper end of its interval. None also means that perhaps no number of cores achieves the
-    /// rate.
+    /// The upper end of the estimate's interval. None also means that perhaps no number of cores
+    /// achieves the rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,

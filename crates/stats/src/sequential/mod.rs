@@ -133,7 +133,7 @@ impl Sequential {
     }
 
     /// The half-width in standard errors at a look of this plan, or at the last look of a larger
-    /// one.
+    /// plan.
     fn critical(&self, blocks: usize) -> f64 {
         let planned = self.critical.get(blocks - MIN_BLOCKS);
         planned.copied().unwrap_or_else(|| {
@@ -159,7 +159,7 @@ impl Sequential {
     }
 }
 
-/// The value that a t variable of `blocks` blocks exceeds with the probability that a normal
+/// The value that Student's t of `blocks` blocks exceeds with the same probability as a normal
 /// variable exceeds `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)

@@ -24,7 +24,8 @@ fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     totals
 }
 
-/// The number of bins after which the cost has settled; none if it does not within these.
+/// The number of bins after which the cost has settled; none if it does not settle within these
+/// bins.
 fn settles_after(totals: &[Total]) -> Option<usize> {
     (1..totals.len()).find(|bins| has_settled(&totals[..=*bins], BIN_SECONDS))
 }

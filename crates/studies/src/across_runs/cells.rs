@@ -63,8 +63,8 @@ pub(super) fn of(
     found
 }
 
-/// Finds places where the baseline has blocks of the deciding metric, but the candidate's gateway
-/// spoiled all of its own.
+/// Finds places where the baseline has blocks of the deciding metric, but the candidate has none
+/// because its gateway spoiled all of them.
 pub(super) fn lost(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -127,7 +127,8 @@ fn place(
     }
 }
 
-/// The metric of the direct variant that varies with the machine like this metric of a gateway.
+/// The metric of the direct variant that varies with the machine in the same way as this metric of
+/// a gateway.
 pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     match metric {
         Metric::GatewayCpuPerRequest => Some(Metric::UpstreamCpuPerRequest),

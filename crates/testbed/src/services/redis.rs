@@ -57,7 +57,8 @@ impl FoundRedis {
     /// Looks on PATH, then in the folders of Debian's package.
     ///
     /// # Errors
-    /// [`DriverError::Redis`] if there is none, or if it does not print its version.
+    /// [`DriverError::Redis`] if no Redis is found, or if the program found does not print its
+    /// version.
     pub fn find() -> Result<Self, DriverError> {
         let path = program()?;
         let mut ask = std::process::Command::new(&path);

@@ -226,7 +226,7 @@ pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes those of these groups that are empty, and reports whether none is left.
+/// Removes the empty groups among these, and reports whether no group is left.
 pub(crate) fn remove(folders: &[PathBuf]) -> bool {
     let left = |folder: &&PathBuf| fs::remove_dir(folder).is_err() && folder.exists();
     folders.iter().filter(left).count() == 0

@@ -26,7 +26,8 @@ fn all_queries_return_data() {
     let bench = Bench::new();
     bench.write("ping.yaml", SCRAPED);
     bench.load(LOAD);
-    // Both outputs send the same counters, and a server would accept only the first of each.
+    // Both outputs send the same counters, and a single server would accept each counter from only
+    // one of them.
     let (server, native) = (Server::receiver(), Server::receiver());
     let words = format!(
         "run suite.yaml --dir run --out prometheus={} --out prometheus={}?native=true",

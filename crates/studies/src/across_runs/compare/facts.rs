@@ -34,7 +34,7 @@ pub struct CompareFindings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompareMode {
-    /// Another run; the comparison uses the blocks of each.
+    /// Another run; the comparison uses the blocks of both runs.
     Blocks,
     /// Several runs; the comparison uses the variation among them.
     Runs,
