@@ -71,7 +71,7 @@ pub enum Variant {
     #[serde(alias = "floor")]
     Direct,
     Gateway {
-        /// Its label, unique in the plan.
+        /// The gateway's label, unique in the plan.
         name: String,
         /// The gateway's folder: the name of an embedded one, or a path.
         folder: String,
@@ -81,7 +81,7 @@ pub enum Variant {
     },
     /// A gateway that the user started.
     Attached {
-        /// Its label, unique in the plan.
+        /// The gateway's label, unique in the plan.
         name: String,
         /// Base URL, `http://HOST:PORT`.
         url: String,

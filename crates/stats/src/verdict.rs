@@ -25,7 +25,7 @@ pub enum Verdict {
     Worse,
     /// The whole interval is within the smallest effect that matters.
     NoChange,
-    /// None of these.
+    /// No other verdict applies.
     Inconclusive {
         /// The total number of blocks that would give a verdict if effect and spread stay the same;
         /// none beyond 10,000.

@@ -344,7 +344,7 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
 /// The output and the exit code of a `gatebench`.
 #[derive(Debug)]
 pub struct Finished {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; none if a signal ended the process.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,

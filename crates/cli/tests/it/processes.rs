@@ -8,7 +8,7 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
-    /// The arguments of its command line.
+    /// The arguments of the process's command line.
     pub command: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl Process {
         self.command.get(1).is_some_and(|word| word == "upstream")
     }
 
-    /// The number of its open sockets.
+    /// The number of the process's open sockets.
     pub fn sockets(&self) -> usize {
         let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid))
             .into_iter()

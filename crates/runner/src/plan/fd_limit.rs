@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_impossible_sweep_is_reported_with_limit_and_remedy() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
-        // No kernel lets a process open this many.
+        // No kernel lets a process open this many files.
         let mut large = load("[1, 1000000]");
         let warning = fit_one(&mut large, &[&scenario]);
         if let Some(warning) = warning {

@@ -22,7 +22,7 @@ pub enum Response {
     /// More steps miss regardless of the rate than a sustained rate allows, so no rate is
     /// sustained.
     Lapsing {
-        /// The share of these steps.
+        /// The share of the steps that miss regardless of the rate.
         lapses: Lapses,
         /// The rate at which a step holds the objective half of the time.
         half: Rate,

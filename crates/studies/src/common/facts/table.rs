@@ -271,13 +271,13 @@ pub enum Metric {
     /// quantiles, not the quantile of a difference.
     #[serde(rename = "response_p50_over_floor")]
     ResponseP50OverDirect,
-    /// The same for the 99th percentiles.
+    /// Like [`Self::ResponseP50OverDirect`], for the 99th percentiles.
     #[serde(rename = "response_p99_over_floor")]
     ResponseP99OverDirect,
     /// Median added latency minus the null gateway's median in the same block: a difference of
     /// quantiles.
     AddedP50OverNull,
-    /// The same for the 99th percentiles.
+    /// Like [`Self::AddedP50OverNull`], for the 99th percentiles.
     AddedP99OverNull,
     /// Actual minus intended send time: 99th percentile.
     LatenessP99,
