@@ -56,8 +56,8 @@ pub struct Finding {
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// Line or item of the row (of the first, if there are several), or of the headings if the
-    /// finding concerns the whole table. From 1.
+    /// Line or item, counted from 1: that of the row (of the first row, if there are several), or
+    /// that of the headings if the finding concerns the whole table.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,

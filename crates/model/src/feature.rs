@@ -59,9 +59,9 @@ pub enum Statement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
-    /// A path that exists if the part is installed: an absolute one, as in
-    /// `{{ prefix }}/lib/module.so`, or one in the data folder of gatebench. If the gateway is an
-    /// image, an absolute path in the image.
+    /// A path that exists if the part is installed: an absolute path, as in `{{ prefix
+    /// }}/lib/module.so`, or a path in the data folder of gatebench. If the gateway is an image, it
+    /// is an absolute path in the image.
     pub path: String,
     /// A command that fails if the part is present but unusable, and prints the reason as its last
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.

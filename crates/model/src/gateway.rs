@@ -42,7 +42,7 @@ pub struct GatewayFolder {
     #[serde(default)]
     pub install: Install,
     /// Versions with which the templates were run and their policies tested, apart from the one
-    /// that `install` pins. If there is none, the folder was written from the gateway's
+    /// that `install` pins. If there is no such version, the folder was written from the gateway's
     /// documentation, and lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,

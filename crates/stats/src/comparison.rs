@@ -97,9 +97,9 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 
 /// Compares the pairs that are reported together. The effect is the mean of the paired log ratios.
 /// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the
-/// bootstrap's. Its confidence is Holm's for that pair among all that have enough blocks, ordered
-/// by the p values of Student's test, so that all verdicts of better or worse are simultaneously
-/// correct with 95 % confidence.
+/// bootstrap's. The confidence of the interval is Holm's for that pair among all pairs that have
+/// enough blocks, ordered by the p values of Student's test. All verdicts of better or worse are
+/// therefore simultaneously correct with 95 % confidence.
 ///
 /// None for a pair whose sides differ in length, are empty, or contain a value that is not
 /// positive.

@@ -2,7 +2,7 @@
 
 /// The rank of each of `count` items, 1 for the first; `is_ahead(a, b)` reports whether `a` is
 /// separated from `b` and ahead of it. Items that are not separated, directly or through a third
-/// one, share a rank. After two with rank 1 comes rank 3.
+/// item, share a rank. After two items with rank 1 comes rank 3.
 pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     // True if a path leads from a to b on which no item is behind the next.
     let mut leads: Vec<Vec<bool>> = (0..count)

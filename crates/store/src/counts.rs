@@ -32,7 +32,7 @@ pub struct Counts {
     #[serde(default)]
     pub checks_failed: BTreeMap<String, u64>,
     /// Responses with at least one failed check; none if no check failed, in runs of earlier
-    /// versions, and for load generators that do not report it.
+    /// versions, and for load generators that do not report this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_checks: Option<u64>,
     pub connections_opened: u64,

@@ -25,8 +25,8 @@ pub struct PhaseRecord {
     pub drained_ns: u64,
     /// Requests and their outcomes.
     pub counts: Counts,
-    /// The groups in the scenario's order, if there are several or one has several requests. They
-    /// add up to the counts of the phase.
+    /// The groups in the scenario's order, if there are several groups, or if one group has several
+    /// requests. They add up to the counts of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupRecord>,
     /// The time that connections took until they could send requests, including TLS. Connections

@@ -44,8 +44,8 @@ const SHARES: (f64, f64) = (0.01, 4.0);
 /// The factor between the first repeat's rates until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
-/// The first stride of the other repeats, in resolutions: they already know roughly where to
-/// search.
+/// The first stride of the other repeats, in resolutions. The earlier repeats have shown roughly
+/// where to search.
 const LATER_STRIDE: f64 = 4.0;
 
 /// The fractional part of the golden ratio: any number of its multiples fills an interval evenly.

@@ -48,7 +48,7 @@ pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
 }
 
 /// The rise of an envelope from its first minimum to its last, and the seconds between them; `None`
-/// if there are none.
+/// if there are no minima.
 pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
     let (first, last) = (envelope.first()?, envelope.last()?);
     let seconds = last.at_seconds - first.at_seconds;

@@ -57,8 +57,8 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
     (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
 }
 
-/// The largest trend compatible with the bins: the absolute slope of the logarithm of their cost by
-/// least squares, plus its standard error; per bin. `None` if a bin has no response.
+/// The largest trend compatible with the bins, per bin: the absolute slope of the logarithm of
+/// their cost by least squares, plus its standard error. `None` if a bin has no response.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);

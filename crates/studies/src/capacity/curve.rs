@@ -1,4 +1,4 @@
-//! The curve of a gateway: all its steps, those of equal rate merged.
+//! The curve of a gateway: all its steps, with those of equal rate merged.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The cost of policies. Each scenario with policies is compared with the same gateway's plain
-//! proxy of the same requests, in the same block.
+//! The cost of policies. Each scenario with policies is compared with the plain proxy of the same
+//! gateway, for the same requests in the same block.
 
 pub(crate) mod chapter;
 pub mod facts;

@@ -69,7 +69,8 @@ fn target<'a>(
 }
 
 impl<'a> Target<'a> {
-    /// The loads with this number of connections; if several phases have it, those of the first.
+    /// The loads with this number of connections; if several phases have this number, the loads of
+    /// the first phase.
     pub(super) fn at(&self, number: u32) -> Vec<Load<'a>> {
         first_like(&self.loads, |it| connections(it) == Some(number))
     }

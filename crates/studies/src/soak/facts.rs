@@ -19,7 +19,7 @@ pub struct SoakFindings {
     pub planned_seconds: f64,
     /// The measured time over all segments.
     pub measured_seconds: f64,
-    /// The decision. It is open if it is unknown whether memory leaks.
+    /// The decision; *open* if it is unknown whether memory leaks.
     pub decision: Decision,
     /// The reason for the decision, in one or more sentences.
     pub text: String,

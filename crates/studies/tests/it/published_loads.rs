@@ -200,7 +200,7 @@ fn versions_without_runs_are_named_with_the_reason() {
 
 #[test]
 fn an_invalid_run_is_not_combined_and_is_named() {
-    // The percentiles contradict the sums; without this, the rate would be valid.
+    // The percentiles contradict the sums; without this contradiction, the rate would be valid.
     let spoilt = |made: &mut Made| {
         if made.is("nginx") && made.record.trial.block == 3 {
             let sum = made.closed().sums.get_mut("response.2xx").unwrap();

@@ -232,8 +232,8 @@ pub(crate) fn remove(folders: &[PathBuf]) -> bool {
     folders.iter().filter(left).count() == 0
 }
 
-/// The groups of a supervisor. Dropping them removes them; all their processes must have ended by
-/// then.
+/// The groups of a supervisor. Dropping this value removes the groups; all their processes must
+/// have ended by then.
 #[derive(Debug)]
 pub(crate) struct LimitedGroups<'a> {
     limits: &'a [Limit],

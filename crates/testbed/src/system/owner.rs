@@ -1,5 +1,5 @@
-//! The process that created a container or a control group. Another process that later finds one
-//! can check whether its creator has ended.
+//! The process that created a container or a control group. Another process that later finds the
+//! container or the group can check whether its creator has ended.
 
 use std::fmt;
 use std::fs;

@@ -25,8 +25,8 @@ struct Target {
     process: Option<Supervised>,
 }
 
-/// The running upstreams. Dropping them ends them. Their exit status does not matter, because they
-/// have no data to save.
+/// The running upstreams. Dropping this value ends them. Their exit status does not matter, because
+/// they have no data to save.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     all: Vec<Target>,

@@ -80,7 +80,7 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
     }
 }
 
-/// A scenario with properties that no scenario supported by all folders has.
+/// A scenario with properties that are missing from every scenario that all folders support.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\

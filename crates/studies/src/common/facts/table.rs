@@ -66,8 +66,8 @@ pub enum PhaseKind {
     Paced,
     /// The clock. This load measures latency.
     Open,
-    /// Any of these, while the other gateways of the block have the same load. This load measures
-    /// CPU time in the same seconds.
+    /// Any of these events, while the other gateways of the block have the same load. This load
+    /// measures CPU time in the same seconds.
     SideBySide,
 }
 
