@@ -25,7 +25,7 @@ impl Folder {
             .map_err(|error| format!("{}: {error}", env::temp_dir().display()))
     }
 
-    /// Its path.
+    /// The path of the folder.
     pub fn at(&self) -> &Path {
         self.0.path()
     }

@@ -19,9 +19,9 @@ const EVERY: Duration = Duration::from_secs(10);
 const UNSETTLED: usize = 3;
 
 /// Memory that may be touched late: the histogram of a route grows by a page if a response takes
-/// longer than all before.
+/// longer than all earlier ones.
 const LATE_KIB_PER_ROUTE: u64 = 4;
-/// The same for all memory that does not belong to a route.
+/// Memory that may be touched late and does not belong to a route.
 const LATE_KIB: u64 = 1024;
 
 /// Runs one long closed load and prints the client's anonymous memory at intervals. Growth is an

@@ -37,7 +37,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The same settings, with the rounds of `--quick` if that was given.
+    /// These settings, with the rounds of `--quick` if that was given.
     pub fn settled(self) -> Self {
         let (rounds, seconds) = match self.quick {
             true => (2, 1),

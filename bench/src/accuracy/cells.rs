@@ -146,7 +146,7 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
 
 /// Two connections for a load that needs five. A load of one second ends within the drain, and its
 /// response times must be those of the ledger, including the wait for a connection. A load of three
-/// seconds does not, but every arrival must still be accounted for.
+/// seconds does not end within the drain, but every arrival must still be accounted for.
 fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
     let head = ["", "truth", "ledger", "gatebench"];
     let mut table = Table::new(1, head);

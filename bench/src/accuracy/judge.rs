@@ -8,9 +8,10 @@ use super::case::{Case, Job};
 use super::tool::{Said, Times};
 use crate::table::{Table, ms, ms_or_dash};
 
-/// A quantile is correct if it differs from the truth by at most this share ...
+/// A quantile is correct if it differs from the truth by at most this share of the truth, or by at
+/// most [`TOLERANCE_NS`].
 const TOLERANCE_SHARE: f64 = 0.02;
-/// ... or this many nanoseconds, whichever is larger.
+/// The smallest tolerance, in nanoseconds; see [`TOLERANCE_SHARE`].
 const TOLERANCE_NS: f64 = 100_000.0;
 /// A lateness of requests or responses above this shows that the machine stalled.
 const STOOD_STILL_NS: f64 = 1_000_000.0;

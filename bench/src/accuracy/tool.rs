@@ -115,7 +115,8 @@ fn times(value: &Value) -> Times {
     }
 }
 
-/// Runs a program on the core of the load tools and returns its output, whatever its exit code.
+/// Runs a program on the core of the load tools and returns its output, regardless of its exit
+/// code.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let mut pinned = Command::new("taskset");
     pinned.args(["-c", CLIENT_CORE]).arg(command.get_program());

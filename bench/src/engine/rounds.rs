@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::tools::{Job, Tool};
 
-/// The result of a cell: one row per tool that can do the work, ours first if it can.
+/// The result of a cell: one row per tool that can do the work, ours first if it can do the work.
 pub struct Measured {
     pub rows: Vec<Row>,
     /// Tools without a row, with the reason.

@@ -143,7 +143,7 @@ fn notes(cell: &Cell, measured: &Measured) -> Vec<String> {
     notes
 }
 
-/// A goal is met if the whole interval meets it, and missed if no part of the interval does.
+/// A goal is met if the whole interval meets it, and missed if no part of the interval meets it.
 fn goal_note(goal: Goal, measured: &Measured) -> Option<String> {
     let row = measured.rows.iter().find(|row| row.name == goal.peer)?;
     let ratio = paired(row, &measured.rows[0], Run::cpu_us_per_request)?;

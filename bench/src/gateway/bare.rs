@@ -20,7 +20,7 @@ const ENVELOPE: &str = include_str!("../../../crates/xml/src/soap/soap-1.1.xsd")
 /// The calculator's response to 5 and 7.
 const RESPONSE: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
 
-/// The name of its file.
+/// The name of the file with the response.
 const RESPONSE_FILE: &str = "upstream-response";
 
 /// CPU time of one measurement.
@@ -33,8 +33,8 @@ pub struct Bare<'a> {
 }
 
 impl<'a> Bare<'a> {
-    /// Compiles it in the same way as the gateway's shim: with the system's compiler, against the
-    /// libraries' headers.
+    /// Compiles the program in the same way as the gateway's shim: with the system's compiler,
+    /// against the libraries' headers.
     pub fn compile(folder: &Path, programs: &'a Programs) -> Result<Self, String> {
         let (source, program) = (folder.join("bare.c"), folder.join("bare"));
         let wrote = std::fs::write(&source, PROGRAM);

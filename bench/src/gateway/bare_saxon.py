@@ -5,8 +5,8 @@ once, and prints the CPU time of one round in microseconds.
 
 A JSON message becomes the text of an element. The result of each stylesheet, as text, is the input
 of the next one. ECHO in place of a stylesheet wraps a JSON text as httpbin does in its response;
-RESPONSE=FILE replaces it with the text of a file. The results of the stylesheets are written to the
-folder MADE, numbered from 1."""
+RESPONSE=FILE replaces the text with that of a file. The results of the stylesheets are written to
+the folder MADE, numbered from 1."""
 import sys
 import time
 from xml.sax.saxutils import escape

@@ -2,7 +2,7 @@
 //!
 //! Cores share a cache and the path to memory, and some are two threads of one core. The same work
 //! costs more next to a busy neighbour than next to an idle one, especially if it allocates a lot.
-//! A gateway is never measured next to an idle neighbour, so its bare work is not either.
+//! A gateway is never measured next to an idle neighbour, so neither is its bare work.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The load generator may have ended already.
         let _ = self.load.kill();
         let _ = self.load.wait();
     }

@@ -10,8 +10,8 @@ pub struct Cell {
     pub scenarios: &'static [&'static str],
     pub peers: Peers,
     /// The number of trials of each scenario in a round. The trial with the least CPU time counts,
-    /// because disturbances only add to it. There is more than one if the effect is small compared
-    /// with the noise.
+    /// because disturbances only add to it. There is more than one trial if the effect is small
+    /// compared with the noise.
     pub trials: usize,
     /// The figure that is compared: our CPU time relative to the peer's, or the cost of a chain
     /// relative to its bare work.
@@ -107,7 +107,7 @@ pub const CELLS: &[Cell] = &[
 ];
 
 impl Cell {
-    /// All its scenarios, the plain one first.
+    /// All scenarios of the cell, the plain one first.
     pub fn all(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.plain).chain(self.scenarios.iter().copied())
     }

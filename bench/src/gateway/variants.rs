@@ -14,8 +14,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Writes its file into a folder, which [`link_definitions`] has prepared, and returns its
-    /// path.
+    /// Writes the variant's file into a folder that [`link_definitions`] has prepared, and returns
+    /// the path of the file.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, String> {
         let path = folder.join(format!("{}.yaml", self.name));
         std::fs::write(&path, self.text())

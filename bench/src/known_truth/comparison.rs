@@ -22,7 +22,7 @@ pub enum Truth {
 impl Truth {
     pub const ALL: [Self; 2] = [Self::Same, Self::Slower];
 
-    /// Its name in the file of results.
+    /// The name of the truth in the file of results.
     pub fn word(self) -> &'static str {
         match self {
             Self::Same => "same",

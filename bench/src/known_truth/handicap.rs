@@ -26,7 +26,7 @@ const TRIED_CALLS: f64 = 1.0;
 pub struct Handicap {
     /// The gateway's setting: turns of a loop and system calls.
     word: String,
-    /// The folder of the gateway that it slows. Both start the same program, so that only the
+    /// The folder of the unslowed gateway. Both gateways start the same program, so that only the
     /// handicap differs.
     pub baseline: PathBuf,
     /// The slowed gateway's folder.
@@ -56,7 +56,7 @@ impl Handicap {
         })
     }
 
-    /// Its cost per response, in nanoseconds of CPU time.
+    /// The handicap's cost per response, in nanoseconds of CPU time.
     pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
         Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
     }

@@ -17,11 +17,11 @@ use super::programs::Programs;
 /// A load tool.
 pub struct Tool {
     pub name: &'static str,
-    /// Returns its command line for a job, or the reason why it cannot do the job.
+    /// Returns the tool's command line for a job, or the reason why it cannot do the job.
     pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
-    /// Reads its result from its output; an error if the run does not count.
+    /// Reads the tool's result from its output; an error if the run does not count.
     pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
-    /// Program and arguments that print its version; none for the project's own.
+    /// Program and arguments that print the tool's version; none for the project's own.
     pub version: Option<[&'static str; 2]>,
 }
 

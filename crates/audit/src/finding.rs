@@ -38,26 +38,26 @@ impl Numbering {
 /// A cell on which a finding is based.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// Line or item of its row, from 1.
+    /// Line or item of the cell's row, from 1.
     pub line: usize,
-    /// The label of its row, or `row 5` if the table has no labels.
+    /// The label of the cell's row, or `row 5` if the table has no labels.
     pub row: String,
-    /// The heading of its column.
+    /// The heading of the cell's column.
     pub column: String,
-    /// Its text in the document.
+    /// The cell's text in the document.
     pub written: String,
 }
 
 /// A problem in a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The short, stable name of the rule that found it.
+    /// The short, stable name of the rule that found the problem.
     pub rule: &'static str,
     pub severity: Severity,
     /// The heading above the table.
     pub table: String,
-    /// Line or item of the row (of the first, if there are several), or of the headings if the
-    /// finding concerns the whole table. From 1.
+    /// Line or item, counted from 1: that of the row (of the first row, if there are several), or
+    /// that of the headings if the finding concerns the whole table.
     pub line: usize,
     /// The unit of `line`.
     pub numbering: Numbering,
@@ -76,7 +76,7 @@ pub struct Finding {
 pub struct Audit {
     /// Number of tables and printed results judged.
     pub tables: usize,
-    /// Number of their rows.
+    /// Number of the rows of these tables and results.
     pub rows: usize,
     /// Number of tables without times or rates, which are not load results.
     pub passed_over: usize,

@@ -34,7 +34,7 @@ pub(crate) enum Meaning {
 }
 
 impl Meaning {
-    /// Reports whether it is a time taken by requests.
+    /// Reports whether the figure is a time taken by requests.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
     }

@@ -20,7 +20,7 @@ pub(crate) enum Unit {
 pub(crate) struct Quantity {
     pub(crate) value: f64,
     pub(crate) unit: Unit,
-    /// The smallest difference that its notation can express.
+    /// The smallest difference that the number's notation can express.
     pub(crate) step: f64,
 }
 

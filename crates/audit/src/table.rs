@@ -8,7 +8,7 @@ use crate::tool::Mean;
 /// A table of results.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The heading above it, or the tool that printed it.
+    /// The heading above the table, or the tool that printed the table.
     pub(crate) title: String,
     /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
@@ -61,7 +61,7 @@ impl Column {
 /// Connections or users of a row.
 pub(crate) struct Users {
     pub(crate) count: f64,
-    /// None if the label of the row states them.
+    /// None if the label of the row states the number.
     pub(crate) column: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// Reports whether it has figures that can be judged.
+    /// Reports whether the table has figures that can be judged.
     pub(crate) fn is_about_load(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         (self.columns.iter().any(|it| it.meaning.is_time()) || self.has(Meaning::Rate))

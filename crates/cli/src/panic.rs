@@ -1,5 +1,5 @@
 //! Reports a panic as a defect of gatebench. A panic unwinds, so the guards end all processes that
-//! were started; if they did not, the supervisors would.
+//! were started; if the guards failed, the supervisors would end them.
 
 use crate::terminal;
 

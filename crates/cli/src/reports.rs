@@ -161,7 +161,7 @@ fn replace(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
         Failure::environment(
             format!("cannot write {}: {error}", path.display()),
             format!(
-                "free disk space or make the directory writable, then run `gatebench report {}`",
+                "free up disk space or make the directory writable, then run `gatebench report {}`",
                 path.parent().unwrap_or(path).display()
             ),
         )

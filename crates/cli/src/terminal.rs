@@ -46,7 +46,7 @@ fn write_out(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints text and a newline on standard error. If it is closed, the text is lost.
+/// Prints text and a newline on standard error. If standard error is closed, the text is lost.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", in_progress(text));
 }

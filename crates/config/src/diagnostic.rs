@@ -12,7 +12,7 @@ use serde::Serialize;
 /// A mistake without a line number.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The bytes of the text that contain it.
+    /// The bytes of the text that contain the mistake.
     pub span: Range<usize>,
     /// The description of the mistake as a sentence.
     pub message: String,

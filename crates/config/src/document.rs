@@ -75,7 +75,7 @@ pub(crate) fn described(word: &str) -> String {
 /// The reason why a file was not read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The system cannot read it.
+    /// The system cannot read the file.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
         /// The expected kind of file, as text.
@@ -84,7 +84,7 @@ pub enum ReadError {
         /// The system's reason.
         source: io::Error,
     },
-    /// It has mistakes.
+    /// The file has mistakes.
     #[error(transparent)]
     Mistakes(#[from] Diagnostics),
 }

@@ -51,10 +51,10 @@ impl HumanDuration {
 /// The reason why a string is not a [`HumanDuration`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// It is not a number with a unit.
+    /// The string is not a number with a unit.
     #[error("'{0}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h")]
     Form(String),
-    /// It is too long for a benchmark.
+    /// The duration is too long for a benchmark.
     #[error("'{0}' is longer than a year")]
     TooLong(String),
 }

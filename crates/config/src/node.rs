@@ -158,7 +158,7 @@ impl Node {
         self.get_mut(key).map_or(&mut [], Node::entries_mut)
     }
 
-    /// The boolean, if it is one.
+    /// The boolean, if the value is one.
     pub fn flag(&self) -> Option<bool> {
         match self.data {
             Data::Bool(flag) => Some(flag),
@@ -166,7 +166,7 @@ impl Node {
         }
     }
 
-    /// The text, if it is text.
+    /// The text, if the value is text.
     pub fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
@@ -174,7 +174,7 @@ impl Node {
         }
     }
 
-    /// The number, if it is one.
+    /// The number, if the value is one.
     pub fn number(&self) -> Option<f64> {
         match self.data {
             Data::Integer(integer) => Some(integer as f64),
@@ -205,7 +205,7 @@ impl Node {
         }
     }
 
-    /// The number of values in it, including itself.
+    /// The number of values: this one and all values in it.
     pub fn size(&self) -> usize {
         self.all().count()
     }

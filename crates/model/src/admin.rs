@@ -50,9 +50,9 @@ pub struct Admin {
     /// Creates the route.
     pub create: AdminCall,
     pub read: AdminCall,
-    /// Changes its path.
+    /// Changes the route's path.
     pub update: AdminCall,
-    /// Deletes it.
+    /// Deletes the route.
     pub delete: AdminCall,
 }
 

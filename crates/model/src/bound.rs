@@ -34,7 +34,7 @@ pub enum Quantity {
     Rate,
     /// A number of requests or responses.
     Number(Counted),
-    /// The same number as a share of all requests.
+    /// A number of requests or responses as a share of all requests.
     Share(Counted),
 }
 

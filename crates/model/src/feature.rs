@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The way in which a gateway supports a feature, if it does.
+/// Whether and how a gateway supports a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// The gateway has a built-in feature or a directive for it.
+    /// The gateway has a built-in function or a directive for the feature.
     Native,
-    /// A script provides it, in a language that the vendor ships.
+    /// A script provides the feature, in a language that the gateway's vendor ships.
     Script,
-    /// The gateway has it, but this folder does not use it.
+    /// The gateway has the feature, but this folder does not use it.
     Unused,
-    /// The gateway does not have it.
+    /// The gateway does not have the feature.
     Unsupported,
 }
 
@@ -51,7 +51,7 @@ pub enum Statement {
     Script(String),
     /// The feature that the folder does not use.
     Unused(String),
-    /// The reason why the gateway lacks it.
+    /// The reason why the gateway lacks the feature.
     Unsupported(String),
 }
 
@@ -59,15 +59,15 @@ pub enum Statement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
-    /// A path that exists if the part is installed: an absolute one, as in
-    /// `{{ prefix }}/lib/module.so`, or one in the data folder of gatebench. If the gateway is an
-    /// image, an absolute path in the image.
+    /// A path that exists if the part is installed: an absolute path, as in `{{ prefix
+    /// }}/lib/module.so`, or a path in the data folder of gatebench. If the gateway is an image, it
+    /// is an absolute path in the image.
     pub path: String,
     /// A command that fails if the part is present but unusable, and prints the reason as its last
     /// line. It runs in the gateway's environment; `{{ binary }}` is the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test: Vec<String>,
-    /// How to install it: a command, or an instruction such as `follow https://...`.
+    /// How to install the part: a command, or an instruction such as `follow https://...`.
     pub install: String,
 }
 

@@ -25,13 +25,12 @@ pub struct GatewayFolder {
     /// The version of this file's format and of its templates' input.
     pub contract: u32,
     /// The gateway folder of which this one is a variant: a folder next to this one, or an embedded
-    /// one. Whatever this folder does not state, and any file that it does not contain, is taken
-    /// from there.
+    /// one. Settings and files that this folder lacks are taken from that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
     /// The name to display.
     pub title: String,
-    /// The address of its home page.
+    /// The address of the gateway's home page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub homepage: Option<String>,
     /// The program.
@@ -43,7 +42,7 @@ pub struct GatewayFolder {
     #[serde(default)]
     pub install: Install,
     /// Versions with which the templates were run and their policies tested, apart from the one
-    /// that `install` pins. If there is none, the folder was written from the gateway's
+    /// that `install` pins. If there is no such version, the folder was written from the gateway's
     /// documentation, and lists show *not yet run*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven_with: Vec<String>,
@@ -113,7 +112,7 @@ pub struct Binary {
     /// The first version with which the templates work, as in `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_min: Option<String>,
-    /// The first later version with which they do not work, as in `4`.
+    /// The first later version with which the templates do not work, as in `4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_below: Option<String>,
     /// Other files that must exist, as absolute paths or as in `{{ prefix }}/lib/module.so`.
@@ -157,12 +156,12 @@ pub struct Install {
     /// The vendor's packages, for the systems that it supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<VendorPackages>,
-    /// Any other way to install it, as text or as a command.
+    /// Any other way to install the program, as text or as a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
 }
 
-/// Packages from the gateway's vendor, installed with the steps that it publishes.
+/// Packages from the gateway's vendor, installed with the steps that the vendor publishes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VendorPackages {
@@ -181,7 +180,7 @@ pub struct VendorPackages {
 pub struct VendorSystem {
     /// `ID` of `/etc/os-release`, such as debian.
     pub id: String,
-    /// Prefixes of its `VERSION_ID` that end at a dot, such as 9 for 9.4.
+    /// Prefixes of the system's `VERSION_ID` that end at a dot, such as 9 for 9.4.
     #[schemars(length(min = 1))]
     pub versions: Vec<String>,
     /// Commands for a root shell: templates of `version`, and of `codename`, which is
@@ -198,7 +197,8 @@ pub struct PypiPackage {
     pub package: String,
     /// The version, which is the only one that is installed.
     pub version: String,
-    /// SHA-256 of its wheels, one for each supported platform. Other wheels are not installed.
+    /// The SHA-256 of each of the package's wheels, one for each supported platform. Other wheels
+    /// are not installed.
     #[schemars(schema_with = "schema_fragments::sha256s")]
     pub sha256: Vec<String>,
     /// The program, by its path inside the package.
@@ -212,7 +212,7 @@ pub struct MavenProject {
     /// Files of the folder that make up the project. One is `pom.xml`, which pins every version.
     #[schemars(length(min = 1))]
     pub files: Vec<String>,
-    /// The runnable archive that it builds, by its path inside the project.
+    /// The runnable archive that Maven builds, by its path inside the project.
     pub jar: String,
     /// Folders of the build whose files `libraries_sha256` pins, by their paths inside the project.
     /// If empty, no library is pinned by hash.
@@ -225,8 +225,8 @@ pub struct MavenProject {
     pub libraries_sha256: Option<String>,
     /// The version that the program prints.
     pub version: String,
-    /// The earliest version of Java that builds and runs it, searched for in `JAVA_HOME`, on PATH
-    /// and in `/usr/lib/jvm` [default: `java` on PATH].
+    /// The earliest version of Java that builds and runs the program, searched for in `JAVA_HOME`,
+    /// on PATH and in `/usr/lib/jvm` [default: `java` on PATH].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 99))]
     pub java: Option<u16>,
@@ -238,12 +238,12 @@ pub struct MavenProject {
 pub struct TemplateFile {
     /// File in the folder (minijinja), or `../NAME/FILE` of a folder next to it.
     pub template: String,
-    /// File in the working folder [default: the name of the template]. With `each`, it is a
+    /// File in the working folder [default: the name of the template]. With `each`, the name is a
     /// template too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The name of a policy. The file is rendered once for each use of the policy; the template has
-    /// its settings as `settings`, and its number, from 1, as `number`.
+    /// The name of a policy. The file is rendered once for each use of the policy. In the template,
+    /// `settings` has the settings of this use, and `number` is the number of the use, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
 }
@@ -258,7 +258,7 @@ impl TemplateFile {
 
 /// Readiness: the listener is owned by the started processes and responds to `GET /` with any
 /// status except 502, 503 and 504; if a path is given, it responds to a request for that path with
-/// 200. It must stay ready for the duration of `settle`.
+/// 200. The gateway must stay ready for the duration of `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ready {
@@ -297,8 +297,8 @@ impl Default for Ready {
     }
 }
 
-/// The warm-up before each load lasts until the CPU time per request has settled. It takes at least
-/// the time that the load states and at most this long.
+/// The warm-up before each load. It lasts until the CPU time per request has settled, but at least
+/// as long as the load states, and at most as long as `max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
@@ -332,12 +332,12 @@ pub struct OwnMetrics {
     /// The path on the port of `metrics` in the input.
     #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
-    /// The metric that counts its responses; it may have any labels.
+    /// The metric that counts the gateway's responses; the metric may have any labels.
     pub requests: String,
     /// Labels that a sample must have to be counted, if other samples count the same requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// The metrics of its internal pools, which a soak test monitors.
+    /// The metrics of the gateway's internal pools, which a soak test monitors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
 }
@@ -346,7 +346,7 @@ pub struct OwnMetrics {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
-    /// Its name in reports.
+    /// The pool's name in reports.
     #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
     /// The metric for the used part of the pool.
@@ -358,7 +358,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The name of its series: `heap_bytes`.
+    /// The name of the pool's series: `heap_bytes`.
     pub fn series(&self) -> String {
         let unit = match self.unit {
             PoolUnit::Bytes => "bytes",

@@ -82,7 +82,9 @@ pub struct TooFewConnections {
 /// divided exactly; connections and other whole numbers are divided by the largest remainder, so
 /// that they add up to those of the phase, with at least one connection for each group.
 ///
-/// # Errors There are fewer connections than groups to share them.
+/// # Errors
+///
+/// There are fewer connections than groups to share them.
 pub fn divide(shape: &Shape, groups: &[Group]) -> Result<Vec<Shape>, TooFewConnections> {
     let sharing = || groups.iter().filter(|group| group.load.is_none());
     let weights: Vec<f64> = sharing().map(|group| group.share.unwrap_or(1.0)).collect();

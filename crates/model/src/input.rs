@@ -23,18 +23,18 @@ pub struct GatewayInput {
     pub work: String,
     /// A path of the working folder that is valid in a process started there, and is always 14
     /// bytes long. Use it for Unix sockets: their paths are limited to 107 bytes, and `work` may be
-    /// longer. In a process that has changed its directory, it names another folder.
+    /// longer. In a process that has changed its directory, this path names another folder.
     pub cwd: String,
     /// Number of worker processes or threads.
     pub workers: u32,
-    /// The cores on which it runs.
+    /// The cores on which the gateway runs.
     pub cores: Vec<usize>,
     /// The addresses to which clients connect.
     pub listeners: Vec<Listener>,
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
     /// The routes before and after `configure`, for parts of a configuration that must exist from
-    /// the start; equal to `routes` without a change.
+    /// the start; equal to `routes` if there is no change.
     pub all_routes: Vec<InputRoute>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
@@ -50,9 +50,9 @@ pub struct GatewayInput {
     pub changes: bool,
     /// True if weights of targets change while the gateway runs, by the action `weights`.
     pub weights_change: bool,
-    /// The address of its own metrics, for Prometheus.
+    /// The address of the gateway's own metrics, for Prometheus.
     pub metrics: Option<MetricsPort>,
-    /// True if its admin interface is used and must therefore be open.
+    /// True if the gateway's admin interface is used and must therefore be open.
     pub admin: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct Listener {
 pub struct ListenerTls {
     /// The absolute path of the file with the certificate, in PEM.
     pub certificate: String,
-    /// The absolute path of the file with its private key, in PEM.
+    /// The absolute path of the file with the certificate's private key, in PEM.
     pub key: String,
 }
 
@@ -100,7 +100,7 @@ pub struct InputRoute {
     pub strip_path: bool,
     /// Name of the upstream.
     pub upstream: String,
-    /// Its index in `upstreams`, from 0: `upstreams[route.upstream_index]`.
+    /// The upstream's index in `upstreams`, from 0: `upstreams[route.upstream_index]`.
     pub upstream_index: usize,
     /// The ordered policies; in templates, each entry is a map with one key, as in `{% for policy
     /// in route.policies %}{% if policy.api_key %}`.
@@ -114,16 +114,16 @@ pub struct Upstream {
     pub name: String,
     /// Idle connections kept open.
     pub keepalive: u32,
-    /// The addresses of its targets.
+    /// The addresses of the upstream's targets.
     pub targets: Vec<Target>,
-    /// How to verify its certificate, if it uses TLS.
+    /// How to verify the upstream's certificate, if the upstream uses TLS.
     pub tls: Option<UpstreamTls>,
 }
 
 /// The requirements on an upstream's certificate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpstreamTls {
-    /// The absolute path of the file with its CA's certificate, in PEM.
+    /// The absolute path of the file with the certificate of the upstream's CA, in PEM.
     pub authority: String,
     /// The name that the certificate must have, which is also sent as SNI.
     pub server_name: String,

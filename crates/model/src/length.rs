@@ -30,8 +30,8 @@ pub enum Length {
     /// Minutes: at most 3 blocks, and phases of at most 2 s after a warm-up of 500 ms, or the
     /// longest think time if that is longer. A suite that repeats a document always takes minutes.
     Quick,
-    /// Seconds, to test function, not speed: one block, in which one user of each group sends each
-    /// request once.
+    /// Seconds, to test that everything works rather than how fast it is: one block, in which one
+    /// user of each group sends each request once.
     Smoke,
     /// The durations, ramps and users of the document that the suite repeats, without gatebench's
     /// own headers.

@@ -16,7 +16,7 @@ pub struct LoadProfile {
     /// A one-line description.
     pub title: String,
     /// True if the first load begins at the first correct response from a newly started gateway.
-    /// Before it, the gateway receives only the requests that wait for this response; parity is
+    /// Before this response, the gateway receives only the requests that probe for it; parity is
     /// proven after the loads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
@@ -137,7 +137,7 @@ pub struct GatewayChange {
     pub action: String,
     /// When the change occurs, counted from the start of the measurement.
     pub at: HumanDuration,
-    /// The interval at which it is repeated, until 1 s before the end [default: never].
+    /// The interval at which the change is repeated, until 1 s before the end [default: never].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }
@@ -196,10 +196,10 @@ impl Phase {
         }
     }
 
-    /// The same phase, shortened to at most these times. Stages are shortened in proportion, so
-    /// that the load still reaches every level. Phases with a change or a failure keep their
-    /// length, because they need the time before and after it. The warm-up covers the longest think
-    /// time, unless the phase's own warm-up is shorter.
+    /// This phase, shortened to at most these times. Stages are shortened in proportion, so that
+    /// the load still reaches every level. Phases with a change or a failure keep their length,
+    /// because they need the time before and after it. The warm-up covers the longest think time,
+    /// unless the phase's own warm-up is shorter.
     pub fn shortened(&self, warm_up: HumanDuration, measure: HumanDuration) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));

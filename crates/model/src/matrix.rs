@@ -15,9 +15,10 @@ use crate::repeat::{INDEX, replaced};
 
 /// The maximum number of scenarios of one file.
 const MEMBERS_MAX: usize = 32;
-/// The maximum number of values in all its scenarios, so that a small file cannot exhaust memory.
+/// The maximum number of values in all scenarios of one file, so that a small file cannot exhaust
+/// memory.
 const NODES_MAX: usize = 1_000_000;
-/// The maximum size of all its scenarios in bytes, before values are inserted.
+/// The maximum size in bytes of all scenarios of one file, before values are inserted.
 const BYTES_MAX: usize = 1 << 20;
 /// The maximum size of a string in a value, in bytes.
 const VALUE_BYTES_MAX: usize = 256;

@@ -42,10 +42,10 @@ pub(crate) const OTHER_FEATURES: [&str; 8] = [
 /// Those of [`OTHER_FEATURES`] that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
-/// Processing of compressed responses.
+/// The feature of processing compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
 pub(crate) const ACCESS_LOG: &str = "access_log";
-/// Requests are sent to another target when one fails.
+/// The feature of sending a request to another target when one fails.
 const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";

@@ -142,8 +142,8 @@ impl Placement {
         }
     }
 
-    /// The last `count` of the cores `there`, on another host, for the gateway; this machine's
-    /// cores for the load generator and the upstream.
+    /// Places the gateway on the last `count` of the cores `there`, on another host, and the load
+    /// generator and the upstream on this machine's cores.
     ///
     /// # Errors `count` is 0, or the host has fewer cores.
     pub fn with_gateway_elsewhere(

@@ -71,9 +71,9 @@ pub enum Variant {
     #[serde(alias = "floor")]
     Direct,
     Gateway {
-        /// Its label, unique in the plan.
+        /// The gateway's label, unique in the plan.
         name: String,
-        /// Its folder: the name of an embedded one, or a path.
+        /// The gateway's folder: the name of an embedded one, or a path.
         folder: String,
         /// The user's additional settings.
         #[serde(default, skip_serializing_if = "Setup::is_plain")]
@@ -81,7 +81,7 @@ pub enum Variant {
     },
     /// A gateway that the user started.
     Attached {
-        /// Its label, unique in the plan.
+        /// The gateway's label, unique in the plan.
         name: String,
         /// Base URL, `http://HOST:PORT`.
         url: String,
@@ -106,13 +106,13 @@ impl Variant {
         Self::gateway(NULL, NULL)
     }
 
-    /// Reports whether it is the null gateway.
+    /// Reports whether the variant is the null gateway.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
-    /// Reports whether it is a reference that is not compared: the direct variant or the null
-    /// gateway.
+    /// Reports whether the variant is a reference that is not compared: the direct variant or the
+    /// null gateway.
     pub fn is_control(&self) -> bool {
         *self == Self::Direct || self.is_null()
     }

@@ -176,7 +176,7 @@ pub enum JwtKey {
 pub struct JwtSecret {
     /// The secret as text, of at least 32 bytes (RFC 7518 section 3.2).
     pub secret: String,
-    /// The `kid` of tokens that were signed with it.
+    /// The `kid` of tokens that were signed with the secret.
     #[serde(default)]
     pub id: Option<String>,
 }
@@ -187,7 +187,7 @@ pub struct JwtSecret {
 pub struct JwtPublicKey {
     /// The key in PEM, beginning with `-----BEGIN PUBLIC KEY-----`; at least 2048 bits.
     pub public_key: String,
-    /// The `kid` of tokens that were signed with it.
+    /// The `kid` of tokens that were signed with the key.
     #[serde(default)]
     pub id: Option<String>,
 }
@@ -378,7 +378,7 @@ impl JsonEdits {
 pub struct XsltPolicy {
     /// An XSLT 1.0 stylesheet: its text, or the path of its file.
     pub stylesheet: String,
-    /// Values of its parameters, as plain strings.
+    /// Values of the stylesheet's parameters, as plain strings.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
 }

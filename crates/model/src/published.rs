@@ -18,7 +18,7 @@ pub struct Published {
     /// The document's name: lower case, digits and hyphens.
     #[schemars(schema_with = "schema_fragments::name")]
     pub published: String,
-    /// Other names for it.
+    /// Other names for the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
     /// A one-line description.
@@ -115,8 +115,8 @@ pub enum LoadChoice {
     Rate,
     /// The first load at a rate; if there is none, the first load with users.
     RateOrUsers,
-    /// The load with a rising rate; if there is none, the first load with users, or otherwise at a
-    /// rate.
+    /// The load with a rising rate; if there is none, the first load with users, or otherwise the
+    /// first load at a rate.
     Rising,
     /// All loads with a constant number of connections.
     Connections,
@@ -128,10 +128,10 @@ pub enum LoadChoice {
 pub struct PublishedRow {
     /// The name of the row in the document; a number if the rows are connections.
     pub row: String,
-    /// The scenario that measures it.
+    /// The scenario that measures the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// The variant that measures it, instead of the table's gateway: `direct` is the upstream
+    /// The variant that measures the row, instead of the table's gateway: `direct` is the upstream
     /// alone.
     #[serde(
         default,
@@ -142,7 +142,7 @@ pub struct PublishedRow {
     /// The row in the denominator of ratios, instead of the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Its published figures.
+    /// The published figures of the row.
     #[serde(default, skip_serializing_if = "Figures::is_empty")]
     pub published: Figures,
     /// The figures of each number of CPUs, or of each target.
@@ -193,7 +193,7 @@ pub struct PublishedColumn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Show {
-    /// As it was measured.
+    /// The figure as it was measured.
     #[default]
     Measured,
     /// The ratio of the measured figure to that of the base.
@@ -208,16 +208,16 @@ pub enum Show {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Across {
-    /// Their median.
+    /// The median of the figures.
     #[default]
     Median,
-    /// Their mean.
+    /// The mean of the figures.
     Mean,
-    /// Their mean, weighted by responses.
+    /// The mean of the figures, weighted by responses.
     WeightedMean,
-    /// The largest.
+    /// The largest figure.
     Max,
-    /// Their sum.
+    /// The sum of the figures.
     Sum,
 }
 

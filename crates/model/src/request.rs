@@ -157,7 +157,7 @@ pub enum Check {
     HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
-    /// The body has this many bytes as received, before gzip is decoded. It is not kept.
+    /// The body has this many bytes as received, before gzip is decoded. The body is not kept.
     BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),

@@ -52,7 +52,7 @@ pub struct Scenario {
     /// The order of `requests`; each group has its own.
     #[serde(default, skip_serializing_if = "Order::is_in_turn")]
     pub order: Order,
-    /// The requests of the load, unless it has `groups`.
+    /// The requests of the load, unless the scenario has `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub requests: Vec<Request>,
@@ -103,7 +103,7 @@ pub struct Scenario {
     pub metrics: Option<Metrics>,
 }
 
-/// A scenario after its change.
+/// The routes and parity cases of a scenario after its change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Later {
@@ -319,7 +319,7 @@ pub struct ParityCase {
     /// True if the request must reach the upstream, as the upstream's ledger shows.
     pub reaches_upstream: bool,
     /// The size of the body that the upstream must have received, according to its ledger. This
-    /// requires `when: before`, because requests of the load may still be in flight after it.
+    /// requires `when: before`, because requests may still be in flight after the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream_body_bytes: Option<u64>,
     /// When the case is tested.

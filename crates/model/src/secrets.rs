@@ -32,7 +32,7 @@ const PLAIN: &str = "-._~+/=:@";
 const SECRET_MEMBERS: [&str; 7] = ["k", "d", "p", "q", "dp", "dq", "qi"];
 
 impl Plan {
-    /// The secrets of all its scenarios; see [`Scenario::secrets`].
+    /// The secrets of all scenarios of the plan; see [`Scenario::secrets`].
     pub fn secrets(&self) -> BTreeSet<String> {
         self.scenarios.iter().flat_map(Scenario::secrets).collect()
     }

@@ -48,7 +48,7 @@ pub struct SoapChain {
     /// The stylesheet that is applied after validation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xslt_transform_after: Option<String>,
-    /// The processor that applies them.
+    /// The processor that applies the stylesheets.
     pub xslt_library: XsltLibrary,
     /// Values of the stylesheets' parameters, as plain strings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

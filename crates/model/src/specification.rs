@@ -21,7 +21,7 @@ pub struct Specification {
     pub specification: String,
     /// A one-line description.
     pub title: String,
-    /// Words by which it can be selected.
+    /// Words by which the specification can be selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,
@@ -48,9 +48,9 @@ pub struct NoRoute {
 /// A step that a specification can have.
 pub(crate) struct KnownStep {
     pub(crate) word: &'static str,
-    /// Its position in the order. Steps with the same position may come in any order.
+    /// The step's position in the order. Steps with the same position may come in any order.
     pub(crate) place: u8,
-    /// True if every specification has it.
+    /// True if every specification must have the step.
     pub(crate) is_needed: bool,
 }
 

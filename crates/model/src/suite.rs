@@ -180,7 +180,7 @@ pub struct LoadOfSize {
     pub cpus: f64,
     /// Load profile by name, or path of a file next to this one.
     pub load: String,
-    /// Load profiles that replace `load` for individual scenarios, by scenario.
+    /// Load profiles that replace `load` for individual scenarios, by scenario name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub of_scenarios: BTreeMap<String, String>,
 }

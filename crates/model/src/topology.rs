@@ -13,17 +13,17 @@ const SAME_KIND_MIN: f64 = 0.85;
 /// A logical CPU, and the hardware to which it belongs. Facts that cannot be read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// The kernel's number.
+    /// The kernel's number of the CPU.
     pub number: usize,
-    /// The logical CPUs of its core in ascending order, including this one.
+    /// The logical CPUs of the CPU's core in ascending order, including this one.
     pub threads: Vec<usize>,
     /// The kernel's number of the core, unique within the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<i64>,
-    /// The socket.
+    /// The kernel's number of the socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<i64>,
-    /// The NUMA node.
+    /// The kernel's number of the NUMA node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<usize>,
     /// Capacity or highest frequency, comparable only with other CPUs of the same machine.
@@ -43,7 +43,7 @@ pub struct Topology {
 pub(crate) struct Core {
     /// The logical CPUs that may be used, in ascending order; never empty.
     pub(crate) cpus: Vec<usize>,
-    /// Its NUMA node.
+    /// The core's NUMA node.
     pub(crate) node: Option<usize>,
     /// 0 for the fastest kind of core, 1 for the next.
     pub(crate) kind: usize,
@@ -149,7 +149,7 @@ impl Topology {
     }
 }
 
-/// The location of a CPU, as far as it is known.
+/// The known parts of a CPU's location.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),
@@ -159,7 +159,8 @@ fn place(cpu: &Cpu) -> String {
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The slowest of the kinds that are at least as fast; the fastest if the speed is unknown.
+/// The slowest kind that is at least as fast as the CPU; the fastest kind if the CPU's speed is
+/// unknown.
 fn kind_of(cpu: &Cpu, kinds: &[u64]) -> usize {
     let speed = cpu.speed.unwrap_or(u64::MAX);
     let slower = kinds.iter().rposition(|fastest| speed <= *fastest);

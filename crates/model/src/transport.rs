@@ -23,7 +23,7 @@ impl Transport {
     /// The names of transports in a gateway's features.
     pub const KINDS: [&str; 3] = ["tls", "http2", "upstream_tls"];
 
-    /// Reports whether it is plain HTTP/1.1 on both sides.
+    /// Reports whether the transport is plain HTTP/1.1 on both sides.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }

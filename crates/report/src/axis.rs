@@ -53,7 +53,7 @@ impl Axis {
         }
     }
 
-    /// Returns the axis between these pixels; a new one lies between 0 and 1.
+    /// Returns the axis between these pixels; a new axis lies between 0 and 1.
     pub fn on(self, pixels: (f64, f64)) -> Self {
         Self { pixels, ..self }
     }
@@ -98,7 +98,7 @@ impl Axis {
         Self::new(Kind::Narrow { step }, domain)
     }
 
-    /// A logarithmic axis of ratios with 1 in its middle, just wide enough for the values, and its
+    /// A logarithmic axis of ratios with 1 in its middle, no wider than the values require, and its
     /// ticks. Values beyond a factor of 100 are drawn at its ends.
     pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();

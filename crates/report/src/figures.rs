@@ -50,7 +50,7 @@ impl FigureGroup {
 pub struct FigureColumn {
     /// The header, in up to two lines.
     pub head: [String; 2],
-    /// Unit of its values.
+    /// Unit of the column's values.
     pub unit: Unit,
 }
 
@@ -70,7 +70,7 @@ pub struct FigureRow {
     pub variant: String,
     /// The text that replaces the cells if there are none.
     pub absence: Option<String>,
-    /// The worst validity of its figures.
+    /// The worst validity of the row's figures.
     pub validity: Option<Validity>,
     /// A cell for each column of all groups.
     pub cells: Vec<FigureCell>,
@@ -103,7 +103,7 @@ impl FigureRow {
 pub struct FigureCell {
     /// Median and range over the blocks; none if it was not measured, or no block is usable.
     pub estimate: Option<Estimate>,
-    /// The worst validity of its values; none if it was not measured.
+    /// The worst validity of the values; none if nothing was measured.
     pub validity: Option<Validity>,
     /// Text that replaces the number.
     pub words: Option<String>,

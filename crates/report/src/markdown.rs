@@ -25,7 +25,7 @@ pub fn render<R: Report + ?Sized>(report: &R) -> String {
     out
 }
 
-/// Writes a chapter, under its heading unless its first block is one.
+/// Writes a chapter. Its heading is written first, unless the first block is a heading.
 fn chapter(chapter: &Chapter) -> String {
     let mut text = String::new();
     blocks(&mut text, &chapter.blocks);

@@ -10,11 +10,11 @@ const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 /// A section of the method.
 #[derive(Debug, Serialize)]
 pub struct Section {
-    /// Its heading.
+    /// The heading of the section.
     pub title: String,
     /// The target of links.
     pub anchor: String,
-    /// Its text.
+    /// The text of the section.
     pub html: String,
 }
 

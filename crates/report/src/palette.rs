@@ -2,7 +2,8 @@
 //! properties in the style sheet, chosen to be distinguishable for colour-blind readers and to
 //! contrast with both backgrounds.
 
-/// If there are more gateways than this, some share a colour; their names are always next to it.
+/// If there are more gateways than this, some share a colour; the gateways' names are always next
+/// to the colour.
 const COLOURS: usize = 7;
 
 /// The CSS class of each variant.

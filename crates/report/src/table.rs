@@ -31,7 +31,7 @@ pub struct Group {
 pub struct Column {
     /// The header: the name, and a second line that distinguishes columns of the same name.
     pub head: [String; 2],
-    /// The scale of its values.
+    /// The scale of the column's values.
     pub scale: UnitScale,
 }
 
@@ -54,11 +54,11 @@ pub struct Lanes {
 /// A variant, or a part of it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name: the variant, or the part.
+    /// The name of the row: the variant, or the part.
     pub name: String,
     /// Label of the variant, which gives the colour.
     pub variant: String,
-    /// Validity of its trials.
+    /// Validity of the variant's trials.
     pub validity: Option<Validity>,
     /// The text that replaces the cells if nothing was measured.
     pub absence: Option<String>,
@@ -82,7 +82,7 @@ pub enum Cell {
         range: String,
         /// True if one of the limits in the row's reasons applies to this value.
         limited: bool,
-        /// True if, according to the verdicts, it is better than all other values in its column.
+        /// True if, according to the verdicts, the value is better than all others in its column.
         best: bool,
     },
 }

@@ -62,7 +62,7 @@ pub struct CheckRequest<'a> {
 /// The result of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// Its name.
+    /// The name of the scenario.
     pub scenario: String,
     pub title: String,
     pub outcome: CheckOutcome,
@@ -224,7 +224,7 @@ fn check_one(
 }
 
 /// Removes the files of an earlier check from a scenario's folder, because a program could append
-/// to or copy them.
+/// to them or copy them.
 fn empty(work: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(work) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -339,7 +339,8 @@ fn reuse(
     let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?.unwrap_or_default();
     for _ in 0..REUSE_REQUESTS {
-        // Earlier cases proved that there is a response; the count shows if one is missing.
+        // Earlier cases proved that the gateway responds, so the result of a single request is
+        // ignored.
         let _ = exchange(target, &bytes, false, interrupt);
         interrupt.check()?;
     }

@@ -35,7 +35,7 @@ pub(crate) fn gained(from: &[u64], to: &[u64]) -> Vec<u64> {
 /// Sets the health of a target: `well`, `resetting` or `slow/200`.
 pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result<(), Abort> {
     let request = Request::new("POST", format!("{HEALTH_PATH}{health}"));
-    let what = format!("the upstream did not become {health}");
+    let what = format!("cannot set the upstream's health to '{health}'");
     match ask(target, &request, &what, interrupt)?.status {
         200 => Ok(()),
         status => Err(failed(&what, format!("it returns {status}"))),

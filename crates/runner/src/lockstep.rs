@@ -34,7 +34,7 @@ struct State {
     meetings: u64,
     /// The indexes of the members, in the order of their turns.
     turns: VecDeque<usize>,
-    /// True while the first of these is taking its turn.
+    /// True while the first member in `turns` is taking its turn.
     is_taken: bool,
     /// The indexes of members whose warm-up is over while others are still warming up.
     warm: BTreeSet<usize>,

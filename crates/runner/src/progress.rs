@@ -66,7 +66,7 @@ pub enum Progress {
     TrialFinished {
         trial: Trial,
         outcome: Outcome,
-        /// Its loads.
+        /// The trial's loads.
         phases: Vec<PhaseSummary>,
         /// The expected duration of all further trials.
         left: Duration,

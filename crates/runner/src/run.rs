@@ -1,7 +1,7 @@
 //! A run: executes the plan trial by trial, from the first trial or the point of interruption.
 //!
 //! This module decides which trial comes next, which trials run together, and when the run is over.
-//! It must depend only on the record of a trial, not on how the trial proceeds.
+//! The module must depend only on the record of a trial, not on how the trial proceeds.
 
 mod early_stop;
 mod eta;

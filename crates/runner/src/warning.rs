@@ -14,13 +14,13 @@ pub enum Warning {
         gateway: String,
         /// The error.
         reason: String,
-        /// How to install it.
+        /// How to install the gateway.
         remedy: String,
     },
     /// The project has not tested the gateway's folder with this version.
     #[error("{what}; `gatebench check gateway {gateway}` tests everything that it claims")]
     GatewayUnproven {
-        /// Its name.
+        /// The gateway's name.
         gateway: String,
         /// The installed version and the tested ones.
         what: String,
@@ -68,7 +68,7 @@ pub enum Warning {
         "{gateway} is limited to {limits} only by its cores, and is never throttled: {why}; {remedy}"
     )]
     LimitsByCores {
-        /// Its label.
+        /// The gateway's label.
         gateway: String,
         /// The requested limits.
         limits: String,
@@ -90,7 +90,7 @@ pub enum Warning {
         "gateway {gateway} has changed since the run began: {what}; start a new run for comparable results"
     )]
     GatewayChanged {
-        /// Its label.
+        /// The gateway's label.
         gateway: String,
         /// The change, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
@@ -98,7 +98,7 @@ pub enum Warning {
     /// The external load generator deviates from the plan, or does not report everything.
     #[error("{engine} {how}: {what}; omit --engine to use the built-in load generator")]
     ExternalGenerator {
-        /// Its name and version.
+        /// The load generator's name and version.
         engine: String,
         /// The kind of difference.
         how: &'static str,
@@ -111,7 +111,7 @@ pub enum Warning {
          `start_gateway` to measure one"
     )]
     GatewaysUnused {
-        /// Its name.
+        /// The specification's name.
         specification: String,
     },
     /// A specification sets threads, but the load generator sets its own number.
@@ -139,7 +139,7 @@ pub enum Warning {
         "outputs receive nothing, because {engine} does not report figures per second; omit --engine"
     )]
     OutputsWithoutRequests {
-        /// Its name and version.
+        /// The load generator's name and version.
         engine: String,
     },
     /// The trial continues after this error.

@@ -11,7 +11,7 @@ use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
 
 use crate::error::RunnerError;
 
-/// The load of a trial, apart from its phases.
+/// The load of a trial, without its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     /// The groups, at least one. The direct variant and the null gateway strip no prefixes, so
@@ -92,7 +92,7 @@ pub(crate) fn make_direct(request: &mut Request, scenario: &Scenario) {
 }
 
 /// Returns the largest number of connections in any phase of a scenario, multiplied by the number
-/// of HTTP/2 streams, because a gateway may need that many to the upstream.
+/// of HTTP/2 streams, because a gateway may need that many connections to the upstream.
 pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     let groups = scenario.groups();
     let of_phase = |phase: &Phase| {

@@ -5,7 +5,8 @@
 //! that forwards immediately, the other on a route that holds. The machine disturbs both equally,
 //! so the difference of their medians is the hold, and no single disturbance determines the median
 //! over repetitions. Each repetition also measures a pair of routes that both forward immediately.
-//! The largest of its differences is the error of this machine, and the tolerance for the others.
+//! The largest difference within this pair is the error of this machine, and the tolerance for the
+//! other pairs.
 //!
 //! If the load generator, the gateway or the upstream waits a long time for a core, holds last
 //! longer than configured. Such a load is repeated. It is identified by the kernel's figures, not
@@ -18,8 +19,8 @@
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
 //! idling: a virtual core takes longer to wake up the longer it has been idle, and a route that
 //! holds with a timer keeps its core awake. The 99th percentile is proven at the rate of the
-//! report's loads, without such threads: a route holds one request in fifty, and the median of
-//! those is then that percentile.
+//! report's loads, without such threads: a route holds one request in fifty, and the median of the
+//! held requests is then that percentile.
 
 #![allow(clippy::unwrap_used)]
 

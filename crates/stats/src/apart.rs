@@ -4,9 +4,9 @@
 //! Two runs are compared by the blocks of each (Welch): B. L. Welch, *The Generalization of
 //! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34,
 //! 1947; degrees of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of
-//! Variance Components*, Biometrics Bulletin 2(6), 1946. That interval contains the variation
+//! Variance Components*, Biometrics Bulletin 2(6), 1946. Welch's interval includes the variation
 //! between blocks, but not the variation between runs. The comparison of one run with several
-//! contains both. It uses the prediction interval for one further value, as in G. J. Hahn, *Factors
+//! includes both. It uses the prediction interval for one further value, as in G. J. Hahn, *Factors
 //! for Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal
 //! of the American Statistical Association 64, 1969.
 
@@ -26,8 +26,9 @@ pub struct Sides {
     pub baseline: Vec<f64>,
     /// The values to be judged: the blocks of a run, or its one value.
     pub candidate: Vec<f64>,
-    /// Standard error of a run's logarithm, derived from its own blocks, if each value is that of a
-    /// run. The runs are assumed to differ by at least this much, even if they happen to be equal.
+    /// Standard error of the logarithm of a run's value, derived from the run's own blocks. It is
+    /// used if each value is that of a run: the runs are assumed to differ by at least this much,
+    /// even if they happen to be equal.
     pub run_error: f64,
     /// The direction in which values are better.
     pub direction: Direction,

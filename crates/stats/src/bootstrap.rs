@@ -7,14 +7,14 @@
 //! correct both. It follows the skewness of the values, which Student's t cannot.
 //!
 //! An end beyond almost all resamples is unknown: the most extreme of 100,000 means of 20 values is
-//! 4.4 standard errors out at any confidence, but 552 simultaneous comparisons need 5.1. The
-//! interval is then at least Student's.
+//! 4.4 standard errors out at any confidence, but 552 simultaneous comparisons need 5.1. In that
+//! case, each end is the farther of the bootstrap's and Student's.
 
 use crate::random::Random;
 use crate::spread::Spread;
 use crate::student;
 
-/// Number of resamples. With 20 values at a confidence of 99.8 %, twelve of them are beyond either
+/// Number of resamples. With 20 values at a confidence of 99.8 %, twelve of them are beyond each
 /// end.
 const RESAMPLES: usize = 100_000;
 
@@ -53,7 +53,7 @@ fn resampled_means(values: &[f64], seed: u64) -> Vec<f64> {
     (0..RESAMPLES).map(&mut resample).collect()
 }
 
-/// The share of resamples beyond either end.
+/// The share of resamples beyond each end.
 fn tail(count: usize, confidence: f64) -> f64 {
     let freedom = (count - 1) as f64;
     let t = student::quantile(0.5 + confidence / 2.0, freedom);

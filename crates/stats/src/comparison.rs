@@ -41,8 +41,8 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks; at confidences that
-    /// its resamples do not reach, the wider of it and Student's t at each end.
+    /// The bootstrap over blocks, with at least [`BOOTSTRAP_BLOCKS`] blocks. At confidences that
+    /// its resamples do not reach, each end is the farther of the bootstrap's and Student's.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -58,8 +58,8 @@ pub struct Comparison {
     /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
     /// if the sides spoiled every block.
     pub ratio: f64,
-    /// Its interval, at the confidence that Holm's correction requires; none below [`MIN_BLOCKS`]
-    /// blocks.
+    /// The ratio's interval, at the confidence that Holm's correction requires; none below
+    /// [`MIN_BLOCKS`] blocks.
     pub interval: Option<Interval>,
     /// The method of the interval; none without an interval.
     pub method: Option<Method>,
@@ -97,9 +97,9 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 
 /// Compares the pairs that are reported together. The effect is the mean of the paired log ratios.
 /// Its interval is Student's t on them or, with at least [`BOOTSTRAP_BLOCKS`] blocks, the
-/// bootstrap's. Its confidence is Holm's for that pair among all that have enough blocks, ordered
-/// by the p values of Student's test, so that all verdicts of better or worse are simultaneously
-/// correct with 95 % confidence.
+/// bootstrap's. The confidence of the interval is Holm's for that pair among all pairs that have
+/// enough blocks, ordered by the p values of Student's test. All verdicts of better or worse are
+/// therefore simultaneously correct with 95 % confidence.
 ///
 /// None for a pair whose sides differ in length, are empty, or contain a value that is not
 /// positive.
@@ -107,9 +107,9 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
 
-/// Like [`compare_all`], with the missing blocks of each pair that a side spoiled
-/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction. A pair
-/// without blocks has no ratio (not a number) and no interval.
+/// Like [`compare_all`], but also counts the missing blocks of each pair against the side that
+/// spoiled them ([`Spoiled::weigh`]). Their sign test is one more hypothesis for Holm's correction.
+/// A pair without blocks has no ratio (not a number) and no interval.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],
@@ -158,7 +158,7 @@ struct Hypotheses {
     p_value: Option<f64>,
     spoiled: Spoiled,
     /// The p-value of the hypothesis that neither side spoils more blocks than the other; `None` if
-    /// no side did, or both.
+    /// neither side spoiled a block, or both did.
     spoiled_p: Option<f64>,
 }
 

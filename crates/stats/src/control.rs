@@ -6,8 +6,8 @@
 //! for a control that one of them moved by 2 %, 94 to 99 % of simulated runs called them different.
 //! The baseline's second process runs in the same seconds and is the same program. Its weight needs
 //! no fit: the two processes are exchangeable, so equal weights give the smallest variance, and the
-//! candidate's distance from their mean is uncorrelated with their distance from each other, which
-//! tests whether the machine was stable.
+//! candidate's distance from their mean is uncorrelated with their distance from each other. The
+//! latter distance tests whether the machine was stable.
 //!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957,
 //! section 1.3 (a covariate that the treatment affects).
@@ -24,7 +24,7 @@ impl Pair {
         let both = self.baseline.iter().zip(again);
         Some(Self {
             // Each root is taken separately, because the product of two values may be out of range
-            // even if both are in it.
+            // even if both values are in range.
             baseline: both.map(|(one, two)| one.sqrt() * two.sqrt()).collect(),
             ..self.clone()
         })

@@ -3,8 +3,8 @@
 //! Source: S. Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, Scandinavian Journal
 //! of Statistics 6(2), 1979, pages 65 to 70.
 
-/// The levels at which the hypotheses are tested so that the probability of rejecting one or more
-/// true ones is at most `alpha`, in the order of `p_values`.
+/// The levels at which the hypotheses are tested, in the order of `p_values`. With these levels,
+/// the probability of rejecting one or more true hypotheses is at most `alpha`.
 ///
 /// The smallest p is compared with `alpha` ÷ m, the next with `alpha` ÷ (m − 1) and so on, up to
 /// the first that is not below its level; this one and all larger ones share its level. A

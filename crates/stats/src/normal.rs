@@ -1,8 +1,9 @@
 //! The normal distribution.
 //!
 //! Near zero, G. Marsaglia's series is used (*Evaluating the Normal Distribution*, Journal of
-//! Statistical Software 11(4), 2004), beyond that Laplace's continued fraction (DLMF 7.9.3,
-//! <https://dlmf.nist.gov/7.9.E3>), which keeps its relative accuracy for any size of the tail.
+//! Statistical Software 11(4), 2004). Farther out, Laplace's continued fraction (DLMF 7.9.3,
+//! <https://dlmf.nist.gov/7.9.E3>) is used, because its relative accuracy does not depend on the
+//! size of the tail.
 
 use std::f64::consts::PI;
 

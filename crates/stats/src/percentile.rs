@@ -6,7 +6,7 @@
 pub const SAMPLES_BEYOND: u64 = 10;
 
 /// The highest percentile, from 0 to 100, that has [`SAMPLES_BEYOND`] of `count` samples beyond it;
-/// `None` if `count` is not larger than that.
+/// `None` if `count` is not larger than [`SAMPLES_BEYOND`].
 pub fn highest_trustworthy_percentile(count: u64) -> Option<f64> {
     (count > SAMPLES_BEYOND).then(|| 100.0 * (1.0 - SAMPLES_BEYOND as f64 / count as f64))
 }

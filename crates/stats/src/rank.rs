@@ -2,7 +2,7 @@
 
 /// The rank of each of `count` items, 1 for the first; `is_ahead(a, b)` reports whether `a` is
 /// separated from `b` and ahead of it. Items that are not separated, directly or through a third
-/// one, share a rank. After two with rank 1 comes rank 3.
+/// item, share a rank. After two items with rank 1 comes rank 3.
 pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     // True if a path leads from a to b on which no item is behind the next.
     let mut leads: Vec<Vec<bool>> = (0..count)
@@ -22,7 +22,7 @@ pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<us
         .collect()
 }
 
-/// The rank of each range, 1 for the lowest: ranges that overlap share one.
+/// The rank of each range, 1 for the lowest: ranges that overlap share a rank.
 pub fn ranks(ranges: &[(f64, f64)]) -> Vec<usize> {
     ranks_by(ranges.len(), |a, b| ranges[a].1 < ranges[b].0)
 }

@@ -8,7 +8,8 @@ pub const PAIRS_MAX: usize = 20;
 
 /// Two-sided p-value of the hypothesis that the differences are symmetric around zero: the share of
 /// all 2ⁿ sign patterns whose sum is at least as far from zero as the observed one. None without
-/// pairs and above [`PAIRS_MAX`]. Its smallest value is 2 ÷ 2ⁿ: 0.25 for 3 pairs, 0.06 for 5.
+/// pairs, or with more than [`PAIRS_MAX`]. The smallest possible p-value is 2 ÷ 2ⁿ: 0.25 for 3
+/// pairs, 0.06 for 5.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || differences.len() > PAIRS_MAX {
         return None;

@@ -23,8 +23,8 @@ impl Noise {
         self.random.uniform()
     }
 
-    /// Standard normal: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal
-    /// Deviates*, Annals of Mathematical Statistics 29(2), 1958.
+    /// A standard normal value: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random
+    /// Normal Deviates*, Annals of Mathematical Statistics 29(2), 1958.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (2.0 * PI * self.uniform()).cos()

@@ -1,18 +1,18 @@
 //! Blocks without a value because a side spoiled them: it dropped requests, failed or ended.
 //!
-//! Omitting the block would reward a side that collapses when it is slow. The block counts against
-//! the side that spoiled it: no verdict favours that side, regardless of the other blocks. A side
-//! has lost if it alone spoiled blocks, and more than equal sides would plausibly spoil on one side
-//! only.
+//! Omitting such a block would reward a side that collapses when it is slow. Instead, the block
+//! counts against the side that spoiled it: no verdict favours that side, regardless of the other
+//! blocks. A side has lost if it alone spoiled blocks, and if chance would not plausibly assign
+//! that many to one of two equal sides.
 
 use crate::verdict::{MIN_BLOCKS, Verdict};
 
 /// The blocks that one side spoiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpoiledBy {
-    /// Blocks that it certainly spoiled itself, in which the other side has a value.
+    /// Blocks that the side certainly spoiled itself, and in which the other side has a value.
     pub alone: usize,
-    /// All blocks that it spoiled or may have spoiled, including those spoiled by both sides.
+    /// All blocks that the side spoiled or may have spoiled, including those spoiled by both sides.
     pub all: usize,
 }
 
@@ -42,13 +42,13 @@ impl Spoiled {
     }
 
     /// Two-sided p-value of the sign test that both sides are equally likely to spoil a block,
-    /// given `blocks` that have values; none if both spoiled some, or if there are fewer blocks
-    /// than a verdict needs.
+    /// given `blocks` that have values; none if both sides spoiled some, or if there are fewer
+    /// blocks than a verdict needs.
     ///
-    /// It is valid at all looks together, after every block: for k blocks of one side, 1 ÷ p is the
-    /// mean capital of two gamblers who each bet everything on one side, and the capital in a fair
-    /// game reaches 1 ÷ p at any time with a probability of at most p (J. Ville, *Étude critique de
-    /// la notion de collectif*, 1939).
+    /// The p-value remains valid if the blocks are examined after every block. If one side spoiled
+    /// k blocks, 1 ÷ p is the mean capital of two gamblers who each bet everything on one side, and
+    /// the capital in a fair game reaches 1 ÷ p at any time with a probability of at most p (J.
+    /// Ville, *Étude critique de la notion de collectif*, 1939).
     pub fn p_value(&self, blocks: usize) -> Option<f64> {
         let (alone, _) = self.one_sided()?;
         (alone + blocks >= MIN_BLOCKS).then(|| 0.5_f64.powi(alone as i32 - 1))

@@ -22,8 +22,8 @@ pub struct Trend {
     pub drift: f64,
 }
 
-/// The trend of values taken at equal distances; none below [`POINTS_MIN`] values or if their
-/// median is zero.
+/// The trend of values taken at equal distances; none if there are fewer than [`POINTS_MIN`]
+/// values, or if their median is zero.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let middle = median(values)?;
     if values.len() < POINTS_MIN || middle == 0.0 || !values.iter().all(|v| v.is_finite()) {

@@ -25,7 +25,7 @@ pub enum Verdict {
     Worse,
     /// The whole interval is within the smallest effect that matters.
     NoChange,
-    /// None of these.
+    /// No other verdict applies.
     Inconclusive {
         /// The total number of blocks that would give a verdict if effect and spread stay the same;
         /// none beyond 10,000.
@@ -40,9 +40,9 @@ pub enum Verdict {
 
 /// The conclusions from an interval of log ratios alone.
 pub(crate) struct Reading {
-    /// It is within the smallest effect that matters.
+    /// The interval is within the smallest effect that matters.
     within: bool,
-    /// It is entirely above or below zero.
+    /// The interval is entirely above or below zero.
     excludes_zero: bool,
 }
 
@@ -61,7 +61,8 @@ impl Reading {
     }
 }
 
-/// The verdict on an interval of log ratios; `blocks_needed` is called only if it settles nothing.
+/// The verdict on an interval of log ratios; `blocks_needed` is called only if the interval settles
+/// nothing.
 pub(crate) fn judge(
     ends: (f64, f64),
     direction: Direction,

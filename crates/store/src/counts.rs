@@ -12,7 +12,7 @@ pub struct Counts {
     pub intended: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests sent in the measurement that received a complete response, however late.
+    /// Requests sent in the measurement that received a complete response, no matter how late.
     pub completed: u64,
     /// Responses completed within the measurement; throughput is this number divided by
     /// `measure_ns`.
@@ -32,7 +32,7 @@ pub struct Counts {
     #[serde(default)]
     pub checks_failed: BTreeMap<String, u64>,
     /// Responses with at least one failed check; none if no check failed, in runs of earlier
-    /// versions, and for load generators that do not report it.
+    /// versions, and for load generators that do not report this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_checks: Option<u64>,
     pub connections_opened: u64,
@@ -43,8 +43,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of responses with at least one failed check. If it was not recorded, a
-    /// response counts once for each check that it failed.
+    /// Returns the number of responses with at least one failed check. If this number was not
+    /// recorded, a response counts once for each check that it failed.
     pub fn responses_failing_checks(&self) -> u64 {
         self.failing_checks
             .unwrap_or_else(|| self.checks_failed.values().sum())
@@ -56,7 +56,7 @@ impl Counts {
 pub struct ExactSum {
     /// Number of values.
     pub count: u64,
-    /// Their sum, saturating.
+    /// The sum of the values, saturating.
     pub sum_ns: u64,
     /// The smallest value.
     pub min_ns: u64,
@@ -71,7 +71,7 @@ pub struct ExactSum {
 pub struct GroupRecord {
     /// Name of the group in the scenario.
     pub name: String,
-    /// Its share of the phase's load, or its own load.
+    /// The group's share of the phase's load, or its own load.
     pub shape: Shape,
     /// Requests and their outcomes.
     pub counts: Counts,
@@ -80,10 +80,10 @@ pub struct GroupRecord {
     /// Exact sums by `metric.class`, as in the phase.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
-    /// Its response times.
+    /// The group's response times.
     #[serde(default)]
     pub response: TimeFigures,
-    /// Its requests, in the scenario's order.
+    /// The group's requests, in the scenario's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteRecord>,
 }
@@ -91,18 +91,18 @@ pub struct GroupRecord {
 /// The record of one request of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouteRecord {
-    /// Its name in the report.
+    /// The request's name in the report.
     pub name: String,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests that received a complete response, however late.
+    /// Requests that received a complete response, no matter how late.
     pub completed: u64,
     /// Requests without a response.
     pub failed: u64,
     /// Responses with at least one failed check.
     pub failing_checks: u64,
-    /// Response times of all requests that were sent, with 2 significant digits. For a request
-    /// without a response, the length of the wait.
+    /// Response times of all requests that were sent, with 2 significant digits. A request without
+    /// a response counts with the time for which it waited.
     #[serde(default)]
     pub response: TimeFigures,
 }
@@ -112,7 +112,7 @@ pub struct RouteRecord {
 pub struct TimeFigures {
     /// Number of values.
     pub count: u64,
-    /// Their exact mean; none if there are no values.
+    /// The exact mean of the values; none if there are no values.
     pub mean_ns: Option<u64>,
     /// The median.
     pub p50_ns: Option<u64>,

@@ -41,7 +41,7 @@ pub enum StoreError {
     NewerSchema {
         /// The document.
         path: PathBuf,
-        /// Its version.
+        /// The version of the document.
         found: u32,
         /// The newest version that this program reads.
         known: u32,
@@ -153,7 +153,7 @@ impl Blame for StoreError {
 fn io_remedy(source: &io::Error, path: &Path) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
-            "free space on the disk of {}, or choose another directory with --dir DIR; finished \
+            "free up space on the disk of {}, or choose another directory with --dir DIR; finished \
              trials are kept, and --resume measures the rest",
             path.display()
         ),

@@ -14,7 +14,7 @@ const DEPTH_MAX: u32 = 6;
 /// A file of a run directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its path relative to the listed folder, with `/` between the parts.
+    /// The file's path relative to the listed folder, with `/` between the parts.
     pub path: String,
     pub bytes: u64,
 }

@@ -26,7 +26,7 @@ pub struct TaggedInterval {
     pub tag: String,
     /// Beginning of the interval, counted from the beginning of the phase's measurement.
     pub start_ns: u64,
-    /// Its length.
+    /// The length of the interval.
     pub duration_ns: u64,
     /// Values in nanoseconds.
     pub histogram: Histogram<u64>,

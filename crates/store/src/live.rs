@@ -58,9 +58,9 @@ pub struct LiveSecond {
     pub phase: String,
     /// Second of the measurement, from 0.
     pub second: u32,
-    /// Responses completed in it.
+    /// Responses completed in the second.
     pub completed: u64,
-    /// Requests that failed in it, without a response or with a failed check.
+    /// Requests that failed in the second, without a response or with a failed check.
     pub failed: u64,
     /// Median response time; none with too few responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,8 @@ pub struct Manifest {
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
-    /// An external load generator that drives the loads; none if gatebench's own engine does.
+    /// An external load generator that drives the loads; none if gatebench's own engine drives
+    /// them.
     #[serde(
         default,
         alias = "foreign_engine",
@@ -49,16 +50,16 @@ pub enum Status {
     Running,
     /// Every trial of the plan was run.
     Finished,
-    /// The user stopped it.
+    /// The user stopped the run.
     Interrupted,
-    /// It ended with an error.
+    /// The run ended with an error.
     Failed,
 }
 
 /// The exact identity of a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayIdentity {
-    /// Its common name.
+    /// The gateway's common name.
     pub title: String,
     /// The version that the program prints; `unknown` for an attached gateway.
     pub version: String,
@@ -77,13 +78,14 @@ pub struct GatewayIdentity {
 /// The program and version of an external load generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalGenerator {
-    /// Its name: `wrk`, `h2load` or `k6`.
+    /// The load generator's name: `wrk`, `h2load` or `k6`.
     pub name: String,
     /// The version that the program prints.
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,
-    /// The user's script that drives it, with its path as given; none if the scenario drives it.
+    /// The user's script that drives the load generator, with its path as given; none if the
+    /// scenario drives the load generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<FileDigest>,
 }

@@ -15,11 +15,11 @@ pub enum RunState {
     Running,
     /// Every trial of the plan was run.
     Finished,
-    /// The user stopped it.
+    /// The user stopped the run.
     Interrupted,
-    /// It ended with an error.
+    /// The run ended with an error.
     Failed,
-    /// Its process ended without writing a status.
+    /// The process of the run ended without writing a status.
     Killed,
 }
 
@@ -33,11 +33,11 @@ pub struct RunOverview {
 /// The folder of a trial of a run, whether or not the trial is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFolder {
-    /// Its name, as in `0001-proxy-json-nginx-b1`.
+    /// The folder's name, as in `0001-proxy-json-nginx-b1`.
     pub name: String,
-    /// True if its record is on disk.
+    /// True if the trial's record is on disk.
     pub is_complete: bool,
-    /// True while it runs, and after its process was killed.
+    /// True while the trial runs, and after its process was killed.
     pub is_live: bool,
 }
 

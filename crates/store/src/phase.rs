@@ -25,8 +25,8 @@ pub struct PhaseRecord {
     pub drained_ns: u64,
     /// Requests and their outcomes.
     pub counts: Counts,
-    /// The groups in the scenario's order, if there are several or one has several requests. They
-    /// add up to the counts of the phase.
+    /// The groups in the scenario's order, if there are several groups, or if one group has several
+    /// requests. They add up to the counts of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupRecord>,
     /// The time that connections took until they could send requests, including TLS. Connections
@@ -91,7 +91,7 @@ pub struct PhaseRecord {
     /// The measurement in bins of a tenth of a second; none in runs that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<BinsRecord>,
-    /// Its step in a search for capacity, if it is part of one.
+    /// The phase's step in a search for capacity, if it is part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
     /// The offered load as a percentage of the gateway's own saturation; 100 for the closed load
@@ -103,11 +103,11 @@ pub struct PhaseRecord {
 /// A warm-up with bounds, which ends when the CPU time per request has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpRecord {
-    /// Its shortest length.
+    /// The shortest length of the warm-up.
     pub min_ns: u64,
-    /// Its longest length.
+    /// The longest length of the warm-up.
     pub max_ns: u64,
-    /// True if the CPU time per request had settled at its end.
+    /// True if the CPU time per request had settled at the end of the warm-up.
     pub settled: bool,
 }
 
@@ -133,15 +133,15 @@ pub struct BinsRecord {
 pub struct ChangeRecord {
     /// The name of the action in the gateway's folder.
     pub action: String,
-    /// Its start, counted from the start of the measurement.
+    /// The start of the change, counted from the start of the measurement.
     pub began_ns: u64,
     /// Duration of the command, or of sending the signal. The gateway may take longer to apply it.
     pub took_ns: u64,
-    /// Time from its start until a response on a new connection reflected the changed
+    /// Time from the start of the change until a response on a new connection reflected the changed
     /// configuration; none if that never happened or cannot be observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
-    /// The times of its repetitions, counted from the start of the measurement.
+    /// The times of the change's repetitions, counted from the start of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again_ns: Vec<u64>,
     /// For a change of weights: the weights and requests of each target between two changes.
@@ -202,7 +202,7 @@ pub struct CeilingRecord {
 pub struct FailureRecord {
     /// The kind of failure: `slow`, `refusing`, `resetting`.
     pub how: String,
-    /// The added delay of its responses, if it was slow.
+    /// The added delay of the target's responses, if the target was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_ns: Option<u64>,
     /// Start of the failure.
@@ -300,14 +300,14 @@ pub struct Usage {
     pub switches_voluntary: u64,
     /// Involuntary context switches.
     pub switches_involuntary: u64,
-    /// Time during which its threads were runnable but waited for a core.
+    /// Time during which the component's threads were runnable but waited for a core.
     pub run_queue_wait_ns: u64,
     /// Processes in the tree at the first sample.
     pub processes: u32,
     /// Processes of the tree that ended during the measurement: crashes, or restarts of workers.
     #[serde(default)]
     pub processes_ended: u32,
-    /// The effect of the CPU limit of its control group; none without one.
+    /// The effect of the CPU limit of the component's control group; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -319,7 +319,7 @@ pub struct Throttling {
     pub periods: u64,
     /// Of these, periods that ended with the component waiting for the next one.
     pub throttled_periods: u64,
-    /// Its wait, summed over cores.
+    /// The component's wait, summed over cores.
     pub throttled_ns: u64,
 }
 
@@ -367,12 +367,12 @@ pub struct FrequencyRange {
 /// The busy time of some cores over all processes, as counted by the kernel in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
-    /// Time during which they were not idle, summed over cores, without the time that the
+    /// Time during which the cores were not idle, summed over cores, without the time that the
     /// hypervisor took.
     pub busy_ns: u64,
-    /// The part of it spent in softirqs.
+    /// The part of the busy time spent in softirqs.
     pub softirq_ns: u64,
-    /// The part of it spent in interrupts.
+    /// The part of the busy time spent in interrupts.
     pub irq_ns: u64,
     /// Differences smaller than this (a tick on each core) are not significant.
     pub resolution_ns: u64,
@@ -401,7 +401,7 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// To draw the curve below the knee; the search does not use it.
+    /// To draw the curve below the knee; the search does not use the step.
     Curve,
     /// To find the neighbourhood of the result.
     Search,
@@ -429,13 +429,13 @@ pub enum StepOutcome {
 /// is none or empty; no figure is derived from others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExternalFigures {
-    /// Its name.
+    /// The name of the load generator.
     pub engine: String,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Responses per second over its own measurement period.
+    /// Responses per second over the load generator's own measurement period.
     pub rate_per_second: f64,
-    /// Response times at the percentiles that it printed, such as `99.9`.
+    /// Response times at the percentiles that the load generator printed, such as `99.9`.
     #[serde(default)]
     pub percentiles_ns: BTreeMap<String, u64>,
     /// The shortest response time.
@@ -453,13 +453,13 @@ pub struct ExternalFigures {
     /// Groups of the user's script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// Its other metrics, by name and statistic, in its own units.
+    /// The load generator's other metrics, by name and statistic, in its own units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Parts of the load that it cannot express, or cannot express exactly.
+    /// Parts of the load that the load generator cannot express, or cannot express exactly.
     #[serde(default)]
     pub not_expressed: Vec<String>,
-    /// Figures that gatebench's own engine measures but this one does not report.
+    /// Figures that gatebench's own engine measures but this load generator does not report.
     #[serde(default)]
     pub not_measured: Vec<String>,
 }
@@ -491,7 +491,7 @@ pub struct WireFacts {
 /// The upstream's counts of one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpstreamWire {
-    /// Requests that it began to receive.
+    /// Requests that the upstream began to receive.
     pub requests: u64,
     /// Connections accepted.
     pub connections: u64,
@@ -510,7 +510,7 @@ pub struct UpstreamWire {
 /// Observations of the gateway's processes before and after one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayWire {
-    /// Growth of the files that it writes, in bytes.
+    /// Growth of the files that the gateway writes, in bytes.
     pub written_bytes: u64,
     /// Number of threads after the load.
     pub threads: u32,
@@ -531,8 +531,8 @@ pub struct AdminLoadRecord {
     /// Calls that failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
-    /// Calls that were due during the load but not made, because earlier calls lasted until its
-    /// end.
+    /// Calls that were due during the load but not made, because earlier calls lasted until the end
+    /// of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unmade: BTreeMap<AdminVerb, u64>,
     /// The first failure.

@@ -19,7 +19,7 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// The time at which the trial began.
     pub started: Timestamp,
-    /// The time at which everything that it started had ended.
+    /// The time at which everything that the trial started had ended.
     pub finished: Timestamp,
     pub outcome: Outcome,
     /// Parity before the load; none if the trial ended earlier.
@@ -112,18 +112,18 @@ pub struct GatewayFacts {
     pub rendered: Vec<FileDigest>,
     /// Requested number of worker processes or threads.
     pub workers: u32,
-    /// Number of processes in its tree once it was ready.
+    /// Number of processes in the gateway's tree once the gateway was ready.
     pub processes: u32,
-    /// Processes of its tree that ended between readiness and the end of the parity cases after the
-    /// load: crashes, or workers that were replaced. Those that ended while a load was measured are
-    /// also included in that phase's usage.
+    /// Processes of the gateway's tree that ended between readiness and the end of the parity cases
+    /// after the load: crashes, or workers that were replaced. Those that ended while a load was
+    /// measured are also included in that phase's usage.
     #[serde(default)]
     pub processes_ended: u32,
-    /// Number of lines in its access log after it had ended; none if the folder does not name the
-    /// log.
+    /// Number of lines in the gateway's access log after the gateway had ended; none if the folder
+    /// does not name the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
-    /// Its error log; none if it is empty.
+    /// The gateway's error log; none if it is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_log: Option<ErrorLog>,
     #[serde(default, skip_serializing_if = "Limits::is_none")]
@@ -136,7 +136,7 @@ pub struct GatewayFacts {
     /// The first correct response, if the load began with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
-    /// How it ended, as text: `on SIGTERM after 12 ms`.
+    /// How the gateway ended, as text: `on SIGTERM after 12 ms`.
     pub stopped: String,
 }
 
@@ -156,7 +156,7 @@ pub struct FirstCorrect {
 /// The errors that a gateway logged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorLog {
-    /// Its path, relative to the trial's folder.
+    /// The path of the log, relative to the trial's folder.
     pub file: String,
     pub lines: u64,
 }

@@ -103,12 +103,12 @@ impl StoredTrial {
         })
     }
 
-    /// The path of its folder.
+    /// The path of the trial's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The name of its folder, such as `0001-proxy-json-nginx-b1`.
+    /// The name of the trial's folder, such as `0001-proxy-json-nginx-b1`.
     pub fn name(&self) -> String {
         self.place.name()
     }

@@ -33,8 +33,8 @@ pub struct SeriesRow {
     pub upstream: Option<SeriesUsage>,
     /// The count of requests in the gateway's own metrics, if they were fetched in this second.
     pub own_requests: Option<u64>,
-    /// The sizes of its pools from the same metrics, by names that end with the unit: `heap_bytes`,
-    /// `threads_count`.
+    /// The sizes of the gateway's pools from the same metrics, by names that end with the unit:
+    /// `heap_bytes`, `threads_count`.
     pub pools: BTreeMap<String, u64>,
 }
 
@@ -43,13 +43,13 @@ pub struct SeriesRow {
 pub struct SeriesUsage {
     /// CPU time used in this second.
     pub cpu_ns: u64,
-    /// Anonymous resident memory at its end.
+    /// Anonymous resident memory at the end of the second.
     pub rss_anon_bytes: u64,
-    /// Open file descriptors at its end.
+    /// Open file descriptors at the end of the second.
     pub descriptors: u64,
-    /// Voluntary context switches in it.
+    /// Voluntary context switches in the second.
     pub switches_voluntary: u64,
-    /// Involuntary context switches in it.
+    /// Involuntary context switches in the second.
     pub switches_involuntary: u64,
 }
 

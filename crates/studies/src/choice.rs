@@ -10,7 +10,7 @@ use gatebench_model::{
 /// A study that a user requests, and its changes to the scenarios, the loads, the blocks and the
 /// plan.
 pub trait StudyChoice: Debug {
-    /// Reports whether the run only measures. A suite's study and null gateway then apply.
+    /// Reports whether the run only measures. If so, the suite's study and null gateway apply.
     fn only_measures(&self) -> bool {
         false
     }

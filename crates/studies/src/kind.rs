@@ -38,15 +38,15 @@ pub(crate) trait StudyKind {
     /// Plans what an interrupted run needs in addition to its missing trials.
     fn resume(&self, _plan: &mut Plan, _records: &[&TrialRecord]) {}
 
-    /// Returns the next step after the last load of a gateway's trial. `current` is its record so
-    /// far. If the study needs them, `earlier` has the completed trials of the same gateway in the
-    /// same scenario, in the order of the run.
+    /// Returns the next step after the last load of a gateway's trial. `current` is the record of
+    /// this trial so far. If the study needs them, `earlier` has the completed trials of the same
+    /// gateway in the same scenario, in the order of the run.
     fn after_load(&self, _plan: &Plan, _earlier: &[TrialRecord], _current: &TrialRecord) -> Next {
         Next::Continue
     }
 
     /// Returns the next step after `done` blocks of the run in `dir`, before block number `next`.
-    /// It is never a load.
+    /// This step is never a load.
     ///
     /// # Errors
     /// [`StoreError`], which names the file of the run that cannot be read.
@@ -54,7 +54,7 @@ pub(crate) trait StudyKind {
         Ok(Next::Continue)
     }
 
-    /// Returns the result, as far as it was measured.
+    /// Returns the part of the result that was measured.
     ///
     /// # Errors
     /// [`StoreError`], which names the file, if histograms, series or profiles cannot be read.
@@ -128,7 +128,7 @@ pub enum Next {
 pub struct FurtherLoad {
     /// The load.
     pub phase: Box<Phase>,
-    /// True if it is one of the many steps of a search, each of which determines the next one.
+    /// True if the load is one of the many steps of a search. Each step determines the next one.
     pub is_step: bool,
     mark: Mark,
 }
@@ -168,7 +168,7 @@ pub fn after_load(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -
 }
 
 /// Returns the next step of a study after `done` blocks of the run in `dir`, before block number
-/// `next`. It is never a load.
+/// `next`. This step is never a load.
 ///
 /// # Errors
 /// [`StoreError`], which names the file of the run that cannot be read.
@@ -200,7 +200,7 @@ impl StudyFindings {
 
 /// The typed result of a study.
 pub trait StudyFacts: Any + Debug + Send + Sync {
-    /// Returns its JSON key.
+    /// Returns the JSON key of this kind of study.
     fn key(&self) -> &'static str;
 
     /// Returns the chapter of the report, if the study has a separate one.
@@ -219,8 +219,8 @@ pub trait StudyFacts: Any + Debug + Send + Sync {
     }
 }
 
-/// The JSON keys of the results of studies. Every run has all keys; those of other studies are
-/// empty. The key of a newer study is present only in its own runs.
+/// The JSON keys of the results of studies. The JSON of every run has all these keys; those of
+/// other studies are empty. The key of a newer study is present only in the runs of that study.
 const KEYS: [&str; 5] = ["duel", "capacity", "soak", ISOLATION, "combined"];
 
 /// The only key whose value is a list, because a run can have several isolation tests.

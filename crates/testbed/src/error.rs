@@ -17,7 +17,7 @@ use crate::system::limit::NO_GROUPS;
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     pub gateway: String,
-    /// The policies and properties that it does not support, by the names in
+    /// The policies and properties that the gateway does not support, by the names in
     /// [`gatebench_model::Scenario::needs`].
     pub policies: Vec<String>,
 }
@@ -62,7 +62,7 @@ pub enum DriverError {
         gateway: String,
         /// The names that were searched for.
         names: Vec<String>,
-        /// How to install it.
+        /// How to install the program.
         install: String,
     },
     /// The program did not print its version.
@@ -80,7 +80,7 @@ pub enum DriverError {
         gateway: String,
         /// The program.
         binary: PathBuf,
-        /// The version that it prints.
+        /// The version that the program prints.
         version: String,
         /// The versions that fit, as text.
         wanted: String,
@@ -108,7 +108,7 @@ pub enum DriverError {
     #[error("gateway {gateway} refused its configuration\n{output}")]
     Refused {
         gateway: String,
-        /// The command that checked it.
+        /// The command that checked the configuration.
         command: String,
         /// The gateway's output.
         output: String,
@@ -117,9 +117,9 @@ pub enum DriverError {
     #[error("gateway {gateway} did not finish checking its configuration ({how})\n{output}")]
     Unchecked {
         gateway: String,
-        /// The command that checks it.
+        /// The command that checks the configuration.
         command: String,
-        /// How it ended instead.
+        /// How the command ended instead.
         how: String,
         /// The gateway's output.
         output: String,
@@ -128,9 +128,9 @@ pub enum DriverError {
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
         gateway: String,
-        /// How it ended.
+        /// How the process ended.
         exit: Exit,
-        /// The end of its stderr.
+        /// The end of the process's stderr.
         stderr: String,
     },
     /// The process runs but was not ready in time.
@@ -141,7 +141,7 @@ pub enum DriverError {
         waited: Duration,
         /// The last state seen.
         state: String,
-        /// The end of its stderr.
+        /// The end of the gateway's stderr.
         stderr: String,
     },
     /// All ports that were tried are used by other processes.
@@ -189,7 +189,7 @@ pub enum DriverError {
     Died {
         /// The part.
         culprit: Culprit,
-        /// How it ended, and the end of its stderr.
+        /// How the part ended, and the end of its stderr.
         message: String,
         remedy: String,
     },
@@ -210,7 +210,7 @@ pub enum DriverError {
     Upstream {
         /// A description of the failure.
         message: String,
-        /// The end of its stderr.
+        /// The end of the upstream's stderr.
         stderr: String,
     },
     /// The Redis server in which a scenario's rate limit is counted is not installed or did not
@@ -219,7 +219,7 @@ pub enum DriverError {
     Redis {
         /// A description of the failure.
         message: String,
-        /// The end of its output.
+        /// The end of the Redis server's output.
         stderr: String,
     },
     /// The system refused an operation.
@@ -275,7 +275,7 @@ impl DriverError {
 pub struct RemoteError {
     /// The cause.
     pub culprit: Culprit,
-    /// A description of the failure, and its place.
+    /// A description of the failure and of where it happened.
     pub message: String,
     pub remedy: String,
     /// True if only the gateway is missing.

@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 16 * 1024;
 /// The address and the protocol of a gateway or an upstream.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// The address on which it listens.
+    /// The address on which the gateway or upstream listens.
     pub address: SocketAddr,
     /// The standard error of the listening process, which may explain a request that hangs; none
     /// for a process that gatebench did not start or that is on another host.
@@ -42,7 +42,7 @@ impl Wire {
         }
     }
 
-    /// The same address, with the file of the listening process's standard error.
+    /// This address, with the file of the listening process's standard error.
     pub fn explained_by(self, stderr: Option<PathBuf>) -> Self {
         Self { stderr, ..self }
     }

@@ -1,4 +1,4 @@
-//! Compares seconds in which definitions are compiled with seconds in which none are.
+//! Compares seconds in which definitions are compiled with seconds in which none are compiled.
 
 /// One second of a measurement.
 #[derive(Clone, Copy, Debug)]

@@ -187,8 +187,8 @@ fn began_unix_ns(record: &Value) -> Result<i128, String> {
 }
 
 /// Judges the blocks of this number of processes. A process that lost requests shows that
-/// recompiling does harm, however fast its other requests were. A process without both kinds of
-/// seconds shows nothing.
+/// recompiling does harm, no matter how fast its other requests were. A process without both kinds
+/// of seconds shows nothing.
 fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), String> {
     let idle: Vec<f64> = blocks.iter().map(|block| block.idle_p99_ms).collect();
     let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();

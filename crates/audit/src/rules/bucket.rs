@@ -1,6 +1,7 @@
 //! Percentiles interpolated in a histogram's lowest bucket. A quantile interpolated in a bucket
 //! from 0 to `bound` is `quantile × bound ÷ share`, where `share` is the part of the requests in
-//! that bucket: it lies between `quantile × bound` and `bound`, however long the requests took.
+//! that bucket. The quantile therefore lies between `quantile × bound` and `bound`, no matter how
+//! long the requests took.
 
 use super::{Judge, digits, ratio, time};
 use crate::finding::Severity;

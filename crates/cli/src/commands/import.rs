@@ -55,7 +55,8 @@ enum Kind {
     AccessLog(OfTraffic),
     /// HAR: an HTTP archive saved by a browser
     Har(OfTraffic),
-    /// k6: a script, as far as it can be read without running it, or the output of `k6 inspect`
+    /// k6: a script (only the parts that can be read without running it) or the output of `k6
+    /// inspect`
     K6(OfGateway),
 }
 

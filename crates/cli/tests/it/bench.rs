@@ -187,7 +187,7 @@ impl Bench {
         Session::new(self, child.unwrap())
     }
 
-    /// The processes that a `gatebench` of this bench started, and that `gatebench` itself.
+    /// The `gatebench` processes of this bench, and the processes that they started.
     pub fn processes(&self) -> Vec<processes::Process> {
         processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
     }
@@ -282,7 +282,7 @@ impl<'a> Session<'a> {
         processes::signal(self.pid(), signal);
     }
 
-    /// Waits for the end, after which no process that it started may be left.
+    /// Waits for the end, after which no process that `gatebench` started may be left.
     #[track_caller]
     pub fn wait(self) -> Finished {
         let bench = self.bench;
@@ -296,7 +296,8 @@ impl<'a> Session<'a> {
         finished
     }
 
-    /// Waits for the end of `gatebench` only; processes that it started may take a little longer.
+    /// Waits for the end of `gatebench` only; the processes that `gatebench` started may take a
+    /// little longer.
     #[track_caller]
     pub fn wait_for_end(mut self) -> Finished {
         let deadline = Instant::now() + PATIENCE;
@@ -326,7 +327,7 @@ impl<'a> Session<'a> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        // Killing fails if the process has ended, which is the goal.
+        // Killing fails if the process has already ended. That is no error here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -343,14 +344,14 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<
 /// The output and the exit code of a `gatebench`.
 #[derive(Debug)]
 pub struct Finished {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; none if a signal ended the process.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Finished {
-    /// Asserts that it ended with this code.
+    /// Asserts that `gatebench` ended with this code.
     #[track_caller]
     pub fn assert_code(&self, code: i32) -> &Self {
         assert_eq!(
@@ -363,7 +364,7 @@ impl Finished {
         self
     }
 
-    /// Asserts that it printed all these strings on standard output.
+    /// Asserts that `gatebench` printed all these strings on standard output.
     #[track_caller]
     pub fn assert_prints(&self, words: &[&str]) -> &Self {
         for word in words {

@@ -151,7 +151,7 @@ fn a_gateways_own_metrics_are_fetched_during_the_load() {
     );
     let (record, series) = run(&bench, "metrics-scraped", "haproxy");
     let own = &record["phases"][0]["own_metrics"];
-    // On a busy machine, one of them may be late.
+    // On a busy machine, one of the fetches may be late.
     assert!(
         (2..=3).contains(&own["scrapes"].as_u64().unwrap()),
         "{own:#}"

@@ -16,7 +16,7 @@ fn nothing_valid_is_code_4() {
     for words in ["invalid", "were dropped", "Lower the rate below saturation"] {
         assert!(finished.stdout.contains(words), "{}", finished.stdout);
     }
-    // It is not an error: nothing failed, and the trial is kept with the reason.
+    // This is not an error: nothing failed, and the trial is kept with the reason.
     assert!(!finished.stderr.contains("error"), "{}", finished.stderr);
     bench.assert_reportable("run", 1);
 }

@@ -138,7 +138,8 @@ fn a_gateway_that_does_not_stop() {
     bench.faulty("deaf");
     bench.suite("./faulty, reference", 1);
     let finished = bench.gatebench("run suite.yaml --dir run");
-    // Its measurements still count, and it does not run while the next gateway is measured.
+    // The gateway's measurements still count, and it does not run while the next gateway is
+    // measured.
     finished.assert_measured().assert_says(&[
         "did not end on SIGTERM within 1s and was killed",
         "raise stop.timeout in its gateway.yaml",

@@ -43,7 +43,7 @@ impl Gateway {
         assert!(sent.success());
     }
 
-    /// The lines of its standard error.
+    /// The lines of the gateway's standard error.
     pub fn complaints(&mut self) -> impl Iterator<Item = String> + use<> {
         let lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
         lines.map_while(Result::ok)
@@ -52,7 +52,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        // Killing fails if the process has ended, which is the goal.
+        // Killing fails if the process has already ended. That is no error here.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -8,7 +8,7 @@ use crate::bench::Bench;
 /// Sends a hundred requests as fast as possible, because only the parity cases matter.
 const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
-/// The policies and protocols of nginx.
+/// Scenarios with policies and protocols that nginx supports.
 const NATIVE: [&str; 5] = [
     "proxy-json",
     "api-key",
@@ -16,7 +16,8 @@ const NATIVE: [&str; 5] = [
     "http2-in",
     "tls-upstream",
 ];
-/// The same plus `pipeline`, which combines policies and includes JSON edits in both directions.
+/// [`NATIVE`] with `pipeline` in place of `header-additions`. The scenario `pipeline` combines
+/// policies and includes JSON edits in both directions.
 const WHOLE: [&str; 5] = [
     "proxy-json",
     "api-key",
@@ -66,7 +67,7 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
-/// It takes a minute to install, and a few seconds to start for each scenario.
+/// Gravitee takes a minute to install, and a few seconds to start for each scenario.
 #[test]
 #[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]
 fn gravitee_is_installed_and_passes_its_checks() {

@@ -40,7 +40,7 @@ impl Loads {
             .gatebench(&format!("load {flags} {}", self.url(PATH)))
     }
 
-    /// Runs it with `--json`.
+    /// Runs `gatebench load FLAGS URL --json`.
     #[track_caller]
     fn json(&self, flags: &str, code: i32) -> Value {
         json(&self.load(&format!("--json {flags}")), code)

@@ -8,23 +8,24 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Process {
     pub pid: u32,
-    /// The arguments of its command line.
+    /// The arguments of the process's command line.
     pub command: Vec<String>,
 }
 
 impl Process {
-    /// Reports whether it is a gateway: neither gatebench, nor a supervisor, nor an upstream.
+    /// Reports whether the process is a gateway: neither gatebench, nor a supervisor, nor an
+    /// upstream.
     pub fn is_gateway(&self) -> bool {
         let second = self.command.get(1).map_or("", String::as_str);
         !matches!(second, "run" | "supervise" | "upstream" | "report")
     }
 
-    /// Reports whether it is an upstream.
+    /// Reports whether the process is an upstream.
     pub fn is_upstream(&self) -> bool {
         self.command.get(1).is_some_and(|word| word == "upstream")
     }
 
-    /// The number of its open sockets.
+    /// The number of the process's open sockets.
     pub fn sockets(&self) -> usize {
         let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid))
             .into_iter()

@@ -20,7 +20,7 @@ fn a_disk_that_becomes_full() {
     let bench = Bench::new();
     bench.suite("reference", 4);
     let Some(disk) = Disk::mount(&bench, "4m") else {
-        // Developers without root may skip this test; CI may not.
+        // Developers without root may skip this test; CI must run it.
         let is_required = std::env::var_os("CI").is_some();
         assert!(
             !is_required,

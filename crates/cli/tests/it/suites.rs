@@ -1,6 +1,6 @@
 //! Runs every scenario of every suite at the shortest length on the reference gateway, and many of
-//! them on nginx. If a gateway has the features, all cases and checks must pass; otherwise, the
-//! scenario is *not supported*.
+//! them on nginx. If a gateway has the features that a scenario needs, all cases and checks must
+//! pass; otherwise, the scenario is *not supported*.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,8 @@ fn is_whole(suite: &str) -> bool {
 /// The number of scenarios in one run, chosen so that it ends before the test times out.
 const RUN_SCENARIOS: usize = 16;
 
-/// Features that scenarios need but the reference gateway lacks. It must have all others.
+/// Features that scenarios need but the reference gateway lacks. The reference gateway must have
+/// all others.
 const NOT_BY_REFERENCE: [&str; 1] = ["admin"];
 const NOT_BY_NGINX: [&str; 12] = [
     "admin",

@@ -1,9 +1,9 @@
 //! Checks a [`Node`] against a JSON Schema generated from our types, and describes every mistake.
 //!
-//! It supports the keywords that our schemas use (a test of `gatebench-model` lists them), and
-//! reports more than a general validator can: the existing keys, the intended branch of a choice,
-//! and the correct text. A misspelt key is reported once and then treated as the known key, so that
-//! the values under it are checked too.
+//! The check supports the keywords that our schemas use (a test of `gatebench-model` lists them),
+//! and reports more than a general validator can: the existing keys, the intended branch of a
+//! choice, and the correct text. A misspelt key is reported once and then treated as the known key,
+//! so that the values under it are checked too.
 
 mod mapping;
 mod mended;
@@ -39,7 +39,7 @@ struct Place<'s> {
     name: String,
     /// The place of the caret if something in the value is missing.
     head: Range<usize>,
-    /// From the schema.
+    /// The description in the schema.
     description: &'s str,
 }
 

@@ -63,7 +63,7 @@ fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, R
         ));
     }
     if requests.iter().any(|it| it.weight != first.weight) {
-        return Err(refused("send requests by their weights"));
+        return Err(refused("send requests according to their weights"));
     }
     if requests.len() > 1 && job.at_random() {
         return Err(refused("send requests at random"));

@@ -8,7 +8,7 @@ use crate::topology::{Core, Topology};
 /// more would be idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
-/// The number of cores with which the load generator and the upstream need not share one.
+/// The number of cores with which the load generator and the upstream need not share a core.
 const ENDS: usize = 2;
 
 /// Divides at least two CPUs. The gateway gets `count` of them (at least one, but not all), and
@@ -16,9 +16,9 @@ const ENDS: usize = 2;
 ///
 /// If the machine has enough cores, the gateway does not share a core. Each component then gets one
 /// thread of each of its cores, because two threads of a core slow each other down. All components
-/// are on one NUMA node and on the fastest kind of core, if these have enough cores for all, and
-/// the gateway's cores are of one kind. The gateway gets the last cores, because most kernels put
-/// interrupts and housekeeping on the first.
+/// are on one NUMA node and on the fastest kind of core, if there are enough such cores for all,
+/// and the gateway's cores are of one kind. The gateway gets the last cores, because most kernels
+/// put interrupts and housekeeping on the first.
 pub(super) fn of(topology: &Topology, count: usize) -> Placement {
     let all = topology.cores();
     let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);

@@ -4,7 +4,7 @@ use gatebench_config::{Node, Problem};
 
 use super::unique;
 
-/// Settings of corrections that are valid with only one effect.
+/// Settings of corrections, each of which is valid with only one effect.
 const SETTINGS: [(&str, &str, &str); 3] = [
     (
         "rounded",
@@ -68,7 +68,7 @@ fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
 fn rows(table: &Node, problems: &mut Vec<Problem>) {
     let rows = table.list("rows");
     if rows.is_empty() {
-        let message = "a table of scenarios without rows";
+        let message = "a table without rows";
         let help = "add `rows`, as in `- {row: no policy, scenario: proxy-json}`";
         problems.push(Problem::new(table.head(), message, help));
     }

@@ -229,7 +229,7 @@ fn one_body(request: &Node, problems: &mut Vec<Problem>) {
 
 fn weight_of_one(request: &Node, problems: &mut Vec<Problem>) {
     if let Some(weight) = request.entry("weight") {
-        let message = "a parity case is sent once, whatever its weight";
+        let message = "a parity case is sent once, regardless of its weight";
         problems.push(weight.problem(message, "remove it"));
     }
 }
@@ -260,8 +260,8 @@ fn is_refused(case: &Node) -> bool {
 }
 
 /// Reports a path that continues a route's prefix within a segment, because gateways differ in
-/// whether `/jsonx` is under `/json`. Gateway folders must ensure that it is not. A parity case may
-/// prove this, but no other request may depend on it.
+/// whether `/jsonx` is under `/json`. Gateway folders must ensure that it is not under `/json`. A
+/// parity case may prove this, but no other request may depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let Some(node) = request.get("path") else {
         return;

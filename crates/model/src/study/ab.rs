@@ -11,7 +11,7 @@ use crate::{Phase, Shape};
 pub struct AbTest {
     /// Label of the variant under test.
     pub candidate: String,
-    /// Label of the variant that it is compared with.
+    /// Label of the variant that the candidate is compared with.
     pub baseline: String,
     /// Label of the second instance of the baseline.
     pub again: String,

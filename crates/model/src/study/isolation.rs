@@ -22,10 +22,10 @@ pub struct Isolation {
 /// The reasons why a scenario cannot be used to test isolation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotIsolable {
-    /// It has no second group.
+    /// The scenario has no second group.
     #[error("'{scenario}' has no second group whose requests could fail")]
     OneGroup { scenario: String },
-    /// None of its groups has the given name.
+    /// None of the scenario's groups has the given name.
     #[error("'{scenario}' has no group '{group}', but {known}")]
     NoSuchGroup {
         scenario: String,

@@ -10,7 +10,7 @@ use super::capacity::SATURATION;
 use crate::load::{Closed, Open, Spread};
 use crate::{Length, Phase, Shape};
 
-/// The number of connections of the closed load, and the maximum of the open ones.
+/// The number of connections of the closed load, and the maximum of the open loads.
 pub const CONNECTIONS: u32 = 64;
 
 /// Shares of each gateway's own saturation, in each scenario. A closed load finds the saturation in
@@ -20,7 +20,7 @@ pub struct Shares {
     /// The percentages, in ascending order without duplicates.
     #[schemars(length(min = 1), inner(range(min = 1, max = 99)))]
     pub percents: Vec<u32>,
-    /// The number of connections of the closed load, and the maximum of the open ones.
+    /// The number of connections of the closed load, and the maximum of the open loads.
     pub connections: u32,
     /// The distribution of arrivals.
     pub arrivals: Spread,

@@ -1,4 +1,5 @@
-//! The studies that a run can have, and their settings. Those with methods have a module.
+//! The studies that a run can have, and their settings. Settings with methods have a separate
+//! module.
 //!
 //! Callers use the methods of [`Study`] and do not match on its kind. `gatebench_studies` has a
 //! folder for each study, with everything that follows from the settings.
@@ -85,9 +86,9 @@ pub struct Flame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stacks {
-    /// By unwind tables, which most programs have. Each sample includes a copy of the stack.
+    /// With unwind tables, which most programs have. Each sample includes a copy of the stack.
     Dwarf,
-    /// By frame pointers, which is cheaper, if the program was built with them.
+    /// With frame pointers, if the program was built with them. This is cheaper.
     FramePointers,
 }
 
@@ -209,7 +210,7 @@ impl Study {
     }
 
     /// Reports whether trials are segments of one long measurement. Each second of a segment
-    /// counts, however the segment ended, and a resumed run has another segment.
+    /// counts, no matter how the segment ended, and a resumed run has another segment.
     pub fn is_in_segments(&self) -> bool {
         matches!(self, Self::Soak(_))
     }

@@ -28,7 +28,7 @@ fn rows_and_columns_are_complete() {
             "a.yaml:10:34: a row without a scenario; \
                  add the scenario that measures it, as in `scenario: proxy-json`",
             "a.yaml:10:39: two rows are `a`; give each row a unique name",
-            "a.yaml:11:3: a table of scenarios without rows; \
+            "a.yaml:11:3: a table without rows; \
                  add `rows`, as in `- {row: no policy, scenario: proxy-json}`",
         ]
     );

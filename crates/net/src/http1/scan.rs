@@ -44,7 +44,7 @@ impl HeadScan {
         Ok(None)
     }
 
-    /// Reports whether the start line is not complete yet.
+    /// Reports whether the start line is still incomplete.
     pub(super) fn in_first_line(&self) -> bool {
         self.lines == 0
     }

@@ -227,8 +227,8 @@ impl Fields {
         self.malformed.get_or_insert(reason);
     }
 
-    /// The limit, if the fields exceed the bound up to which they are decoded: a byte of a block
-    /// may refer to kilobytes of a table.
+    /// The bound up to which oversized fields are decoded, if they exceed it. There is a bound
+    /// because one byte of a block may refer to kilobytes of the table.
     #[inline]
     pub(super) fn endless(&self) -> Option<usize> {
         let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);

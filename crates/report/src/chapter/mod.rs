@@ -75,16 +75,17 @@ pub struct Document {
 /// The chapter of one study.
 #[derive(Default, Serialize)]
 pub struct Chapter {
-    /// Its anchor on the page.
+    /// The chapter's anchor on the page.
     pub id: &'static str,
-    /// The text of links to it.
+    /// The text of links to the chapter.
     pub link: &'static str,
-    /// Its heading, or empty. A terminal prints headings that are blocks instead. So does Markdown,
-    /// if the first block is a heading.
+    /// The chapter's heading, or empty. A terminal prints headings that are blocks instead, as does
+    /// Markdown if the first block is a heading.
     pub heading: String,
-    /// True if a terminal shows it before the results of the scenarios, and even in a smoke run.
+    /// True if a terminal shows the chapter before the results of the scenarios, and even in a
+    /// smoke run.
     pub leads: bool,
-    /// The sections of docs/METHOD.md that the page appends for it.
+    /// The sections of docs/METHOD.md that the page appends for the chapter.
     pub methods: &'static [&'static str],
     /// The content.
     pub blocks: Vec<Block>,
@@ -129,7 +130,7 @@ pub enum Part {
     Lines(Lines),
     /// Drawings, only on the page.
     Charts {
-        /// CSS classes that lay them out; empty to place them below each other.
+        /// CSS classes that lay the drawings out; empty to place the drawings below each other.
         layout: &'static str,
         /// The drawings.
         charts: Vec<Chart>,

@@ -11,7 +11,7 @@ use crate::table_view::{TableView, table_view};
 #[derive(Serialize)]
 pub struct Heading {
     pub text: Text,
-    /// True if the colour of its card precedes it.
+    /// True if the colour of the heading's card precedes it.
     pub key: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct Code {
     /// The caption, or empty.
     pub caption: Text,
     pub text: String,
-    /// True if it is a command line, which is wrapped.
+    /// True if the text is a command line, which is wrapped.
     pub is_command: bool,
 }
 
@@ -154,14 +154,14 @@ pub struct Matrix {
 /// The header of a row.
 #[derive(Serialize)]
 pub struct MatrixRow {
-    /// CSS class of the head.
+    /// CSS class of the header.
     pub class: &'static str,
     pub name: String,
     /// The symbol before the name.
     pub sign: &'static str,
     /// The remark after the name.
     pub aside: &'static str,
-    /// Its tooltip.
+    /// The tooltip of the header.
     pub hint: String,
 }
 
@@ -185,18 +185,18 @@ pub struct Chart {
 /// folded.
 #[derive(Default, Serialize)]
 pub struct Fold {
-    /// The line that is shown while they are hidden.
+    /// The line that is shown while the blocks are hidden.
     pub summary: String,
     /// The remark after the summary.
     pub aside: String,
-    /// The summary in Markdown, or empty if they are not folded there.
+    /// The summary in Markdown, or empty if the blocks are not folded there.
     #[serde(skip)]
     pub markdown: String,
-    /// The classes of its colour and style, or empty.
+    /// The classes of the fold's colour and style, or empty.
     pub class: String,
     /// True if the colour precedes the summary.
     pub key: bool,
-    /// True if it is unfolded initially.
+    /// True if the blocks are shown initially.
     pub is_open: bool,
     /// True if the fold is a card itself.
     pub is_card: bool,

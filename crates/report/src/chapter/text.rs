@@ -59,11 +59,11 @@ pub struct Line {
     pub class: String,
     /// The line as a sentence, shown as a tooltip; may be empty.
     pub hint: String,
-    /// True if the verdict rests on it.
+    /// True if the verdict rests on the line.
     pub decides: bool,
     pub cells: Vec<Entry>,
-    /// The cells for a terminal, which then shows no headers. If there are none, it shows the
-    /// headers and the other cells.
+    /// The cells for a terminal, which then shows no headers. If there are none, the terminal shows
+    /// the headers and the other cells.
     #[serde(skip)]
     pub brief: Vec<Text>,
     /// The cells that get lines of their own on a terminal.

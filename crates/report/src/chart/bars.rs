@@ -24,13 +24,13 @@ pub struct Bar {
     /// The CSS class that sets the colour.
     pub class: String,
     pub name: String,
-    /// True if it is a part of the closest preceding bar that is not a part itself.
+    /// True if the bar is a part of the closest preceding bar that is not a part itself.
     pub is_part: bool,
-    /// True if there is a gap before it.
+    /// True if there is a gap before the bar.
     pub is_apart: bool,
     /// Both ends of the bar; none if there is no value.
     pub span: Option<(f64, f64)>,
-    /// The ends of its interval or range.
+    /// The ends of the value's interval or range.
     pub ends: (f64, f64),
     /// The value as text.
     pub value: String,

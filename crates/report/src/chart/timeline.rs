@@ -22,9 +22,9 @@ pub struct Phase<'a> {
 
 /// A second of a load.
 pub struct Second {
-    /// Its number.
+    /// The number of the second.
     pub second: u32,
-    /// Responses in it.
+    /// Responses in the second.
     pub completed: u64,
     /// 99th percentile of the response time.
     pub p99_ns: Option<u64>,

@@ -121,8 +121,8 @@ impl UnitScale {
         *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
     }
 
-    /// The scale in which the longest of these values is shortest, with the letter in the unit:
-    /// `k/s`. Every value is at least a tenth in it.
+    /// The scale in which the longest of these values, as written, is as short as possible. The
+    /// letter is part of the unit: `k/s`. In this scale, every value is at least a tenth.
     pub fn shortest(values: &[f64], unit: Unit) -> Self {
         let sizes = || values.iter().filter(|it| it.is_finite() && **it != 0.0);
         let keeps_figures = |scale: &Self| sizes().all(|it| it.abs() / scale.divisor >= 0.1);

@@ -24,8 +24,8 @@ const TEMPLATES: [(&str, &str); 5] = templates!(
 /// The style sheet of every page.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// Fills in a template of the report or of `further` templates, each given with its name, which may
-/// include those of the report. Templates refer to the view as `page`.
+/// Fills in a template of the report, or one of the `further` templates. These are given with their
+/// names, and may include templates of the report. Templates refer to the view as `page`.
 ///
 /// # Panics
 /// A template is not valid, or it uses a field that the view lacks.

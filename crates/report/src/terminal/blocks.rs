@@ -88,7 +88,7 @@ impl Sheet {
         let places = note.places.iter().map(Place::sentence);
         if let Some(reason) = &note.reason {
             places.for_each(|words| self.item("  ✗ ", Style::Bad, &words));
-            // It may be a gateway's own output, line by line.
+            // The reason may be a gateway's own output, line by line.
             for line in reason.lines() {
                 self.item("    ", Style::Plain, line);
             }

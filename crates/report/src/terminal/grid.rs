@@ -168,7 +168,7 @@ impl Part<'_> {
     }
 
     /// The space for the label above a group of this width. A group that is alone in its line, like
-    /// the last columns of a wide one, has the whole line.
+    /// the last columns of a wide group, has the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));
         match groups[0] == groups[1] {

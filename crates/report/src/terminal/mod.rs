@@ -9,7 +9,7 @@ mod style;
 use self::sheet::Sheet;
 use crate::chapter::{BRIEF, Report, TERMINAL};
 
-/// The maximum line width, however wide the terminal is.
+/// The maximum line width, even on a wider terminal.
 pub const COLUMNS_MAX: usize = 100;
 
 /// The minimum width, below which a table is unreadable; narrower terminals wrap the lines.
@@ -18,7 +18,7 @@ const COLUMNS_MIN: usize = 60;
 /// The properties of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
-    /// True if it shows colours.
+    /// True if the terminal shows colours.
     pub colour: bool,
     /// Columns of the terminal; 60 to 100 are used.
     pub columns: usize,

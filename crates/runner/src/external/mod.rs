@@ -30,7 +30,7 @@ pub struct GeneratorChoice {
 pub struct PreparedGenerator {
     /// The load generator.
     pub generator: Generator,
-    /// Its program, version and script.
+    /// The load generator's program, version and script.
     pub identity: ExternalGenerator,
     /// True if the script sets its own load.
     pub own_load: bool,
@@ -70,7 +70,7 @@ impl PreparedGenerator {
     /// generator.
     ///
     /// # Errors
-    /// The plan has properties that it does not support; all are listed.
+    /// The plan has properties that the load generator does not support; all are listed.
     fn check(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
         if let Some((message, remedy)) = self.refusal(plan) {
             return Err(RunnerError::words(message, remedy));

@@ -96,7 +96,7 @@ impl Kind {
         Self::JsonLines,
     ];
 
-    /// The environment variable that contains its URL.
+    /// The environment variable that contains the output's URL.
     fn url_variable(self) -> &'static str {
         match self {
             Self::Prometheus => "K6_PROMETHEUS_RW_SERVER_URL",
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// Returns how to set the environment variables that contain its secrets.
+    /// Returns how to set the environment variables that contain the output's secrets.
     pub(super) fn secrets(self) -> &'static str {
         match self {
             Self::Prometheus => {

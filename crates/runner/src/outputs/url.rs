@@ -72,7 +72,7 @@ impl Url {
         })
     }
 
-    /// Reports whether it has a user, a password or a parameter with a secret.
+    /// Reports whether the URL has a user, a password or a parameter with a secret.
     pub(super) fn has_secret(&self) -> bool {
         self.user.is_some() || self.query.keys().any(|name| is_secret(name))
     }

@@ -36,7 +36,7 @@ pub(crate) fn prove(
     let bytes = render(request, &place.target.address.to_string(), None);
     let asked = enough(scenario);
     for _ in 0..asked {
-        // Earlier cases proved that there is a response; the ledgers show if one is missing.
+        // Earlier cases proved that the gateway responds; the ledgers show if a request is lost.
         let _ = exchange(
             &place.target,
             &bytes,

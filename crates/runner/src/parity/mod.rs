@@ -156,7 +156,8 @@ fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
 }
 
 /// Sends a sample of each request of the load directly to the upstream. There are no policies to
-/// prove, but the responses must be correct, because all others are compared with them.
+/// prove, but the responses must be correct, because the responses through gateways are compared
+/// with them.
 pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Abort> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
@@ -181,7 +182,7 @@ pub(crate) fn prove_direct(requests: &[Request], place: &Place<'_>) -> Result<Pa
     Ok(record)
 }
 
-/// Describes the first failure; none if there is none.
+/// Describes the first failure; none if nothing failed.
 pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
     if let Some(case) = record.cases.iter().find(|case| !case.passed) {
         return Some(format!(

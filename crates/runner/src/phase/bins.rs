@@ -6,8 +6,8 @@ use gatebench_store::BinsRecord;
 /// Length of a bin.
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
-/// The maximum number of bins of a measurement. A longer measurement has none, because its seconds
-/// are enough to test it.
+/// The maximum number of bins of a measurement. A longer measurement has none, because its figures
+/// per second are enough for a test of steady state.
 const BINS_MAX: u64 = 6_000;
 
 /// Figures of a load that can be read at little cost, counted since its start.

@@ -87,7 +87,7 @@ pub(crate) struct Loading<'a> {
 /// The results of a load before its record is computed.
 struct Raw {
     outcome: Outcome,
-    /// The loads of its groups.
+    /// The loads of the load's groups.
     shapes: Vec<Shape>,
     watched: Watched,
     scrapes: Vec<Scrape>,

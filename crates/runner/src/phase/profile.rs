@@ -57,7 +57,7 @@ impl<'a> Profiling<'a> {
     }
 
     /// Samples from the start of the measurement to its end; none if the measurement never started.
-    /// After an interrupt, it reads only the samples that can be read quickly.
+    /// After an interrupt, the function reads only the samples that can be read quickly.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, 0);
         if shared.is_over() {

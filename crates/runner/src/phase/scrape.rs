@@ -42,7 +42,7 @@ pub(crate) struct Scrape {
     requests: Option<u64>,
     /// The number of responses that the load generator had counted at that time.
     responses: u64,
-    /// The sizes of its pools, by the name of the series.
+    /// The sizes of the gateway's pools, by the name of the series.
     pools: BTreeMap<String, u64>,
 }
 

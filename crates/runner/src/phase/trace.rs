@@ -20,15 +20,15 @@ pub(crate) struct Seen {
 /// Distinguishes responses to requests that never reached the upstream from responses whose header
 /// was stripped.
 ///
-/// The load generator alone cannot distinguish them, because neither has times. The ledger counts
-/// the nonces of the load, including the warm-up, that reached the upstream. If there are at least
-/// as many nonces as responses, every response came from the upstream, and the gateway stripped the
-/// header of untimed ones. Otherwise, the share of requests that reached the upstream is assumed to
-/// be the same in warm-up and measurement, so `responses × reached ÷ all responses` of the
-/// measurement's responses came from the upstream. They include the traced ones; the header of the
-/// others was stripped. This does not apply to requests that the gateway itself must serve. Without
-/// a ledger (the upstream of an attached gateway may be the user's), requests with untimed
-/// responses count as never having reached the upstream.
+/// The load generator alone cannot distinguish these two kinds, because neither has times. The
+/// ledger counts the nonces of the load, including the warm-up, that reached the upstream. If there
+/// are at least as many nonces as responses, every response came from the upstream, and the gateway
+/// stripped the header of the untimed ones. Otherwise, the share of requests that reached the
+/// upstream is assumed to be the same in warm-up and measurement, so `responses × reached ÷ all
+/// responses` of the measurement's responses came from the upstream. These include the traced
+/// responses; the header of the others was stripped. This estimate does not apply to requests that
+/// the gateway itself must serve. Without a ledger (the upstream of an attached gateway may be the
+/// user's), requests with untimed responses count as never having reached the upstream.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// responds to a repeated nonce without times, so the same number of untimed responses is neither
@@ -61,8 +61,8 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
 }
 
 /// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known.
-/// Responses beyond it did not come from the upstream; of these, the gateway had to send some
-/// itself.
+/// Responses in excess of this number did not come from the upstream; of these, the gateway had to
+/// send some itself.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
     let never_reached_upstream = seen.responses.saturating_sub(reached);

@@ -19,7 +19,8 @@ pub(crate) const WARM_UP_MAX: HumanDuration = HumanDuration::from_millis(2_000);
 /// in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same time for several loads, because each of them must first see the agreed start.
+/// The same time if several loads start together, because each of them must first see the agreed
+/// start.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
 /// The maximum wait for other loads after a load's own warm-up.
@@ -108,9 +109,9 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Reports whether the warm-up lasts until the cost settles. It does not for loads with think times
-/// or a fixed number of requests, which may end earlier, or for the steps of a search, which follow
-/// a load that has warmed up the gateway.
+/// Reports whether the warm-up lasts until the cost settles. The warm-up has a fixed length for
+/// loads with think times or a fixed number of requests, which may end earlier, and for the steps
+/// of a search, which follow a load that has warmed up the gateway.
 fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
     let is_step = !context.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {

@@ -122,7 +122,7 @@ pub(crate) struct Watched {
 
 impl Watched {
     /// Drops all samples of the machine but the first, before another is added, because a day has
-    /// 86,400.
+    /// 86,400 of them.
     fn forget_the_machine(&mut self) {
         if let [_, .., last] = &mut self.moments[..] {
             last.machine = MachineSample::default();

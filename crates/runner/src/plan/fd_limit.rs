@@ -22,7 +22,7 @@ const ROUND: u64 = 100;
 /// Raises this process's limit for this number of connections.
 ///
 /// # Errors
-/// The environment does not permit it.
+/// The environment does not permit so high a limit.
 pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     let needed = needed(connections);
     allow_descriptors(needed).map_err(|allowed| {
@@ -39,8 +39,8 @@ pub(crate) fn raise_for(connections: u64) -> Result<(), RunnerError> {
     })
 }
 
-/// Replaces the numbers of connections in sweeps of loads that exceed the limit with the largest
-/// possible number, based on the scenario with the most connections.
+/// In the sweeps of loads, replaces the numbers of connections that exceed the limit with the
+/// largest possible number, based on the scenario with the most connections.
 pub(crate) fn fit<'a>(
     loads: impl Iterator<Item = &'a mut LoadProfile>,
     scenarios: &[Listed<Scenario>],
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn an_impossible_sweep_is_reported_with_limit_and_remedy() {
         let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
-        // No kernel lets a process open this many.
+        // No kernel lets a process open this many files.
         let mut large = load("[1, 1000000]");
         let warning = fit_one(&mut large, &[&scenario]);
         if let Some(warning) = warning {

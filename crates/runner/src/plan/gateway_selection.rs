@@ -27,7 +27,7 @@ pub(crate) struct Wanted {
     pub(crate) configs: Vec<String>,
     /// Sizes, one variant for each; empty for no limits.
     pub(crate) sizes: Vec<Limits>,
-    /// The host on which they run; none for this machine.
+    /// The host on which the gateways run; none for this machine.
     pub(crate) elsewhere: Option<Elsewhere>,
     /// True if each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,

@@ -105,9 +105,9 @@ impl Selection {
 /// A gateway that is already running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
-    /// Its URL, `http://HOST:PORT`.
+    /// The gateway's URL, `http://HOST:PORT`.
     pub url: String,
-    /// The root of its process tree, if CPU and memory can be read.
+    /// The root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// An estimate that starts from the plan's, and later uses the durations of finished trials.
+/// An estimate that starts from the plan's estimate, and later uses the durations of finished
+/// trials.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eta {
     planned: Duration,

@@ -17,7 +17,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The busy share above which a core counts as used by another process.
 const BUSY_MAX: f64 = 0.25;
 
-/// Checks the plan's cores, perf if it is needed, and the file descriptor limit, which it raises.
+/// Checks the plan's cores, perf if it is needed, and the file descriptor limit, which is raised if
+/// necessary.
 pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
     let allowed = allowed_cores();
     let missing: Vec<String> = planned_cores(plan)

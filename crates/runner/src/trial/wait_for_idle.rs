@@ -14,7 +14,7 @@ use crate::numbers::nanos;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Waits until the machine's load average is below the limit, but not longer than the setting
-/// permits; none if no wait is required, or if the load average cannot be read.
+/// permits. Returns none if no wait is required, or if the load average cannot be read.
 pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecord> {
     if settle.at_most.0.is_zero() {
         return None;

@@ -3,14 +3,14 @@
 //!
 //! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), where x is the
 //! logarithm of its rate and λ the share of steps that miss at every rate ([`super::lapses`]); the
-//! middles m of the processes are normal around the middle of the curve. The steps determine four
-//! parameters: the width of the steps, the width of the processes, the lapses and the middle. Each
-//! combination of them on a grid is weighted by the likelihood of all steps, with a prior that is
-//! uniform for the middle and log-uniform for the others (the prior under which intervals for a
-//! normal quantile are exact). A quantile of the curve over processes and steps follows from each
-//! combination; the median and the middle 95 % of the weighted quantiles are the estimate and its
-//! interval. No rate is held with a higher probability than 1 − λ: the sustained rate is computed
-//! from the combinations whose lapses allow one.
+//! middles m of the processes are normally distributed around the middle of the curve. The steps
+//! determine four parameters: the width of the steps, the width of the processes, the lapses and
+//! the middle. Each combination of them on a grid is weighted by the likelihood of all steps, with
+//! a prior that is uniform for the middle and log-uniform for the others (the prior under which
+//! intervals for a normal quantile are exact). A quantile of the curve over processes and steps
+//! follows from each combination; the median and the middle 95 % of the weighted quantiles are the
+//! estimate and its interval. No rate is held with a higher probability than 1 − λ: the sustained
+//! rate is computed from those combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -216,12 +216,13 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate at which steps hold with that probability, from the combinations that have one.
+    /// The rate at which steps hold with that probability, from the combinations that have such a
+    /// rate.
     fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
         self.rate(|of| of.below(held), has_interval)
     }
 
-    /// The rate at this distance below the middle, from the combinations that have one.
+    /// The rate at this distance below the middle, from the combinations that have such a distance.
     fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
@@ -256,7 +257,7 @@ impl Curve {
         })
     }
 
-    /// The share of steps that miss whatever the rate.
+    /// The share of steps that miss regardless of the rate.
     fn lapses(&self) -> Lapses {
         let mut cells = [0.0; lapses::COUNT];
         for (of, weights) in &self.weights {
@@ -362,8 +363,8 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Bisects for the distance below the middle at which a step of these widths holds with a
-/// probability of at least one half, over processes.
+/// Finds by bisection the distance below the middle at which a step of these widths holds with
+/// `probability`, over processes; `probability` is at least one half.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
     for _ in 0..30 {
@@ -377,8 +378,8 @@ fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// The probability that a step holds this far below the middle: the logistic function's mean over
-/// processes.
+/// The probability that a step holds at this distance below the middle: the logistic function's
+/// mean over processes.
 pub fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);

@@ -6,7 +6,7 @@
 
 use crate::student;
 
-/// The share of searches with equal processes in which one is reported as deviating.
+/// The share of searches with equal processes in which a process is reported as deviating.
 const FALSE_ALARMS: f64 = 0.05;
 
 /// The minimum number of processes for a test; with fewer, the spread of the others is unknown.
@@ -16,7 +16,7 @@ const PROCESSES_MIN: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Middle {
     pub(super) at: f64,
-    /// Its standard error.
+    /// The standard error of the middle.
     pub(super) error: f64,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         return Vec::new();
     }
     let count = middles.len() as f64;
-    // The farthest one is tested, whichever it is (Bonferroni).
+    // The farthest process is tested, and any process may be the farthest (Bonferroni).
     let beyond = student::quantile(1.0 - FALSE_ALARMS / 2.0 / count, count - 2.0);
     let differs = |at: &usize| {
         let own = middles[*at];
@@ -34,7 +34,7 @@ pub(super) fn deviating(middles: &[Middle]) -> Vec<usize> {
         others.remove(*at);
         let mean = mean(&others, |it| it.at);
         let squares = mean_of_squares(&others, |it| it.at - mean) * (count - 1.0) / (count - 2.0);
-        // Middles that happen to be alike are still uncertain by their own errors.
+        // Even if the middles happen to be alike, each has its own error.
         let errors = mean_of_squares(&others, |it| it.error);
         let spread = squares.max(errors);
         let more = (own.error * own.error - errors).max(0.0);

@@ -1,8 +1,9 @@
-//! Steps that miss at every rate, because of something other than the load.
+//! Steps that miss for a reason other than the load, and would miss at any rate.
 //!
-//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, whatever the
-//! curve. The share of such lapses is estimated from the steps: shares on a grid are weighted by
-//! the likelihood of all steps, with a log-uniform prior, like the widths of the curve.
+//! A gateway that misses one step in ten at every rate sustains no rate with a probability of 95 %,
+//! regardless of the curve. The share of such lapses is estimated from the steps: shares on a grid
+//! are weighted by the likelihood of all steps, with a log-uniform prior, like the widths of the
+//! curve.
 //!
 //! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 //! goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -21,12 +22,12 @@ pub(super) const COUNT: usize = 7;
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The share of steps that miss whatever the rate.
+/// The share of steps that miss regardless of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lapses {
-    /// Its median, given the steps.
+    /// The median of the share, given the steps.
     pub share: f64,
-    /// Its interval, whose ends are bounds of cells.
+    /// The interval of the share, whose ends are bounds of cells.
     pub interval: Interval,
 }
 

@@ -4,9 +4,9 @@
 //!
 //! One repeat is a fresh gateway process. The search raises or lowers the rate until one rate has
 //! held the objective and a higher one has missed it. Then it bisects between them on the logarithm
-//! of the rate. The last steps are near the rate that is held most of the time: a little up after a
-//! step that held, four times as far down after a step that missed. A logistic curve is fitted to
-//! all steps of all repeats ([`curve`]).
+//! of the rate. The last steps are near the rate that is held most of the time: the rate rises a
+//! little after a step that held, and falls four times as far after a step that missed. A logistic
+//! curve is fitted to all steps of all repeats ([`curve`]).
 //!
 //! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
 //! Psychophysics 49(3), 1991.
@@ -44,8 +44,8 @@ const SHARES: (f64, f64) = (0.01, 4.0);
 /// The factor between the first repeat's rates until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
-/// The first stride of the other repeats, in resolutions: they already know roughly where to
-/// search.
+/// The first stride of the other repeats, in resolutions. The earlier repeats have shown roughly
+/// where to search.
 const LATER_STRIDE: f64 = 4.0;
 
 /// The fractional part of the golden ratio: any number of its multiples fills an interval evenly.
@@ -76,7 +76,7 @@ pub struct Tried {
     pub rate_per_second: f64,
     /// True if the step held the objective.
     pub held: bool,
-    /// Its length, relative to the length of the steps for which the result is valid.
+    /// The step's length, relative to the length of the steps for which the result is valid.
     pub length: f64,
 }
 
@@ -125,7 +125,7 @@ impl Plan {
         walk.next()
     }
 
-    /// Reports whether a repeat ended by missing the objective down to the lowest rate.
+    /// Reports whether a repeat ended because it missed the objective even at the lowest rate.
     fn is_below(&self, repeat: &[Tried]) -> bool {
         let is_at_min = |it: &Tried| it.rate_per_second <= self.min_per_second * (1.0 + 1e-9);
         repeat.last().is_some_and(is_at_min) && repeat.iter().all(|it| !it.held)

@@ -19,9 +19,10 @@ const ROUNDING: f64 = 1e-9;
 pub enum Response {
     /// The rate that is sustained.
     Found(Sustained),
-    /// More steps miss whatever the rate than a sustained rate allows, so there is none.
+    /// More steps miss regardless of the rate than a sustained rate allows, so no rate is
+    /// sustained.
     Lapsing {
-        /// The share of these steps.
+        /// The share of the steps that miss regardless of the rate.
         lapses: Lapses,
         /// The rate at which a step holds the objective half of the time.
         half: Rate,
@@ -49,13 +50,13 @@ pub struct Sustained {
     #[serde(flatten)]
     pub rate: Rate,
     pub probability: f64,
-    /// The rate at which a step holds it half of the time.
+    /// The rate at which a step holds the objective half of the time.
     pub half: Rate,
-    /// The rate at which each repeat's own process holds it half of the time.
+    /// The rate at which each repeat's own process holds the objective half of the time.
     pub knees_per_second: Vec<f64>,
     /// The repeats, counted from 0, whose processes differ from the others by more than chance.
     pub deviating: Vec<usize>,
-    /// The share of steps that miss whatever the rate.
+    /// The share of steps that miss regardless of the rate.
     pub lapses: Lapses,
 }
 

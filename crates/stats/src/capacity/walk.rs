@@ -6,9 +6,9 @@ use super::{NEAR_STEPS, Next, Tried};
 /// resolutions.
 const BRACKET: f64 = 4.0;
 
-/// The step down after a miss near the result, in resolutions; after a hold, the rate rises by one.
-/// The steps then gather where four of five hold: near enough to the middle of the curve and to its
-/// upper end to locate both.
+/// The step down after a miss near the result, in resolutions; after a step that held, the rate
+/// rises by one resolution. The steps then gather where four of five hold. This is near enough to
+/// the middle of the curve and to its upper end to locate both.
 const DOWN: f64 = 4.0;
 
 /// Tolerance for the rounding of logarithms.

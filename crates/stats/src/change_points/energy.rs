@@ -3,7 +3,7 @@
 /// A split of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
-    /// Index of the first value after it, within the segment.
+    /// Index of the first value after the split, within the segment.
     pub(super) at: usize,
     /// mn ÷ (m + n) times the energy distance of the two sides (equation 5 of the source).
     pub(super) statistic: f64,

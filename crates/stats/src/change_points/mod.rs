@@ -3,7 +3,8 @@
 //!
 //! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point
 //! Analysis of Multivariate Data*, Journal of the American Statistical Association 109, 2014. The
-//! exponent is 1. It finds both a shifted level and a changed spread, and assumes no distribution.
+//! exponent is 1. The method finds both a shifted level and a changed spread, and assumes no
+//! distribution.
 
 mod energy;
 mod watch;
@@ -49,10 +50,10 @@ impl Default for Rule {
 /// A position in a series at which its distribution changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
-    /// Index of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
-    /// The share of random orders, within the segments known when it was found, that show a change
-    /// at least as large.
+    /// The share of random orders, within the segments known when the change was found, that show a
+    /// change at least as large as this one.
     pub p: f64,
 }
 
@@ -104,8 +105,8 @@ pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
     Some(found)
 }
 
-/// The share of random orders within the segments whose best split is at least as good; the
-/// original order counts as one.
+/// The share of random orders within the segments whose best split is at least as good as `seen`;
+/// the original order counts as one.
 fn p_value(
     values: &[f64],
     segments: &[std::ops::Range<usize>],
@@ -136,7 +137,7 @@ fn p_value(
 fn unit(values: &[f64]) -> Vec<f64> {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // Both are halved first, because the difference of two huge values may be out of range.
+    // Both values are halved first, because the difference of two huge values may be out of range.
     let range = high / 2.0 - low / 2.0;
     let to_unit = |value: &f64| {
         if range > 0.0 {

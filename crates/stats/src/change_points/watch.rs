@@ -2,9 +2,9 @@
 //!
 //! A test that is right in 95 % of looks is wrong in far more than 5 % of the series that are
 //! examined every night. Here the share of false alarms applies to all looks together, even if
-//! values are correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from
-//! ten on; a change is compared with random orders of whole blocks; and it must stay in place for
-//! several looks.
+//! values are correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, and these parts sum to
+//! 1 from n = 10 on. A change is compared with random orders of whole blocks, and must stay in
+//! place for several looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
@@ -33,35 +33,38 @@ const MEMORY_MIN: f64 = 3.0;
 /// The maximum shift of a change from one look to the next, in values.
 const MOVES_MAX: usize = 2;
 
-/// The number of latest values of a regime that are searched.
+/// The number of values at the end of a regime that are searched.
 const SEARCHED_MAX: usize = 100;
 
 /// The number of random orders with which a change is compared.
 const ORDERS: usize = 199;
 
-/// A change is attributed to chance if this number of the first orders show one at least as large.
+/// A change is attributed to chance if, of the first random orders, this number show a change that
+/// is at least as large.
 const AS_GOOD_MAX: usize = 2;
 const ORDERS_FIRST: usize = 19;
 
-/// The share of the orders in the tail.
+/// The share of the random orders that counts as the tail.
 const TAIL: f64 = 0.1;
 
 /// A change that was found in [`LOOKS`] looks in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Alarm {
-    /// Index of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
-    /// The number of values at the alarm.
+    /// The number of values when the alarm was raised.
     pub told_with: usize,
-    /// The share of random orders that show a change at least as large, at that look.
+    /// At the look of the alarm: the share of random orders that show a change at least as large as
+    /// this one.
     pub p: f64,
-    /// The share of the control's changes that was removed at that look, 0 to 1.
+    /// At the look of the alarm: the share of the control's changes that was subtracted from the
+    /// values, from 0 to 1.
     pub share: f64,
 }
 
 /// The alarms of a series in order of time; `false_alarms` is the share of unchanged series with
-/// any alarm. A control with the same number of values is removed from the series first, as far as
-/// the two move together.
+/// any alarm. If there is a control, which must have the same number of values, the movements that
+/// it shares with the series are subtracted from the series first.
 ///
 /// `None` if a value is not finite, or the control has a different length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
@@ -120,7 +123,7 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     (p <= may_spend).then_some((split.at, p))
 }
 
-/// Both sides without their means.
+/// The values of both sides, each minus the mean of its side.
 fn rests(values: &[f64], at: usize) -> Vec<f64> {
     let (before, after) = values.split_at(at);
     let centred = |side: &[f64]| -> Vec<f64> {
@@ -130,8 +133,8 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
     [centred(before), centred(after)].concat()
 }
 
-/// The share of random orders of blocks whose best split is at least as good as `seen`. Beyond the
-/// largest tenth of them it is assumed to fall exponentially.
+/// The share of random orders of blocks whose best split is at least as good as `seen`. Among the
+/// largest tenth of the orders and beyond them, the share is assumed to fall exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {
@@ -157,7 +160,8 @@ fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     TAIL * (-(seen - begin) / mean).exp()
 }
 
-/// The values as a circle, cut into blocks at a random place and joined in random order.
+/// The values in random order by block: they are joined to a circle, which is cut into blocks from
+/// a random place on, and the blocks are shuffled.
 fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
     let mut circle = values.to_vec();
     circle.rotate_left(random.index(values.len()));
@@ -172,7 +176,8 @@ fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
-/// The values without the control's least-squares share of them, and that share, from 0 to 1.
+/// The values minus a share of the control's changes, and this share, from 0 to 1. The share is
+/// chosen by least squares.
 fn without(values: &[f64], control: &[f64]) -> (Vec<f64>, f64) {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (level, middle) = (mean(values), mean(control));

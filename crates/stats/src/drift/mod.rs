@@ -53,9 +53,9 @@ fn p(points: &[f64]) -> f64 {
 }
 
 /// The correlation of a point with the previous one, computed from the ranks of the series minus
-/// the parabola through them: a warm-up is a curve whose ends are on one side of any line.
-/// Corrected for the bias of a short series (Kendall; for a parabola it is 3 + 5 times the
-/// correlation, divided by the number of points).
+/// the parabola through them: a warm-up is a curve whose ends are on one side of any line. The
+/// result is corrected for the bias of a short series (Kendall). For a parabola, the bias is 3 + 5
+/// times the correlation, divided by the number of points.
 fn memory(points: &[f64]) -> f64 {
     let rest = without_parabola(&places(points));
     let count = rest.len() as f64;
@@ -68,7 +68,7 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// The remainder after subtracting the least-squares parabola, by polynomials that are orthogonal
+/// The remainder after subtracting the least-squares parabola, with polynomials that are orthogonal
 /// at equal distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;

@@ -60,9 +60,9 @@ pub(super) fn time(correlations: &[f64]) -> f64 {
 /// small, so the result is at least the correlation time of a process of order 1 whose correlation
 /// is corrected for the removed line.
 ///
-/// Source: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954,
-/// and for a line P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low by
-/// (2 + 4φ) ÷ n.
+/// Sources: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41,
+/// 1954; for a line, P. Perron, E. Yabu, Journal of Econometrics 151, 2009: the estimate is too low
+/// by (2 + 4φ) ÷ n.
 pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
     let Some(first) = correlations.get(1) else {
         return 1.0;

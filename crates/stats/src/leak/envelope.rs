@@ -7,7 +7,7 @@ use super::correlation::{period, rank_correlations, time};
 /// The number of cells to which a long series is reduced before it is examined more closely.
 const CELLS_MAX: usize = 600;
 
-/// The maximum number of windows; more take longer and add little.
+/// The maximum number of windows; more windows take longer to compute and add little.
 const WINDOWS_MAX: usize = 60;
 
 /// The minimum number of windows that are judged.
@@ -20,9 +20,9 @@ const TEETH: f64 = 1.25;
 /// The minima of windows.
 pub(super) struct Envelope {
     pub(super) samples: Vec<Sample>,
-    /// The envelope in windows of the length that the first half of the series needs, if they are
-    /// shorter. After a late change, a series is correlated over a long time, and its own windows
-    /// hide the change.
+    /// The envelope in windows of the length that the first half of the series needs, if these
+    /// windows are shorter. After a late change, a series is correlated over a long time, and its
+    /// own windows hide the change.
     pub(super) undisturbed: Vec<Sample>,
     /// The factor by which the series would have to be longer; 1 or less if it is long enough.
     pub(super) longer_needed: f64,
@@ -47,8 +47,8 @@ pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
 
-/// The rise of an envelope from first to last, and the seconds that it spans; `None` if it spans
-/// none.
+/// The rise of an envelope from its first minimum to its last, and the seconds between them; `None`
+/// if there are no minima.
 pub(super) fn span(envelope: &[Sample]) -> Option<(f64, f64)> {
     let (first, last) = (envelope.first()?, envelope.last()?);
     let seconds = last.at_seconds - first.at_seconds;

@@ -10,8 +10,8 @@ use super::slope::theil_sen;
 /// A rise at the end exceeds chance if it is larger than the largest earlier change by this factor.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
-/// Reports whether the envelope may still be growing by more than `bound` per second: from first to
-/// last, in its last third, or at its end.
+/// Reports whether the envelope may still be growing by more than `bound` per second: from its
+/// first minimum to its last, in its last third, or at its end.
 pub(super) fn grows_lately(envelope: &[Sample], bound: f64) -> bool {
     let third = &envelope[envelope.len() - envelope.len() / 3..];
     rises(envelope, bound)
@@ -23,8 +23,9 @@ fn rises(envelope: &[Sample], bound: f64) -> bool {
     span(envelope).is_some_and(|(rise, seconds)| rise > bound * seconds)
 }
 
-/// Reports whether the last two windows, or any longer end up to a third of all, rise by more than
-/// the bound allows and by more than any earlier stretch of that length changed.
+/// Reports whether the envelope ends with a rise: in its last two windows, or in any longer stretch
+/// at its end of up to a third of all windows. The rise must exceed the bound, and the change of
+/// every earlier stretch of that length.
 pub(super) fn ends_with_a_rise(envelope: &[Sample], bound: f64) -> bool {
     // The lower of two neighbours, so that one window without a minimum does not count as a rise.
     let lower = |pair: &[Sample]| Sample {
@@ -63,7 +64,7 @@ mod tests {
         // A step of 20 in the middle is neither in the last third nor at the end.
         let step = envelope(|at| if at < 30.0 { 0.0 } else { 20.0 });
         assert!(rises(&step, 0.3) && !rises(&step, 0.4) && !ends_with_a_rise(&step, 0.0));
-        // It fell before, and grows by 0.5 in the last third.
+        // The envelope fell before, and grows by 0.5 in the last third.
         let again = envelope(|at| {
             if at < 40.0 {
                 40.0 - at

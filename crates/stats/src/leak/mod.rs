@@ -30,8 +30,8 @@ pub(crate) use correlation::memory_of_rests;
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Growth that is detected in nine of ten runs exceeds the bound by this number of half intervals:
-/// 1 + z(0.9) ÷ z(0.975).
+/// Growth that is detected in nine of ten runs exceeds the bound by this number of half-widths of
+/// the interval: 1 + z(0.9) ÷ z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
 /// The shortest series whose range is meaningful, because memory is taken from the system in large
@@ -90,16 +90,17 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval is above the bound.
     Leak,
-    /// No leak above the bound: the interval is at or below it, or the values' whole range is less
-    /// than growth at the bound over the series, in both cases including one more step; and neither
-    /// the rise from first to last, nor the last third, nor the end exceeds it.
+    /// No leak above the bound. This requires that the interval is at or below the bound, or that
+    /// the range of all values is smaller than growth at the bound would be; both include one more
+    /// step. In addition, no growth above the bound may appear from the first minimum to the last,
+    /// in the last third, or at the end.
     NoLeak,
     /// The series does not suffice for either verdict.
     Undetermined {
         /// The reason.
         because: Because,
-        /// The length that a run would need; none if that is more than a thousand times as long,
-        /// and more than a month.
+        /// The length that a run would need; none if that is more than a thousand times the length
+        /// of this run, and more than a month.
         seconds_needed: Option<f64>,
     },
 }
@@ -108,16 +109,17 @@ pub enum LeakVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// It is shorter than ten teeth, or ten correlation times.
+    /// The series is shorter than ten teeth, or ten correlation times.
     TooShort,
-    /// Its growth slows down. The growth of a cache slows down as it fills; that of a leak may,
-    /// too.
+    /// The growth of the series slows down. The growth of a cache slows down as the cache fills;
+    /// that of a leak may slow down, too.
     Slowing,
-    /// It grows at its end, as a leak that begins late does.
+    /// The series grows at its end, as with a leak that begins late.
     GrowingLately,
     /// The interval contains the bound.
     Unclear,
-    /// It shows no growth above the bound, but a step that has not occurred yet may hide some.
+    /// The series shows no growth above the bound, but a step that has not occurred yet may hide
+    /// some.
     Steps,
 }
 
@@ -225,9 +227,9 @@ fn undetermined(because: Because, times_as_long: f64, duration: f64) -> LeakVerd
     }
 }
 
-/// The length of a run if it may be advised after one of this duration; otherwise none.
+/// Returns the length of a run if it may be suggested after a run of this duration, otherwise none.
 fn sensible(seconds: f64, duration: f64) -> Option<f64> {
-    // Written as *at most*, so that the result is none if it is not a number.
+    // Written as *at most*, so that the result is none if the length is not a number.
     (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 

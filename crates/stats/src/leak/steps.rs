@@ -41,8 +41,8 @@ impl Steps {
     }
 
     /// A verdict that allows for one more step. *No leak* requires that the observed growth, at
-    /// most `grown` per second, and one step together stay within the bound. A run that decides
-    /// must be long enough for a known step, in addition to all other conditions.
+    /// most `grown` per second, and one step together stay within the bound. A run that is to give
+    /// a verdict must meet all other conditions, and be long enough for a known step.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {

@@ -7,7 +7,7 @@ use super::Point;
 /// The maximum number of cores that is considered.
 const CORES_MAX: f64 = 1e6;
 
-/// The growth of throughput with cores.
+/// The growth of throughput with the number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Law {
@@ -58,7 +58,7 @@ impl Law {
     }
 
     /// The smallest whole number of cores that achieves a rate; none if no number up to
-    /// [`CORES_MAX`] does.
+    /// [`CORES_MAX`] achieves it.
     pub(super) fn cores_for(&self, rate_per_second: f64) -> Option<u32> {
         let mut high = self.peak_cores().unwrap_or(CORES_MAX).min(CORES_MAX);
         // A tolerance of a billionth compensates for rounding if a whole number achieves the rate

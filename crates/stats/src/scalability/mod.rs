@@ -51,8 +51,8 @@ pub struct Scalability {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     pub throughput_per_second: f64,
-    /// The interval of the law there, not of a single measurement; `None` if there are no more
-    /// measurements than the law has parameters.
+    /// The interval of the law's value at this number of cores, not of a single measurement; `None`
+    /// if there are no more measurements than the law has parameters.
     pub interval: Option<Interval>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
@@ -63,9 +63,10 @@ pub struct Prediction {
 pub struct Sizing {
     /// The estimate, in whole cores.
     pub cores: u32,
-    /// The lower end of its interval.
+    /// The lower end of the estimate's interval.
     pub cores_low: Option<u32>,
-    /// The upper end of its interval; also none if perhaps no number of cores achieves the rate.
+    /// The upper end of the estimate's interval. None also means that perhaps no number of cores
+    /// achieves the rate.
     pub cores_high: Option<u32>,
     /// True if the number of cores is outside the measured range.
     pub extrapolated: bool,
@@ -106,7 +107,7 @@ impl Scalability {
         })
     }
 
-    /// The throughput of a number of cores; none if the number is not positive.
+    /// The throughput with a number of cores; none if the number is not positive.
     pub fn predict(&self, cores: f64) -> Option<Prediction> {
         if !(cores > 0.0 && cores.is_finite()) {
             return None;

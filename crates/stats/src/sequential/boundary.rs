@@ -22,7 +22,8 @@ pub enum Spending {
 }
 
 impl Spending {
-    /// The part that is spent when the share `t`, between 0 and 1, of the planned blocks is done.
+    /// The part of the error rate `alpha` that is spent when the share `t`, between 0 and 1, of the
+    /// planned blocks is done.
     pub fn spent(self, alpha: f64, t: f64) -> f64 {
         match self {
             Self::Power(power) => alpha * t.powf(power),

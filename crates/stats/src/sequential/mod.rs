@@ -32,7 +32,8 @@ const SPENDING: Spending = Spending::Power(2.0);
 
 /// The share of the error rate that is spent. At each look, Student's quantiles replace the normal
 /// quantiles. This is exact for only one look: over many looks the rate was up to a tenth above the
-/// planned rate (0.055 for 0.05 with 20 or 40 blocks, 40,000 simulated runs of normal blocks each).
+/// planned rate (0.055 instead of 0.05 with 20 or 40 blocks; 40,000 simulated runs of normal blocks
+/// each).
 const SPENT: f64 = 0.9;
 
 /// A comparison of a limited number of blocks, with a look after every block from [`MIN_BLOCKS`]
@@ -70,8 +71,8 @@ pub enum Stop {
 
 impl Sequential {
     /// Plans for at most `blocks_max` blocks and a share `alpha` of wrong intervals (0.05 for 95 %,
-    /// less if several comparisons must hold simultaneously). A plan may stop early for any reason,
-    /// but not continue: more blocks need a new plan.
+    /// less if several comparisons must hold simultaneously). A run may stop early for any reason,
+    /// but may not exceed its plan: more blocks need a new plan.
     ///
     /// `None` if `blocks_max` is below [`MIN_BLOCKS`] or above [`PLANNED_BLOCKS_MAX`], or `alpha`
     /// is not between 0 and 1.
@@ -132,7 +133,7 @@ impl Sequential {
     }
 
     /// The half-width in standard errors at a look of this plan, or at the last look of a larger
-    /// one.
+    /// plan.
     fn critical(&self, blocks: usize) -> f64 {
         let planned = self.critical.get(blocks - MIN_BLOCKS);
         planned.copied().unwrap_or_else(|| {
@@ -158,7 +159,7 @@ impl Sequential {
     }
 }
 
-/// The value that a t variable of `blocks` blocks exceeds with the probability that a normal
+/// The value that Student's t of `blocks` blocks exceeds with the same probability as a normal
 /// variable exceeds `z`.
 fn student_critical(blocks: usize, z: f64) -> f64 {
     student::quantile(1.0 - normal::beyond(z), (blocks - 1) as f64)

@@ -108,7 +108,7 @@ fn equal_variants_get_a_verdict_in_at_most_five_per_cent() {
     let plan = Sequential::plan(40, 0.05).unwrap();
     for (kind, blocks) in KINDS {
         let wrong = false_verdicts(&plan, blocks, 2_000);
-        // One standard error of 2,000 runs is half a per cent.
+        // With 2,000 runs, one standard error is half a percentage point.
         assert!(wrong <= 0.055, "{wrong} of {kind} runs");
     }
 }
@@ -131,7 +131,7 @@ fn error_rates_and_power_match_the_documents() {
         for (kind, blocks) in KINDS {
             let wrong = false_verdicts(&plan, blocks, 20_000);
             println!("{planned} {kind}: {wrong}");
-            // One standard error of 20,000 runs is 0.0015.
+            // With 20,000 runs, one standard error is 0.0015.
             assert!(wrong <= 0.0515, "{wrong} of {kind} runs of {planned}");
         }
     }

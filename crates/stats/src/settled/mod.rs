@@ -1,8 +1,8 @@
 //! The end of a warm-up: the cost per response has settled when the last third of the bins costs
 //! the same as the previous third, and the cost has no trend that would matter.
 //!
-//! The thirds grow with the warm-up, so they detect a slow fall late in a long one. The trend
-//! detects a fall early, in a warm-up of a second or two, in which adjacent thirds always look
+//! The thirds grow with the warm-up, so they detect a slow fall late in a long warm-up. The trend
+//! detects an early fall, in a warm-up of a second or two, in which adjacent thirds always look
 //! alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no
@@ -30,12 +30,12 @@ const RESPONSES_MIN: u64 = 30;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub responses: u64,
-    /// The CPU time that they cost.
+    /// The CPU time that the responses cost.
     pub cpu_ns: u64,
 }
 
 /// Reports whether the cost per response has settled. `totals` are taken at the edges of the bins,
-/// which all have this length; there is one more edge than bins.
+/// each of which lasts `bin_seconds`; there is one more edge than bins.
 pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;
@@ -57,8 +57,8 @@ fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Optio
     (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
 }
 
-/// The largest trend compatible with the bins: the absolute slope of the logarithm of their cost by
-/// least squares, plus its standard error; per bin. `None` if a bin has no response.
+/// The largest trend compatible with the bins, per bin: the absolute slope of the logarithm of
+/// their cost by least squares, plus its standard error. `None` if a bin has no response.
 fn trend(totals: &[Total]) -> Option<f64> {
     let bins = totals.len() - 1;
     let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);

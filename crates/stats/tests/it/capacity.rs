@@ -176,8 +176,8 @@ fn an_outcome_far_from_the_others_does_not_blur_the_grid() {
 
 #[test]
 fn a_probability_is_the_mean_of_the_logistic_function() {
-    // The trapezoid rule on 40,001 points of 1/(1 + exp(-(b + t*z)/s)) times the normal density, -9
-    // to 9.
+    // The trapezoid rule on 40,001 points of 1/(1 + exp(-(b + t*z)/s)) times the normal density,
+    // from -9 to 9.
     for (below, steps, processes, wanted) in [
         (0.0, 0.02, 0.03, 0.5),
         (0.06, 0.02, 0.0001, 0.952_574),

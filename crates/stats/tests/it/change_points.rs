@@ -53,8 +53,8 @@ fn found(values: &[f64], min_segment: usize) -> Vec<usize> {
 
 #[test]
 fn the_authors_example_has_the_changes_their_package_finds() {
-    // ecp 3.1.6: e.divisive(matrix(x), R = 499, alpha = 1) has the estimates 108 and 200 (from 1)
-    // and the p values 0.002 and 0.002, a third 0.946; min.size is 30.
+    // ecp 3.1.6: e.divisive(matrix(x), R = 499, alpha = 1) estimates the positions 108 and 200
+    // (counted from 1) with p values of 0.002 each, and a third with 0.946; min.size is 30.
     assert_eq!(found(&SPREAD_CHANGES, 30), [107, 199]);
 }
 

@@ -27,7 +27,7 @@ fn blocks(count: usize, mean: f64, deviation: f64) -> Pair {
     )
 }
 
-/// Half of Student's interval of the mean at 95 %.
+/// Half the width of Student's 95 % interval of the mean.
 fn half_of_interval(count: usize, deviation: f64) -> f64 {
     student::quantile(0.975, (count - 1) as f64) * deviation / (count as f64).sqrt()
 }
@@ -52,7 +52,7 @@ fn the_interval_is_students() {
 fn each_verdict_has_its_case() {
     assert_eq!(verdict(0.1, 0.05), Verdict::Better);
     assert_eq!(verdict(-0.1, 0.05), Verdict::Worse);
-    // Excludes zero, but is within two per cent: too small to matter.
+    // The interval excludes zero, but is within two per cent: too small to matter.
     assert_eq!(verdict(0.01, 0.001), Verdict::NoChange);
     assert!(matches!(verdict(0.02, 0.05), Verdict::Inconclusive { .. }));
 }

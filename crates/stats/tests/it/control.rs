@@ -62,7 +62,7 @@ fn found(effect: f64, deviation: f64, runs: usize) -> [(f64, f64); 2] {
 #[test]
 fn equal_gateways_stay_equal_and_small_effects_are_found_sooner() {
     let [_, (wrong, _)] = found(0.0, 0.05, 400);
-    // One standard error of 400 runs is 1.1 per cent.
+    // With 400 runs, one standard error is 1.1 percentage points.
     assert!(wrong <= 0.07, "{wrong}");
     let [(one, blocks), (both, fewer)] = found(0.05, 0.05, 200);
     assert!(both > 0.9 && both > one && fewer < blocks, "{one} {both}");

@@ -77,7 +77,7 @@ fn published_measurements_have_scipys_parameters() {
 
 #[test]
 fn the_peak_is_near_the_published_one() {
-    // The usl package, which minimises absolute errors, finds it at 96.5 users.
+    // The usl package, which minimises absolute errors, finds the peak at 96.5 users.
     let peak = fit(&SPEC_SDM_91).law.peak_cores().unwrap();
     assert!((peak - 92.5).abs() < 0.1, "{peak}");
 }

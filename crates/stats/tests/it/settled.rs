@@ -24,7 +24,8 @@ fn totals(bins: usize, mut cost_ns: impl FnMut(f64) -> f64) -> Vec<Total> {
     totals
 }
 
-/// The number of bins after which the cost has settled; none if it does not within these.
+/// The number of bins after which the cost has settled; none if it does not settle within these
+/// bins.
 fn settles_after(totals: &[Total]) -> Option<usize> {
     (1..totals.len()).find(|bins| has_settled(&totals[..=*bins], BIN_SECONDS))
 }
@@ -83,7 +84,7 @@ struct Ends {
     too_early: f64,
     /// Share that ended at the bound.
     at_bound: f64,
-    /// The median and the 90th percentile of their lengths in seconds.
+    /// The median and the 90th percentile of the warm-ups' lengths in seconds.
     seconds: [f64; 2],
     /// The median cost at the end relative to the settled one.
     left: f64,
@@ -119,8 +120,8 @@ fn simulated(runs: usize, bins: usize, memory: f64, shape: Shape) -> Ends {
     }
 }
 
-/// A cost that falls more slowly than the trend allows is taken for settled: that limit is stated
-/// in docs/METHOD.md.
+/// A cost that falls more slowly than the trend allows counts as settled; that limit is stated in
+/// docs/METHOD.md.
 #[test]
 fn a_falling_cost_has_not_settled_and_noise_delays_a_steady_one_little() {
     for memory in [0.0, 0.5] {

@@ -10,9 +10,9 @@ fn few_pairs_cannot_be_significant() {
 
 #[test]
 fn counted_by_hand() {
-    // Of the 8 patterns of {1, 2, −3} all sums are 0, ±2, ±4 or ±6; the one seen is 0.
+    // The sums of the 8 sign patterns of {1, 2, −3} are 0, ±2, ±4 or ±6; the observed sum is 0.
     assert_eq!(sign_flip_p(&[1.0, 2.0, -3.0]), Some(1.0));
-    // |2 + 3 − 1| = 4: reached by ±4 and ±6, four patterns of eight.
+    // |2 + 3 − 1| = 4: four of eight patterns reach it, with sums of ±4 and ±6.
     assert_eq!(sign_flip_p(&[2.0, 3.0, -1.0]), Some(0.5));
 }
 

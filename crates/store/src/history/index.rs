@@ -45,7 +45,7 @@ pub struct HistoryIndex {
 /// A run directory that is not in the index, or that has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name in the folder.
+    /// The directory's name in the folder.
     pub dir: String,
     /// A string that changes whenever the directory changes.
     pub stamp: String,
@@ -54,21 +54,21 @@ pub struct Found {
 /// A run in the index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEntry {
-    /// Name of its directory in the folder of runs.
+    /// Name of the run's directory in the folder of runs.
     pub dir: String,
     /// A string that changes whenever the directory changes.
     pub stamp: String,
-    /// The time at which it began.
+    /// The time at which the run began.
     pub created: Timestamp,
     /// Name of the suite.
     pub suite: String,
-    /// Version of gatebench that measured it.
+    /// The version of gatebench that measured the run.
     pub gatebench: String,
     /// Blocks whose trials are all on disk.
     pub blocks: u32,
-    /// The reason why it has no cells; none if it may have some.
+    /// The reason why the run has no cells; none if it may have some.
     pub left_out: Option<String>,
-    /// Its figures.
+    /// The run's figures.
     pub cells: Vec<CellEntry>,
 }
 
@@ -86,7 +86,7 @@ pub struct CellEntry {
     pub load: String,
     /// The metric, as named in JSON reports.
     pub metric: String,
-    /// Its unit, as named in JSON reports.
+    /// The unit of the metric, as named in JSON reports.
     pub unit: String,
     /// True if higher values are better.
     pub higher_is_better: bool,
@@ -98,7 +98,7 @@ pub struct CellEntry {
     pub max: f64,
     /// Blocks with a value; 0 if the gateway invalidated all of them.
     pub blocks: u32,
-    /// True if something other than the gateway limited it.
+    /// True if something other than the gateway limited the value.
     pub limited: bool,
     /// The value of the direct variant of the same run, which shows changes in the machine; none
     /// without one.
@@ -215,7 +215,8 @@ fn prepare(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection>
     let mut connection = opened?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch("PRAGMA foreign_keys = ON")?;
-    // Another process may create it at the same time, so the version is read under the lock.
+    // Another process may create the tables at the same time, so the version is read under the
+    // lock.
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;

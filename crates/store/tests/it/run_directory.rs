@@ -257,7 +257,11 @@ fn a_full_disk_keeps_finished_trials() {
         .unwrap_err();
     assert_eq!(io_kind(&error), ErrorKind::StorageFull, "{error}");
     assert_eq!(error.culprit(), Culprit::Environment);
-    assert!(error.remedy().contains("free space"), "{}", error.remedy());
+    assert!(
+        error.remedy().contains("free up space"),
+        "{}",
+        error.remedy()
+    );
     assert_eq!(Run::open(&dir).unwrap().trials().len(), 1);
     let error = writer.set_status(Status::Finished).unwrap_err();
     assert_eq!(io_kind(&error), ErrorKind::StorageFull, "{error}");

@@ -10,8 +10,8 @@ use gatebench_stats::Verdict;
 use super::facts::AbTestFindings;
 use crate::common::facts::{ComparisonFindings, RunFacts, ScenarioFindings};
 
-/// The comment on a pull request: first the decision, then a table for each scenario that also
-/// compares the baseline with itself.
+/// The comment on a pull request: first the decision, then a table for each scenario. The tables
+/// also compare the baseline with itself.
 pub struct Comment<'a> {
     pub(crate) ab_test: &'a AbTestFindings,
     pub(crate) run: &'a RunFacts,

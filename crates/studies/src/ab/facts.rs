@@ -10,7 +10,7 @@ use crate::kind::StudyFacts;
 pub struct AbTestFindings {
     /// Label of the variant that is judged.
     pub candidate: String,
-    /// Label of the variant that it is compared with.
+    /// Label of the variant that the candidate is compared with.
     pub baseline: String,
     /// Label of the baseline's second process.
     pub again: String,

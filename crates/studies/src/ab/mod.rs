@@ -34,8 +34,8 @@ const ALPHA: f64 = 0.05;
 /// looks together. The looks at the metric use the rest.
 const SPOILED_PART: f64 = 0.1;
 
-/// A difference below this may be only the layout of two binaries (Mytkowicz et al., ASPLOS
-/// 2009).
+/// A difference below this may result only from the different layout of two binaries (Mytkowicz et
+/// al., ASPLOS 2009).
 const LAYOUT_MAX: f64 = 0.03;
 
 /// The comparison by the deciding metric at this look.

@@ -63,8 +63,8 @@ pub(super) fn of(
     found
 }
 
-/// Finds places where the baseline has blocks of the deciding metric, but the candidate's gateway
-/// spoiled all of its own.
+/// Finds places where the baseline has blocks of the deciding metric, but the candidate has none
+/// because its gateway spoiled all of them.
 pub(super) fn lost(
     candidate: &RunSummary,
     baseline: &RunSummary,
@@ -127,7 +127,8 @@ fn place(
     }
 }
 
-/// The metric of the direct variant that varies with the machine like this metric of a gateway.
+/// The metric of the direct variant that varies with the machine in the same way as this metric of
+/// a gateway.
 pub(super) fn of_direct(metric: Metric) -> Option<Metric> {
     match metric {
         Metric::GatewayCpuPerRequest => Some(Metric::UpstreamCpuPerRequest),
@@ -143,8 +144,8 @@ pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
-/// None if no block is usable, if a value is not positive, or if something else limited a gateway's
-/// throughput, which then does not describe the gateway.
+/// None if no block is usable, if a value is not positive, or if something other than the gateway
+/// limited its throughput, which therefore does not describe the gateway.
 fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Direct) {

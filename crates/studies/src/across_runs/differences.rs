@@ -1,5 +1,5 @@
-//! The differences between two runs apart from their figures, and the consequences for a
-//! comparison.
+//! The differences between two runs other than those between their figures, and the consequences of
+//! these differences for a comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +35,8 @@ const UNKNOWN: &str = "unknown";
 /// The fact that is compared if neither of two runs records its accounting.
 const KERNEL: &str = "kernel.release";
 
-/// Unusual values. Only these start a new series, because earlier versions did not record
-/// accounting.
+/// Unusual values of the accounting. Only these start a new series, because earlier versions did
+/// not record accounting.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
     ("kernel.accounting.paravirt_time", "off"),
     ("kernel.accounting.softirq", "nobody"),
@@ -149,7 +149,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
 /// Compares how two runs account for CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
-    /// Both record the same accounting.
+    /// Both runs record the same accounting.
     Alike,
     /// Neither run records this fact, and the recorded facts about their kernels do not differ.
     Assumed(&'static str),

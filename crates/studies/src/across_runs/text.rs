@@ -165,7 +165,7 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
 }
 
 /// The sentence for runs that differ in their number of blocks. Runs with more blocks vary less, so
-/// the interval would be too narrow for a candidate with fewer.
+/// the interval would be too narrow for a candidate with fewer blocks.
 pub(super) fn unlike_in_blocks(candidate: &RunSummary, runs: &[&RunSummary]) -> Option<String> {
     let blocks = |run: &RunSummary| f64::from(run.findings.run.blocks_complete.max(1));
     let own = blocks(candidate);

@@ -38,20 +38,20 @@ pub struct GatewayCapacity {
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
-    /// The number of cores that it could use.
+    /// The number of cores that the gateway could use.
     pub cores: f64,
     /// The result; none if no repeat was completed.
     #[serde(rename = "answer")]
     pub response: Option<Response>,
     /// Limited if the result is a lower bound.
     pub validity: Validity,
-    /// The reasons why it is a lower bound, and the remedies, in sentences.
+    /// The reasons why the result is a lower bound, and the remedies, in sentences.
     pub limits: Vec<String>,
     /// The component whose cores were at their limit in the steps that just missed the objective;
     /// none if unknown.
     pub bottleneck: Option<Bottleneck>,
     pub repeats_planned: u32,
-    /// Requests per second at the sustained rate, for each core that it could use.
+    /// Requests per second at the sustained rate, for each core that the gateway could use.
     pub per_core_per_second: Option<f64>,
     /// CPU time per request in the longest steps that met the objective: the median over the
     /// repeats.
@@ -61,7 +61,7 @@ pub struct GatewayCapacity {
     /// The throughput of the same number of connections without a schedule: the median over the
     /// repeats.
     pub saturation_per_second: Option<f64>,
-    /// The same throughput without a gateway.
+    /// The throughput of these connections without a gateway.
     #[serde(rename = "floor_per_second")]
     pub direct_per_second: Option<f64>,
     /// The knee; none if it would be at an end of the curve.
@@ -124,7 +124,7 @@ pub struct CapacityPoint {
     pub seconds: f64,
     /// Steps that met the objective.
     pub held: u32,
-    /// Steps that missed it, including disturbed ones.
+    /// Steps that missed the objective, including disturbed ones.
     pub missed: u32,
 }
 

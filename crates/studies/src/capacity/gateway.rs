@@ -180,8 +180,8 @@ fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
     }
 }
 
-/// The load generator or the upstream, whichever has the busier cores; both together if they share
-/// cores.
+/// The load generator or the upstream: the one with the busier cores, or both together if they
+/// share cores.
 fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
     let placement = &plan.placement;
     let busy = |component| cores_busy(phase, component).unwrap_or(0.0);

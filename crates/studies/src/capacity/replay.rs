@@ -29,8 +29,9 @@ pub(super) struct NextStep {
 }
 
 /// Returns the next step of an unfinished repeat, or none at its end. `earlier` are the completed
-/// repeats of the same cell in the order of the run; `current` is the record of this one so far,
-/// which begins with its saturation. A disturbed step is repeated, regardless of its outcome.
+/// repeats of the same cell in the order of the run; `current` is the record of this repeat so far,
+/// which begins with the measurement of saturation. A disturbed step is repeated, regardless of its
+/// outcome.
 pub(super) fn next_step(
     plan: &Plan,
     earlier: &[TrialRecord],

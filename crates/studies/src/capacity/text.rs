@@ -17,8 +17,8 @@ pub(super) const DISTURBED: &str = "Other processes or the hypervisor took CPU t
 
 /// The result in a sentence: `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step
 /// of 4s meets it there with 95 % probability, and half of the time at 21.3k requests/s (…); 0.4 %
-/// of the steps (at most 2.2 %) miss it whatever the rate. Beyond that, the gateway's cores are at
-/// their limit.`
+/// of the steps (at most 2.2 %) miss it regardless of the rate. Beyond that, the gateway's cores
+/// are at their limit.`
 pub(super) fn response(
     found: &GatewayCapacity,
     capacity: &Capacity,
@@ -54,7 +54,7 @@ pub(super) fn response(
         ),
         Response::Found(rates) => format!(
             "{lead} sustains {objective} at {}{per_core}: a step of {} meets it there with {} probability, and half of \
-             the time at {}; {} of the steps (at most {}) miss it whatever the rate. {}.{}",
+             the time at {}; {} of the steps (at most {}) miss it regardless of the rate. {}.{}",
             with_interval(&rates.rate, rates),
             capacity.step,
             percent(rates.probability),
@@ -108,8 +108,8 @@ fn doubts(rates: &Sustained) -> String {
     });
     let lapses = rates.may_lapse().then(|| {
         format!(
-            " More than {} of all steps may miss whatever the rate; no rate would then be held with a probability \
-             of {}. More repeats (--repeat) would decide this.",
+            " More than {} of all steps may miss regardless of the rate; no rate would then be held with a probability \
+             of {}. More repeats (--repeat) would settle this.",
             percent(1.0 - rates.probability),
             percent(rates.probability)
         )
@@ -160,7 +160,7 @@ fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
 }
 
 /// The limit to report if the load generator or the upstream limits the result; none if the gateway
-/// does.
+/// limits it.
 pub(super) fn full(bottleneck: Bottleneck) -> Option<&'static str> {
     match bottleneck {
         Bottleneck::Engine => Some(
@@ -216,7 +216,7 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
          count from when each was due. After a warm-up, in steps of {}, the rate rises until the objective is \
          missed; the search then bisects on the logarithm of the rate; {near}. A logistic \
          curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
-         rate at which a step holds with 95 % probability in any process. Some steps may miss whatever the rate; their \
+         rate at which a step holds with 95 % probability in any process. Some steps may miss regardless of the rate; their \
          share is estimated with the curve. A step holds if each percentile (over all requests that were due) and \
          the share of errors stay below their bounds, and if 99 in 100 requests, or all but one, were sent and \
          completed in time. A step {again}.",

@@ -191,9 +191,10 @@ fn course(windows: &[Window], within: f64) -> Option<Course> {
 /// Returns the window at which the steady state begins: the first one from which nine in ten
 /// smoothed costs are within a given share of the median of the last third, and no more than
 /// [`OUTSIDE_MAX`] consecutive costs are outside it. A smoothed cost is the median of a window and
-/// the same number of windows on each side, so that no single window is decisive and a step does
-/// not move. The first windows have few neighbours before them, so the median of the window and the
-/// windows after it must also be within the share. The error states why there is no steady state.
+/// the same number of windows on each side, so that no single window is decisive, and a step in the
+/// cost stays where it is. The first windows have few neighbours before them, so the median of the
+/// window and the windows after it must also be within the share. The error states why there is no
+/// steady state.
 fn steady_from(costs: &[f64], within: f64) -> Result<usize, Settled> {
     let late = costs.len() - costs.len() / 3;
     let steady = median(&costs[late..]).filter(|steady| *steady > 0.0);

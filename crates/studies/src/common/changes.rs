@@ -77,8 +77,8 @@ pub(crate) struct Beforehand {
 }
 
 impl Beforehand {
-    /// Counts the failures of a phase from the rows of its trial and its seconds; none if there was
-    /// no change and no failure.
+    /// Counts the failures of a phase from the rows of the trial and the seconds of the phase; none
+    /// if there was no change and no failure.
     pub(crate) fn of(
         phase: &PhaseRecord,
         rows: &[SeriesRow],
@@ -106,7 +106,7 @@ impl Beforehand {
 }
 
 /// The metrics of a phase with a change or failure; empty for other phases, and if no whole second
-/// precedes it.
+/// precedes the change or failure.
 pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let Some(event) = Event::of(phase) else {
         return Vec::new();

@@ -21,7 +21,7 @@ use super::{changes, spoiled, trials};
 /// Scenario and variant.
 pub(crate) type Cell = (String, String);
 
-/// The numbers of all trials, block by block.
+/// The values of all trials, block by block.
 #[derive(Default)]
 pub(crate) struct Collected<'a> {
     pub(crate) trials: Vec<TrialFindings>,

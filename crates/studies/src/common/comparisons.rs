@@ -130,8 +130,8 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     cells
 }
 
-/// None if the two have no block in common and spoiled none, or if something else limited a
-/// throughput, which then does not distinguish the gateways.
+/// None if the two have no block in common and spoiled none, or if something other than the
+/// gateways limited a throughput, which therefore does not distinguish them.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,

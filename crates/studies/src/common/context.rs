@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
     }
 
     /// The lowest and the highest mean frequency at which the gateways of the same block ran in the
-    /// same phase, without the direct variant and the null gateway.
+    /// same phase, excluding the direct variant and the null gateway.
     pub(crate) fn frequencies_khz(
         &self,
         record: &TrialRecord,
@@ -186,8 +186,8 @@ pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received in the window per response that ended in it; none if no response did. Neither
-/// count includes responses that ended later.
+/// Bytes received in the window per response that ended in it; none if no response ended in it.
+/// Neither count includes responses that ended later.
 pub(crate) fn bytes_per_response(phase: &PhaseRecord) -> Option<f64> {
     let counts = &phase.counts;
     let responses = counts.completed_in_window;

@@ -12,7 +12,8 @@ use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// Points per decade of the share of samples beyond them; enough for a smooth line.
+/// The number of points for each decade of the share of samples beyond a point; enough for a smooth
+/// line.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// The histograms collected so far, by scenario, phase, metric and variant.
@@ -48,8 +49,8 @@ impl Curves {
                 trial.variant.clone(),
             );
             let merged = self.merged.entry(key).or_insert_with(|| {
-                // The sum grows to the widest histogram; with a lowest value of 1 ns, no precision
-                // is lost.
+                // The sum grows to the range of the widest histogram; with a lowest value of 1 ns,
+                // no precision is lost.
                 let mut empty = Histogram::new_from(histogram);
                 empty.auto(true);
                 Merged {

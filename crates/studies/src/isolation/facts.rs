@@ -33,7 +33,7 @@ pub struct IsolationFindings {
 pub struct IsolationCounts {
     #[serde(rename = "answers")]
     pub responses: u64,
-    /// Responses that failed a check, which are included above.
+    /// Responses that failed a check. They are included in [`Self::responses`].
     pub checks_failed: u64,
     /// Requests without a response.
     pub errors: u64,
@@ -51,10 +51,10 @@ impl IsolationCounts {
 /// A property of the good group that failing requests should not change.
 #[derive(Clone, Debug, Serialize)]
 pub struct IsolationMeasure {
-    /// Its name.
+    /// The name of the measure.
     pub title: &'static str,
     pub unit: Unit,
-    /// True if it affects the decision.
+    /// True if the measure affects the decision.
     pub decides: bool,
     /// The blocks in which both values are usable.
     pub blocks: Vec<IsolationBlock>,

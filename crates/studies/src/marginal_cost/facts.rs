@@ -48,9 +48,9 @@ impl MarginalUnit {
 pub struct MarginalCostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase in which it is measured; none if each number is a separate phase.
+    /// The phase in which the quantity is measured; none if each number is a separate phase.
     pub phase: Option<String>,
-    /// Its load as text. The time to readiness is measured before the first load.
+    /// The load of the phase as text. The time to readiness is measured before the first load.
     pub load: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct MarginalCostPoint {
     pub scenario: String,
     /// The phase, if each number is a separate one.
     pub phase: Option<String>,
-    /// The status of its trials.
+    /// The status of the trials with this number.
     pub status: RowStatus,
     /// A value for each measure; none if it was not measured or no block is usable.
     pub values: Vec<Option<Estimate>>,

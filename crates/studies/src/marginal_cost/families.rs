@@ -9,7 +9,7 @@ use crate::common::facts::{Metric, PhaseKind, PhaseLine, ScenarioFindings};
 
 /// Scenarios or loads that differ only in one number.
 pub(super) struct Family {
-    /// The common part of their names.
+    /// The common part of the members' names.
     pub(super) name: String,
     pub(super) what: MarginalUnit,
     /// The members, in ascending order of their numbers.

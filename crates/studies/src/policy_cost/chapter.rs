@@ -1,5 +1,5 @@
 //! The costs of policies. Each measure has a table with a row for each policy and a column for each
-//! gateway. The measures by which users choose a gateway also have a waterfall for each one.
+//! gateway. The measures by which users choose a gateway also have a waterfall for each gateway.
 
 use gatebench_report::Validity;
 use gatebench_report::axis::Axis;
@@ -158,7 +158,7 @@ struct Drawn<'a> {
     figure: &'a CostFigure,
     /// The beginning (zero or the end of the plain proxy's bar) and the end.
     span: (f64, f64),
-    /// The ends of its interval or range.
+    /// The ends of the figure's interval or range.
     ends: (f64, f64),
 }
 
@@ -268,11 +268,11 @@ fn is_foremost(metric: Metric) -> bool {
 
 fn note(metric: Metric) -> &'static str {
     match metric {
-        Metric::ThroughputPerCore => "Policies are shown as a ratio to their plain proxy.",
+        Metric::ThroughputPerCore => "Each policy is shown as a ratio to its plain proxy.",
         Metric::AddedP50 | Metric::AddedP99 => {
-            "Policies are shown as the difference between the two quantiles, which is not a quantile of their cost."
+            "Each policy is shown as the difference between the two quantiles, which is not a quantile of its cost."
         }
-        _ => "Policies are shown as their cost over their plain proxy.",
+        _ => "Each policy is shown as its cost over the plain proxy.",
     }
 }
 

@@ -21,10 +21,10 @@ pub struct CostFindings {
 pub struct CostMeasure {
     pub metric: Metric,
     pub unit: Unit,
-    /// The phase in which it is measured.
+    /// The phase in which the quantity is measured.
     pub phase: String,
     pub kind: PhaseKind,
-    /// Its load as text: `5,000 requests/s`.
+    /// The load of the phase as text: `5,000 requests/s`.
     pub load: String,
     /// The direction in which values improve.
     pub direction: Direction,
@@ -47,9 +47,9 @@ pub struct CostLine {
     pub scenario: String,
     /// The role of the scenario.
     pub role: CostRole,
-    /// Names of its policies, in their order.
+    /// Names of the scenario's policies, in their order.
     pub policies: Vec<String>,
-    /// The status of its trials.
+    /// The status of the trials of this scenario on this gateway.
     pub status: RowStatus,
     /// A figure for each measure of [`CostFindings::measures`], in the same order.
     pub figures: Vec<CostFigure>,

@@ -1,5 +1,5 @@
-//! The cost of policies. Each scenario with policies is compared with the same gateway's plain
-//! proxy of the same requests, in the same block.
+//! The cost of policies. Each scenario with policies is compared with the plain proxy of the same
+//! gateway, for the same requests in the same block.
 
 pub(crate) mod chapter;
 pub mod facts;
@@ -215,7 +215,7 @@ fn overview(gateway: &GatewayCosts, measure: &CostMeasure) -> Option<String> {
 }
 
 /// The cost of a policy: `api-key adds to proxy-json at 5,000 requests/s, in CPU per request: +1.24
-/// µs (1.10–1.38) at reference, and nothing that matters at nginx (within ±2 %).`
+/// µs (1.10–1.38) at reference, and no cost that matters at nginx (within ±2 %).`
 fn policy<'a>(
     costs: &'a CostFindings,
     measure: &CostMeasure,
@@ -258,7 +258,7 @@ fn cost_words(cost: &Cost) -> String {
     let verdict = cost.ratio.as_ref().map(|ratio| ratio.verdict);
     let within = percent(SMALLEST_EFFECT);
     let remark = match verdict {
-        Some(Verdict::NoChange) => format!("; nothing that matters, within ±{within}"),
+        Some(Verdict::NoChange) => format!("; no cost that matters, within ±{within}"),
         Some(Verdict::Inconclusive { .. }) => "; inconclusive".into(),
         _ => String::new(),
     };

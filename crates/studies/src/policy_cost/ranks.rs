@@ -1,5 +1,5 @@
-//! Ranks gateways by total and by the cost that a policy adds. Ranks depend on the intervals of
-//! verdicts, so they need ten blocks.
+//! Ranks gateways by the total cost of a scenario, and by the cost that a policy adds. Ranks depend
+//! on the intervals of verdicts, so they need ten blocks.
 
 use gatebench_report::Validity;
 use gatebench_stats::{Direction, Verdict, ranks, ranks_by};

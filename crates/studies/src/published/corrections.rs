@@ -106,7 +106,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Buckets => (
             ["p95 by buckets", "p95"],
             Nanoseconds,
-            "The added latency is unknown, or no load can be used for it: with --as-published, gatebench adds nothing to \
+            "The added latency was not measured, or no load that measured it is valid. With --as-published, it is never \
              the requests.",
         ),
         Effect::Users => (
@@ -118,7 +118,7 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Saturation => (
             ["p95 at saturation", "p95 at one rate"],
             Nanoseconds,
-            "No load at one rate can be used: with --as-published, there is none.",
+            "There is no valid load at one rate; with --as-published, there is none at all.",
         ),
         Effect::Ramp => (
             ["rate with the ramp", "rate after it"],

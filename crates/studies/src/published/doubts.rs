@@ -43,7 +43,8 @@ pub(super) fn length(document: &Published, plan: &Plan) -> String {
     }
     let length = plan.length.as_ref();
     if length.is_some_and(|it| it.length == Length::AsPublished) {
-        return "Loads, ramps and users are the document's; gatebench adds nothing to the requests.".into();
+        return "Loads, ramps and users are the document's; requests carry no gatebench header."
+            .into();
     }
     let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
     let suite = of_tables.find(|it| **it == plan.suite);
@@ -71,7 +72,7 @@ pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Op
             Show::Measured,
             Figure::AddedP50 | Figure::AddedP95 | Figure::AddedP99 | Figure::P95 | Figure::P99,
         ) => Some(format!(
-            "run the suite '{suite}' without --as-published; with that option, gatebench adds nothing to the requests."
+            "run the suite '{suite}' without --as-published; with that option, requests carry no gatebench header."
         )),
         _ => None,
     }

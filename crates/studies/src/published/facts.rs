@@ -8,13 +8,13 @@ use serde::Serialize;
 /// A run in the columns of a published document.
 #[derive(Clone, Debug, Serialize)]
 pub struct DocumentFindings {
-    /// Its name on the command line: `soap`.
+    /// The document's name on the command line: `soap`.
     pub document: String,
     /// A description.
     pub title: String,
     /// The machine and software of the published measurement, as a sentence.
     pub setting: String,
-    /// The suite that contains its scenarios.
+    /// The suite that contains the document's scenarios.
     pub suite: String,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,
@@ -33,9 +33,9 @@ pub struct DocumentFindings {
 /// A reason why figures of the tables are limited or invalid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DocumentDoubt {
-    /// Its severity.
+    /// The severity of the reason.
     pub validity: Validity,
-    /// The rows that it concerns.
+    /// The rows that the reason concerns.
     pub rows: Vec<String>,
     /// The observation in the first of these rows, as a sentence.
     pub message: String,
@@ -54,7 +54,7 @@ pub struct Correction {
     pub here: String,
     /// The headers of the two figures of each row: by the document's method, and as measured.
     pub heads: [String; 2],
-    /// Their unit.
+    /// The unit of both figures.
     pub unit: Unit,
     /// The effect on this run's figures.
     pub rows: Vec<CorrectionRow>,

@@ -125,7 +125,7 @@ pub(super) struct Point {
     pub(super) block: u32,
     /// The validity, which decides whether the figure is usable.
     pub(super) validity: Validity,
-    /// None if it was not measured.
+    /// None if the figure was not measured.
     pub(super) value: Option<f64>,
 }
 

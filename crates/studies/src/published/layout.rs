@@ -143,7 +143,7 @@ impl<'a> Sheet<'_, 'a> {
         self.stated.load.unwrap_or(usual)
     }
 
-    /// Reports whether any of its rows was measured.
+    /// Reports whether any row of the sheet was measured.
     fn has_loads(&self) -> bool {
         let mut lines = self.lines.iter();
         lines.any(|it| !chosen(&it.loads, self.load()).is_empty())

@@ -106,7 +106,7 @@ pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
     })
 }
 
-/// The loads of the first phase for which a load meets a condition.
+/// The loads of the first phase in which a load meets a condition.
 pub(super) fn first_like<'a>(
     loads: &[Load<'a>],
     is_it: impl Fn(&Load<'a>) -> bool,
@@ -122,7 +122,7 @@ impl Load<'_> {
         self.stored.record.trial.block
     }
 
-    /// The validity of its figures for this aspect.
+    /// The validity of the load's figures for this aspect.
     pub(super) fn validity(&self, aspect: Option<Aspect>) -> Validity {
         let reasons = concerning(self.reasons, &self.phase.name);
         aspect.map_or(Validity::Valid, |aspect| worst(reasons, Some(aspect)))

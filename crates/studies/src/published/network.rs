@@ -23,7 +23,7 @@ pub(super) fn table(measured: &Measured<'_>) -> Option<FigureTable> {
     let is_one = bare.len() == 1;
     let sizes = |of: &Bare<'_>| {
         let (there, back) = (of.sizes.asked_bytes, of.sizes.answered_bytes);
-        format!("{there} B there and {back} B back")
+        format!("{there} B out and {back} B back")
     };
     let rows = bare.iter().flat_map(|own| {
         let numbers: BTreeSet<u32> = own.loads.iter().filter_map(connections).collect();

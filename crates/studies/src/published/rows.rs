@@ -155,7 +155,7 @@ fn rises(load: &Load<'_>) -> bool {
 /// A number of CPUs for which figures were published.
 pub(super) struct Size<'a> {
     pub(super) cpus: f64,
-    /// The key of its figures.
+    /// The key of the figures for this size.
     pub(super) key: &'a str,
 }
 

@@ -9,7 +9,7 @@ use super::measured::{Load, Measured, first_like};
 pub(super) struct Target<'a> {
     pub(super) name: String,
     pub(super) scenario: &'a str,
-    /// True if its scenario has a direct variant.
+    /// True if the scenario has a direct variant.
     pub(super) has_direct: bool,
     pub(super) is_direct: bool,
     pub(super) loads: Vec<Load<'a>>,
@@ -69,12 +69,13 @@ fn target<'a>(
 }
 
 impl<'a> Target<'a> {
-    /// The loads with this number of connections; if several phases have it, those of the first.
+    /// The loads with this number of connections; if several phases have this number, the loads of
+    /// the first phase.
     pub(super) fn at(&self, number: u32) -> Vec<Load<'a>> {
         first_like(&self.loads, |it| connections(it) == Some(number))
     }
 
-    /// Its name, and its loads with the largest number of connections.
+    /// The target's name, and its loads with the largest number of connections.
     pub(super) fn at_most(&self) -> Option<(String, Vec<Load<'a>>)> {
         let number = self.loads.iter().filter_map(connections).max()?;
         let name = format!("{}, {number} connections", self.name);

@@ -139,8 +139,8 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {
-    // For phases with bins and for those of an external load generator, a gate reports this. A
-    // smoke run does not measure speed.
+    // For phases with bins and for those of an external load generator, a gate reports that steady
+    // state was not tested. A smoke run does not measure speed.
     (!is_smoke(context.plan)).then_some(())?;
     let is_short = |phase: &&PhaseRecord| {
         let seconds = phase.measure_ns / 1_000_000_000;

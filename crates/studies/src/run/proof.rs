@@ -21,7 +21,7 @@ pub struct ParityFindings {
     /// True if every case passed in every trial, before and after the load. None if parity was
     /// never tested.
     pub holds: Option<bool>,
-    /// The number of trials in which it was tested.
+    /// The number of trials in which parity was tested.
     pub trials: u32,
     pub cases: Vec<ParityCaseFindings>,
     /// The number of routes that should respond.
@@ -33,11 +33,11 @@ pub struct ParityFindings {
 /// A parity case over all trials of a variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParityCaseFindings {
-    /// The fact that it proves.
+    /// The fact that the case proves.
     pub name: String,
-    /// The number of times it passed.
+    /// The number of times the case passed.
     pub passed: u32,
-    /// The number of times it was tested.
+    /// The number of times the case was tested.
     pub tried: u32,
     /// The request and responses of the first failure; none if all passed.
     pub failure: Option<ParityMismatch>,
@@ -79,7 +79,7 @@ pub struct Configuration {
 pub struct ConfigurationFile {
     /// SHA-256 in lower-case hex.
     pub sha256: String,
-    /// Its contents; none if the file is no longer in the run directory.
+    /// The file's contents; none if the file is no longer in the run directory.
     pub text: Option<String>,
 }
 

@@ -306,7 +306,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
         });
         entries.collect()
     };
-    // A limited throughput is not that of the gateway.
+    // A limited throughput does not describe the gateway.
     let throughput = entries(PhaseKind::Closed, Metric::Throughput, Validity::Valid);
     let unit = Unit::RequestsPerSecond;
     let throughput = unranked(&throughput, unit, |value| quantity(value, unit));
@@ -324,7 +324,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
 /// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
 /// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
 /// for a verdict. The values keep the plan's order and are not ranked: over three blocks, the
-/// ranges of two equal gateways do not overlap in one pair of ten.
+/// ranges of two equal gateways fail to overlap in one of ten cases.
 fn unranked(
     entries: &[(&str, &Estimate)],
     unit: Unit,

@@ -19,7 +19,7 @@ pub struct SoakFindings {
     pub planned_seconds: f64,
     /// The measured time over all segments.
     pub measured_seconds: f64,
-    /// The decision. It is open if it is unknown whether memory leaks.
+    /// The decision; *open* if it is unknown whether memory leaks.
     pub decision: Decision,
     /// The reason for the decision, in one or more sentences.
     pub text: String,
@@ -33,9 +33,9 @@ pub struct SoakSegment {
     pub trial: u32,
     /// When the process began.
     pub started: Timestamp,
-    /// The length of its measurement.
+    /// The length of the measurement.
     pub measured_seconds: f64,
-    /// The short name of its trial's outcome.
+    /// The short name of the trial's outcome.
     pub outcome: String,
     /// Requests with a response.
     #[serde(rename = "answers")]
@@ -50,7 +50,7 @@ pub struct SoakSegment {
     pub processes_ended: u32,
     /// Proportional set size of the gateway before the load, in bytes.
     pub pss_before_bytes: Option<u64>,
-    /// The same after the load.
+    /// Proportional set size of the gateway after the load, in bytes.
     pub pss_after_bytes: Option<u64>,
     /// The watched quantities, memory first.
     pub quantities: Vec<SoakQuantity>,
@@ -61,12 +61,12 @@ pub struct SoakSegment {
 pub struct SoakQuantity {
     /// The kind of quantity.
     pub what: SoakWhat,
-    /// Its name.
+    /// The name of the quantity.
     pub title: String,
     pub unit: Unit,
     /// The largest negligible growth per hour.
     pub bound_per_hour: f64,
-    /// Its lower envelope, slope and verdict.
+    /// The quantity's lower envelope, slope and verdict.
     pub growth: Growth,
     /// Growth per 1,000 responses, if the quantity grows with the requests.
     #[serde(rename = "per_thousand_answers")]

@@ -41,7 +41,7 @@ pub struct VersionFindings {
     /// The median of the valid runs' 90th percentiles, with the smallest and the largest; none if
     /// no run has one.
     pub p90_ns: Option<Estimate>,
-    /// The same for the 99th percentiles.
+    /// Like [`Self::p90_ns`], for the 99th percentiles.
     pub p99_ns: Option<Estimate>,
     /// The error logs that are not empty, if the specification requests them; paths are relative to
     /// the run directory.

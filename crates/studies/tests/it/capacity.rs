@@ -305,7 +305,7 @@ fn steps_that_miss_at_any_rate_give_no_sustained_rate() {
     // Without lapses, an upper limit on their share is stated next to the rate.
     let findings = run(searching(nginx(), 5), |_| ALONE, |_| {});
     let found = &capacity(&findings).gateways[0];
-    let expected = ") miss it whatever the rate. ";
+    let expected = ") miss it regardless of the rate. ";
     assert!(found.text.contains(expected), "{}", found.text);
     assert_eq!(tone(&findings), Tone::Plain);
 }

@@ -20,7 +20,7 @@ fn found(seconds: impl Fn(u64) -> Second) -> Findings {
     found_in(seconds, |_| {})
 }
 
-/// The same, with further changes to nginx's trials.
+/// Like [`found`], with further changes to nginx's trials.
 fn found_in(seconds: impl Fn(u64) -> Second, further: impl Fn(&mut Made)) -> Findings {
     let mut planned = manifest(3);
     planned.plan.load.phases[1].change = Some(GatewayChange {

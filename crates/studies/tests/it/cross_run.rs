@@ -353,7 +353,7 @@ fn baseline_runs_with_different_accounting_are_not_used_for_cpu_time() {
         .enumerate()
         .map(|(at, factor)| with(&format!("known-{at}"), "processes", factor))
         .collect();
-    // The latest run does not record it, and took twice the CPU time.
+    // The latest run does not record the accounting, and took twice the CPU time.
     baseline.push(with("unknown", "unknown", 2.0));
     let candidate = with("candidate", "processes", 1.5);
     let found = compare_with_baseline(&baseline, &candidate, DecisiveMetric::Cpu);

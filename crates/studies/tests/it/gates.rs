@@ -139,7 +139,6 @@ fn engine_late() {
     );
 }
 
-/// Changes the throughput of the closed load and all figures that depend on it.
 #[test]
 fn requests_that_wait_for_a_connection_are_charged_to_the_gateway() {
     let waited = |longest_ns: u64| {

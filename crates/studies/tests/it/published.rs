@@ -465,7 +465,7 @@ fn the_earlier_edition_is_compared_with_its_first_row_with_figures() {
 
 #[test]
 fn a_limited_base_has_no_ratio_of_rates() {
-    // The load generator was at its limit, and the gateway was not.
+    // The load generator was at its limit, but the gateway was not.
     let found = columns("soap", plan(&["soap-0", "soap-1"]), |made| {
         if made.record.trial.scenario == "soap-0" {
             made.used("saturate", "engine").cpu_ns = SECONDS * SECOND_NS;

@@ -51,7 +51,7 @@ fn the_bare_network_and_the_share_reached_precede_the_sweep() {
         }
     });
     let network = &found.tables[0];
-    assert!(network.title.contains("80 B there and 170 B back"));
+    assert!(network.title.contains("80 B out and 170 B back"));
     close(median(network, "64", "network", "exchanges"), 200_000.0);
     close(
         median(network, "64", "network", "both ways"),
@@ -78,8 +78,8 @@ fn each_scenario_has_a_network_ceiling_for_its_messages() {
         }
     });
     let network = &found.tables[0];
-    let small = "small, 64 · 80 B there and 170 B back";
-    let large = "large, 64 · 80 B there and 8000 B back";
+    let small = "small, 64 · 80 B out and 170 B back";
+    let large = "large, 64 · 80 B out and 8000 B back";
     close(median(network, small, "network", "exchanges"), 200_000.0);
     close(median(network, large, "network", "exchanges"), 100_000.0);
     close(median(network, small, "network", "small: upstream"), 0.5);
@@ -200,7 +200,7 @@ fn versions_without_runs_are_named_with_the_reason() {
 
 #[test]
 fn an_invalid_run_is_not_combined_and_is_named() {
-    // The percentiles contradict the sums; without this, the rate would be valid.
+    // The percentiles contradict the sums; without this contradiction, the rate would be valid.
     let spoilt = |made: &mut Made| {
         if made.is("nginx") && made.record.trial.block == 3 {
             let sum = made.closed().sums.get_mut("response.2xx").unwrap();

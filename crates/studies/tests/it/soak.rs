@@ -293,7 +293,7 @@ fn isolation_of(findings: &Findings) -> &IsolationFindings {
     &findings.study.of::<Vec<IsolationFindings>>().unwrap()[0]
 }
 
-/// The same for a run that ends with trial number `last`.
+/// Like [`isolated`], for a run that ends with trial number `last`.
 fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> Findings {
     let group = |name: &str, p50_ns: u64, failing_checks: u64| GroupRecord {
         name: name.into(),

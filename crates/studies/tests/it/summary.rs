@@ -91,7 +91,8 @@ fn the_leader_may_be_the_candidate_or_the_baseline() {
 
 #[test]
 fn ranges_that_overlap_show_no_difference() {
-    // The first block of nginx costs as much as the last one of haproxy, and the others cost more.
+    // The first block of nginx costs as much as the last block of haproxy, and the other blocks of
+    // nginx cost more.
     let findings = three_blocks(|made| {
         let cpu_ns = match (made.is("nginx"), made.record.trial.block) {
             (true, block) => 20_000 + 1_000 * block,

@@ -80,8 +80,8 @@ impl Engine {
         })
     }
 
-    /// Returns the ID of the image with a name, which is the digest of its configuration,
-    /// `sha256:…`; none if the engine does not have it.
+    /// Returns the ID of the image with this name: the digest of the image's configuration,
+    /// `sha256:…`. None if the engine does not have the image.
     pub(crate) fn image(&self, name: &str) -> io::Result<Option<String>> {
         let path = format!("/images/{}/json", escaped(name));
         let response = self.api.call("GET", &path, None)?;

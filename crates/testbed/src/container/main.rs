@@ -16,7 +16,7 @@ use crate::system::owner::Owner;
 pub(crate) struct ContainerMain {
     engine: Engine,
     id: String,
-    /// Its exit code, or the reason why the wait for its end failed.
+    /// The container's exit code, or the reason why the wait for its end failed.
     ended: Arc<OnceLock<Result<i32, String>>>,
     logs: Option<JoinHandle<()>>,
 }
@@ -72,7 +72,7 @@ impl ContainerMain {
         });
     }
 
-    /// Returns its exit code; none while it runs.
+    /// Returns the container's exit code; none while the container runs.
     pub(crate) fn ended(&self) -> io::Result<Option<i32>> {
         let ended = self.ended.get().cloned().transpose();
         ended.map_err(|why| io::Error::other(format!("cannot wait for the container: {why}")))
@@ -89,7 +89,7 @@ impl ContainerMain {
         })
     }
 
-    /// Sends a signal, named without `SIG`, to its first process.
+    /// Sends a signal, named without `SIG`, to the container's first process.
     pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
         match self.engine.signal(&self.id, name) {
             // The container may have ended in the meantime; the wait reports that.

@@ -26,9 +26,9 @@ pub(crate) struct ContainerSpec {
     /// User and group inside, as numbers or names.
     pub(crate) user: String,
     pub(crate) environment: BTreeMap<String, String>,
-    /// Its working folder, which has the same path inside.
+    /// The container's working folder, which has the same path inside.
     pub(crate) work: PathBuf,
-    /// Its resource limits.
+    /// The container's resource limits.
     pub(crate) amounts: Vec<Amount>,
     /// The file in which the supervisor records the container.
     pub(crate) state: PathBuf,
@@ -38,12 +38,12 @@ pub(crate) struct ContainerSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerState {
     pub(crate) id: String,
-    /// The process ID of its first process on this machine.
+    /// The process ID, on this machine, of the container's first process.
     pub(crate) pid: u32,
 }
 
 impl ContainerSpec {
-    /// Reads the state that its supervisor wrote. Fails if there is none yet.
+    /// Reads the state that the container's supervisor wrote. Fails if there is none yet.
     pub(crate) fn made(&self) -> io::Result<ContainerState> {
         Ok(serde_json::from_slice(&fs::read(&self.state)?)?)
     }

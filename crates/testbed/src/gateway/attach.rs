@@ -13,9 +13,10 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A running gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// The address on which it listens.
+    /// The address on which the gateway listens.
     pub addr: SocketAddr,
-    /// The root of its process tree, whose CPU time and memory are read; none if it is unknown.
+    /// The root of the gateway's process tree, whose CPU time and memory are read; none if it is
+    /// unknown.
     pub pid: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) const OWN_NAME: &str = "gatebench";
 /// The origin of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
-    /// It is embedded in this program.
+    /// The folder is embedded in this program.
     Embedded,
     /// A folder in the file system.
     Path(PathBuf),
@@ -51,7 +51,7 @@ pub struct Folder {
 /// A user's configuration that replaces a template of a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OwnConfig {
-    /// The template that it replaces.
+    /// The template that the configuration replaces.
     pub template: String,
     pub path: PathBuf,
 }
@@ -63,7 +63,7 @@ pub struct ConfigText<'c> {
     pub path: &'c Path,
     /// The template.
     pub text: String,
-    /// The name of the rendered file that it replaces [default: the first one].
+    /// The name of the rendered file that the configuration replaces [default: the first one].
     pub replaces: &'c str,
     /// Additional environment variables of the gateway.
     pub environment: BTreeMap<String, String>,
@@ -117,7 +117,7 @@ impl Folder {
     /// extras are installed.
     ///
     /// # Errors
-    /// The needs that it does not claim.
+    /// The needs that the folder does not claim.
     pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.has_all(scenario, |_, _| None)
     }
@@ -126,7 +126,7 @@ impl Folder {
     /// why an extra cannot be used.
     ///
     /// # Errors
-    /// The needs that it lacks.
+    /// The needs that the gateway lacks.
     pub(crate) fn has_all(
         &self,
         scenario: &Scenario,
@@ -236,14 +236,14 @@ impl Folder {
         Some(PathBuf::from(file.to()))
     }
 
-    /// Reports whether `gatebench install` can install it from a package registry, which does not
-    /// require the user's consent.
+    /// Reports whether `gatebench install` can install the gateway from a package registry, which
+    /// does not require the user's consent.
     pub fn can_be_installed(&self) -> bool {
         let install = &self.spec.install;
         !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
     }
 
-    /// Describes its installation, as a sentence without a full stop.
+    /// Describes the gateway's installation, as a sentence without a full stop.
     pub fn install_hint(&self) -> String {
         let (name, install) = (&self.spec.gateway, &self.spec.install);
         if install.pypi.is_some() || install.maven.is_some() {

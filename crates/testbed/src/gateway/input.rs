@@ -38,13 +38,13 @@ pub struct Wiring<'a> {
     pub targets: &'a [SocketAddr],
     /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
-    /// The number of idle upstream connections that it keeps.
+    /// The number of idle upstream connections that the gateway keeps.
     pub keepalive: u32,
-    /// The cores on which it runs, with one worker for each; at least one.
+    /// The cores on which the gateway runs, with one worker for each; at least one.
     pub cores: &'a [usize],
     /// True if each request is logged.
     pub access_log: bool,
-    /// The address of its metrics, if it serves any.
+    /// The address of the gateway's metrics, if the gateway serves any.
     pub metrics: Option<SocketAddr>,
     /// The index of the current weights in the scenario's lists, if it has any.
     pub weights: usize,

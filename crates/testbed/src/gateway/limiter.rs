@@ -12,14 +12,14 @@ use crate::system::limit::{Amount, Limit, LimitError};
 /// The mechanism that enforces a gateway's limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Limiter {
-    /// It has no limits.
+    /// The gateway has no limits.
     Unlimited,
-    /// Its cores: their number is the CPU limit. Contains the reason why no control group can be
-    /// created.
+    /// The number of the gateway's cores, which is the CPU limit. Contains the reason why no
+    /// control group can be created.
     Cores(String),
     /// Control groups.
     Groups(Vec<Limit>),
-    /// Its container engine.
+    /// The gateway's container engine.
     Container(Vec<Amount>),
 }
 

@@ -130,9 +130,9 @@ pub(crate) fn wait_for(
 
 /// Waits until the gateway handles the signals of its actions. A response does not prove this,
 /// because workers respond while their master is still starting. For example, HAProxy's master
-/// executes its program again after it has started the worker. It then ignores SIGHUP for a moment,
-/// and the kernel discards a pending one. If the gateway takes too long, sending the signal fails
-/// with an error.
+/// executes its program again after it has started the worker. The master then ignores SIGHUP for a
+/// moment, and the kernel discards a pending SIGHUP. If the gateway takes too long, sending the
+/// signal fails with an error.
 pub(crate) fn wait_for_signal_handlers(process: &Supervised, signals: &[Signal]) {
     let awaits_all = |main| signals.iter().all(|it| processes::awaits(main, *it));
     let handled = || process.main_pid().is_none_or(awaits_all).then_some(());

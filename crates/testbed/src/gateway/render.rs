@@ -25,9 +25,9 @@ use crate::system::digest::sha256_of;
 /// A file rendered from a template.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedFile {
-    /// Its path, relative to the working folder.
+    /// The path of the file, relative to the working folder.
     pub path: PathBuf,
-    /// SHA-256 of its text, in lower-case hexadecimal.
+    /// SHA-256 of the file's text, in lower-case hexadecimal.
     pub sha256: String,
     pub text: String,
 }

@@ -52,14 +52,14 @@ const REHEARSED_REDIS_PORT: u16 = 48_613;
 #[derive(Clone, Debug)]
 pub struct GatewayStart<'a> {
     pub gateway: &'a FoundGateway,
-    /// The scenario that it serves.
+    /// The scenario that the gateway serves.
     pub scenario: &'a Scenario,
-    /// Its working folder, which is created if it does not exist. For a scenario with TLS, the
-    /// folder contains the trial's certificate.
+    /// The gateway's working folder, which is created if it does not exist. For a scenario with
+    /// TLS, the folder contains the trial's certificate.
     pub work: &'a Path,
-    /// The cores on which it runs, with one worker for each.
+    /// The cores on which the gateway runs, with one worker for each.
     pub cores: &'a [usize],
-    /// The address of this machine on which it listens.
+    /// The address of this machine on which the gateway listens.
     pub listen: IpAddr,
     /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
@@ -67,7 +67,7 @@ pub struct GatewayStart<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The maximum number of connections that a load opens.
     pub connections: u32,
-    /// The ports on which it may listen, in this order; any free port if there are none.
+    /// The ports on which the gateway may listen, in this order; any free port if there are none.
     pub ports: &'a [u16],
     /// The supervising program.
     pub launcher: &'a Launcher,
@@ -121,7 +121,7 @@ impl GatewayStart<'_> {
         &self.gateway.folder
     }
 
-    /// Starts it on one port; none if another process uses the port.
+    /// Starts the gateway on one port; none if another process uses the port.
     fn attempt(
         &self,
         work: &Path,
@@ -447,7 +447,7 @@ impl Prepared {
 pub struct LocalGateway {
     /// The supervised process.
     pub process: Supervised,
-    /// The result of its start.
+    /// The result of the gateway's start.
     pub started: Started,
     gateway: String,
     actions: Vec<action::Ready>,
@@ -456,21 +456,21 @@ pub struct LocalGateway {
 /// The result of starting a gateway, on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Started {
-    /// The address on which it listens.
+    /// The address on which the gateway listens.
     pub address: SocketAddr,
-    /// The address of its metrics, if it serves any.
+    /// The address of the gateway's metrics, if the gateway serves any.
     pub metrics: Option<SocketAddr>,
-    /// The time from its start to its first response. The check before the start and the time to
-    /// settle are not included.
+    /// The time from the gateway's start to its first response. The check before the start and the
+    /// time to settle are not included.
     pub ready_after: Duration,
-    /// The time from its start to the last observation that it was not ready. It became ready
-    /// between this time and `ready_after`.
+    /// The time from the gateway's start to the last observation that it was not ready. The gateway
+    /// became ready between this time and `ready_after`.
     pub not_ready_before: Duration,
     /// The commands that ran: check, start.
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
-    /// The scenario's requests to its admin interface.
+    /// The scenario's requests to the gateway's admin interface.
     pub admin: Option<AdminCalls>,
 }
 

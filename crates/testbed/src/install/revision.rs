@@ -27,14 +27,14 @@ const KEY_DIGITS: usize = 16;
 pub struct Revision {
     /// The user's name for the commit.
     pub reference: String,
-    /// Its full hash.
+    /// The full hash of the commit.
     pub commit: String,
-    /// Its files, including the results of the build.
+    /// The files of the commit, including the results of the build.
     pub folder: PathBuf,
 }
 
 impl Revision {
-    /// The first digits of its hash.
+    /// The first digits of the commit's hash.
     pub fn short(&self) -> &str {
         &self.commit[..self.commit.len().min(SHORT_DIGITS)]
     }
@@ -75,7 +75,7 @@ pub enum RevisionError {
         revision: String,
         /// The exit status of the build and its last output.
         message: String,
-        /// Its whole output.
+        /// The whole output of the build.
         log: PathBuf,
     },
     /// The folder for builds does not exist or is not writable.
@@ -117,7 +117,7 @@ impl Blame for RevisionError {
                 log.display()
             ),
             Self::Place { .. } => {
-                "free disk space, or choose another directory: XDG_DATA_HOME=DIR".into()
+                "free up disk space, or choose another directory: XDG_DATA_HOME=DIR".into()
             }
         }
     }

@@ -30,7 +30,7 @@ pub struct VendorProgram {
 struct System {
     id: String,
     version: String,
-    /// The name of its release, if it has one.
+    /// The name of the system's release, if the release has one.
     codename: Option<String>,
     name: String,
 }
@@ -112,7 +112,8 @@ impl System {
         }
     }
 
-    /// Reports whether its version is one of these or belongs to one, as 9.4 belongs to 9.
+    /// Reports whether the system's version is one of these, or belongs to one of them as 9.4
+    /// belongs to 9.
     fn is_version(&self, versions: &[String]) -> bool {
         versions.iter().any(|it| {
             let rest = self.version.strip_prefix(it.as_str());

@@ -26,9 +26,9 @@ const NO_IRQ_TIME: &str = "tsc=noirqtime";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// The kernel was built with it.
+    /// The kernel was built with the option.
     On,
-    /// The kernel was built without it.
+    /// The kernel was built without the option.
     Off,
     /// The configuration cannot be read.
     #[default]
@@ -39,7 +39,7 @@ pub enum Setting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftirqPayer {
-    /// The process that it interrupts.
+    /// The process that the softirq interrupts.
     Processes,
     /// No process: only `/proc/stat` counts it.
     Nobody,

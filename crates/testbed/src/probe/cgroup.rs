@@ -16,7 +16,7 @@ pub struct Throttling {
     pub periods: u64,
     /// The number of these periods in which the group had to wait.
     pub throttled_periods: u64,
-    /// The time that it had to wait, summed over cores.
+    /// The time that the group had to wait, summed over cores.
     pub throttled_ns: u64,
 }
 
@@ -30,7 +30,7 @@ pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     groups
 }
 
-/// Returns the effects of the CPU limit of this group; none if it never had one.
+/// Returns the effects of the CPU limit of this group; none if the group never had such a limit.
 pub(crate) fn throttling_of(folder: &Path) -> Option<Throttling> {
     throttling_in(&fs::read_to_string(folder.join("cpu.stat")).ok()?)
 }

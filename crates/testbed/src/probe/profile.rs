@@ -170,7 +170,7 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // Both fail if perf has already ended, which is the usual case.
+        // Both calls fail if perf has already ended, which is the usual case.
         let _ = self.child.kill();
         let _ = self.child.wait();
         // The file is no longer needed, and is large if it contains copies of stacks.

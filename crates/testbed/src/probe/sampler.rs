@@ -34,7 +34,7 @@ pub struct Sample {
     /// CPU time, user and system, of all threads. A process that has ended counts with its value in
     /// the last sample before its end.
     pub cpu_ns: u64,
-    /// Time for which its threads were runnable and waited for a core.
+    /// Time for which the component's threads were runnable and waited for a core.
     pub run_queue_wait_ns: u64,
     /// Context switches because a thread waited for something.
     pub switches_voluntary: u64,
@@ -48,8 +48,8 @@ pub struct Sample {
     pub threads: u32,
     /// Processes that have ended since the first sample, for example replaced workers.
     pub processes_ended: u32,
-    /// The effects of the CPU limit of its control group; none if the component has no separate
-    /// group.
+    /// The effects of the CPU limit of the component's control group; none if the component has no
+    /// separate group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
 }
@@ -70,7 +70,7 @@ pub struct Sampler {
     scope: Scope,
     cpu: Ledger<ProcessKey, u64>,
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
-    /// The folder of its separate CPU group, once it has a process.
+    /// The folder of the component's separate CPU group, once the component has a process.
     group: Option<Option<PathBuf>>,
 }
 
@@ -132,15 +132,15 @@ impl Sampler {
     }
 
     /// The proportional set size of the component; none if it is not visible to this user. The
-    /// kernel walks all pages for it, which distorts the tail of the latency distribution: call
-    /// this only before and after a load.
+    /// kernel walks all pages to compute it. This distorts the tail of the latency distribution, so
+    /// call this only before and after a load.
     pub fn pss_bytes(&self) -> Option<u64> {
         let processes = self.processes().into_iter();
         processes.map(|key| processes::pss_bytes(key.pid)).sum()
     }
 
-    /// Observes threads and files. This reads a file for each thread and descriptor: call this only
-    /// before and after a load.
+    /// Observes threads and files. This reads a file for each thread and descriptor, so call this
+    /// only before and after a load.
     pub fn outside(&self) -> Outside {
         let processes = self.processes();
         let threads = |key: &ProcessKey| {

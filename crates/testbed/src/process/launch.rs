@@ -81,17 +81,17 @@ const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 pub struct Supervised {
     child: Child,
     exit: Option<Exit>,
-    /// True if the supervisor killed it because it did not stop in time.
+    /// True if the supervisor killed the process because it did not stop in time.
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
-    /// Its control groups. The supervisor removes them unless it is killed.
+    /// The control groups of the process. The supervisor removes them unless it is killed.
     groups: Vec<PathBuf>,
-    /// Its container. The supervisor removes it unless it is killed.
+    /// The container of the process. The supervisor removes it unless it is killed.
     container: Option<ContainerSpec>,
-    /// The log of its standard output.
+    /// The log of the process's standard output.
     pub stdout: PathBuf,
-    /// The log of its standard error.
+    /// The log of the process's standard error.
     pub stderr: PathBuf,
 }
 
@@ -145,7 +145,7 @@ impl Supervised {
         Some(self.container.as_ref()?.made().ok()?.pid)
     }
 
-    /// Its container; none if it runs directly on this machine.
+    /// The process's container; none if the process runs directly on this machine.
     pub(crate) fn container(&self) -> Option<&ContainerSpec> {
         self.container.as_ref()
     }
@@ -174,12 +174,12 @@ impl Supervised {
         Sampler::new(root, scope)
     }
 
-    /// Reports whether it is still running.
+    /// Reports whether the process is still running.
     pub fn is_alive(&mut self) -> bool {
         self.exit_status().is_none()
     }
 
-    /// Returns how it ended; none while it runs.
+    /// Returns how the process ended; none while it runs.
     pub fn exit_status(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
             // An error means that another part of this program has collected the exit status.
@@ -213,7 +213,7 @@ impl Supervised {
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
         match wait_until(deadline, || self.exit_status()) {
             Some(_) if self.out_of_patience => Ended::Killed,
-            // Another process killed it just before.
+            // Another process killed the process shortly before.
             Some(KILLED) if self.stop_signal != Signal::KILL => Ended::Crashed(KILLED),
             Some(_) => Ended::Stopped,
             None => {
@@ -223,18 +223,18 @@ impl Supervised {
         }
     }
 
-    /// Kills it and everything it started, without a stop signal.
+    /// Kills the process and everything that it started, without a stop signal.
     pub fn kill(&mut self) {
         self.kill_group();
         self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
-    /// The last lines of its output, with standard error after standard output.
+    /// The last lines of the process's output, with standard error after standard output.
     pub fn output_tail(&self) -> String {
         last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
     }
 
-    /// The last lines of its standard error.
+    /// The last lines of the process's standard error.
     pub fn stderr_tail(&self) -> String {
         last_lines(&text_of(&self.stderr))
     }
@@ -265,21 +265,21 @@ impl Supervised {
 /// generator.
 #[derive(Clone, Debug)]
 pub struct PlainStart<'a> {
-    /// Its name, for logs and errors.
+    /// The program's name, for logs and errors.
     pub name: &'a str,
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Environment variables in addition to those of this process.
     pub environment: &'a BTreeMap<String, String>,
-    /// Its working folder for its logs, which is created if it does not exist.
+    /// The program's working folder for its logs, which is created if it does not exist.
     pub work: &'a Path,
-    /// The cores on which it runs [default: all].
+    /// The cores on which the program runs [default: all].
     pub cores: &'a [usize],
 }
 
 impl PlainStart<'_> {
-    /// Starts it under a supervisor. `nofile` is the limit on its open descriptors, unless the
-    /// machine's hard limit is lower.
+    /// Starts the program under a supervisor. `nofile` is the limit on its open descriptors, unless
+    /// the machine's hard limit is lower.
     pub(crate) fn start(self, nofile: u64, launcher: &Launcher) -> Result<Supervised, DriverError> {
         let (name, work) = (self.name, self.work);
         fs::create_dir_all(work).map_err(DriverError::at("create", work))?;

@@ -4,8 +4,9 @@
 //! ```text
 //! gatebench ──stdin pipe──> supervisor (subreaper) ──> gateway ──> workers, orphans, …
 //! ```
-//! The end of its stdin means that gatebench has ended. The kernel's parent-death signal cannot be
-//! used, because the kernel sends it when the *thread* that started the child ends.
+//! The end of the supervisor's stdin means that gatebench has ended. The kernel's parent-death
+//! signal cannot be used, because the kernel sends it when the *thread* that started the child
+//! ends.
 
 mod orders;
 

@@ -8,7 +8,7 @@ use crate::process::last_lines;
 const REMEDIES: [(&str, &str); 13] = [
     (
         "No space left on device",
-        "free space on HOST; gatebench is stored there in ~/.cache/gatebench",
+        "free up space on HOST; gatebench is stored there, in ~/.cache/gatebench",
     ),
     (
         "error while loading shared libraries",
@@ -83,7 +83,7 @@ mod tests {
         assert!(
             remedy("mkdir: cannot create directory: Permission denied").contains("a writable home")
         );
-        assert!(remedy("head: error writing: No space left on device").contains("free space"));
+        assert!(remedy("head: error writing: No space left on device").contains("free up space"));
         assert_eq!(remedy(""), "check the output of `ssh me@far true`");
         let error = of("h", "h cannot be reached", "ssh: x\n");
         assert_eq!(error.to_string(), "h cannot be reached: ssh: x");

@@ -160,7 +160,7 @@ impl End {
         kept::put(&work, &start.files).map_err(|error| {
             RemoteError::environment(
                 format!("cannot write to {}: {error}", work.display()),
-                "free space for temporary files, or set TMPDIR",
+                "free up space for temporary files, or set TMPDIR",
             )
         })?;
         let gateway = GatewayStart {

@@ -52,7 +52,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // The next remote end removes whatever is left.
+        // The next remote end removes the folder if it is left.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

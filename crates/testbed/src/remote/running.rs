@@ -56,12 +56,12 @@ impl RemoteGateway {
         Ok(gateway)
     }
 
-    /// Returns its exit status, if it has ended.
+    /// Returns the gateway's exit status, if the gateway has ended.
     pub(crate) fn exit_status(&self) -> Result<Option<Exit>, DriverError> {
         self.host.ask(&Ask::Exit)
     }
 
-    /// Returns the end of its standard error; empty if the connection is lost.
+    /// Returns the end of the gateway's standard error; empty if the connection is lost.
     pub(crate) fn stderr_tail(&self) -> String {
         self.host.ask(&Ask::Stderr).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl RemoteGateway {
         self.host.ask(&Ask::Act { action })
     }
 
-    /// Ends it, and keeps its files.
+    /// Ends the gateway, and keeps its files.
     pub(crate) fn stop(&mut self) -> Result<Ended, DriverError> {
         self.has_stopped = true;
         let stopped: Stopped = self.host.ask(&Ask::Stop)?;

@@ -24,7 +24,7 @@ pub use upstream::UpstreamStart;
 #[derive(Debug)]
 pub struct Service {
     pub process: Supervised,
-    /// The address on which it listens.
+    /// The address on which the service listens.
     pub addr: SocketAddr,
 }
 

@@ -17,25 +17,26 @@ use crate::system::installed::path_folders;
 
 const PROGRAM: &str = "redis-server";
 
-/// Its Debian package.
+/// The Debian package of Redis.
 const PACKAGE: &str = "redis-server";
 
 /// The folders of Debian's package and of `make install`, which are searched after PATH.
 const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 
-/// A part of the line that it writes when it accepts connections.
+/// A part of the line that Redis writes when it accepts connections.
 const READY: &str = "Ready to accept connections";
 
-/// A part of the line that it writes if another process listens on its port.
+/// A part of the line that Redis writes if another process listens on its port.
 const TAKEN: &str = "Address already in use";
 
-/// The timeout for its start. It reads nothing from disk, so this is ample.
+/// The timeout for the start of Redis. It reads nothing from disk, so this is ample.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time that it may take to print its version.
+/// The time that Redis may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Its options in addition to its port: keep everything in memory only, and stay in the foreground.
+/// The options of Redis in addition to its port: keep everything in memory only, and stay in the
+/// foreground.
 const SETTINGS: [(&str, &str); 5] = [
     ("--bind", "127.0.0.1"),
     ("--save", ""),
@@ -47,7 +48,7 @@ const SETTINGS: [(&str, &str); 5] = [
 /// A Redis server that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRedis {
-    /// Its program.
+    /// The program of the server.
     pub path: PathBuf,
     pub version: String,
 }
@@ -56,7 +57,8 @@ impl FoundRedis {
     /// Looks on PATH, then in the folders of Debian's package.
     ///
     /// # Errors
-    /// [`DriverError::Redis`] if there is none, or if it does not print its version.
+    /// [`DriverError::Redis`] if no Redis is found, or if the program found does not print its
+    /// version.
     pub fn find() -> Result<Self, DriverError> {
         let path = program()?;
         let mut ask = std::process::Command::new(&path);
@@ -75,7 +77,7 @@ impl FoundRedis {
         })
     }
 
-    /// Describes its installation.
+    /// Describes the installation of Redis.
     pub fn install_step() -> InstallStep {
         InstallStep::Debian(vec![PACKAGE.into()])
     }

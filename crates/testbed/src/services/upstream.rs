@@ -16,7 +16,7 @@ use crate::error::DriverError;
 use crate::process::{Launcher, NOFILE, PlainStart};
 use crate::system::command::wait_until;
 
-/// The time that it may take to start; it only binds a port.
+/// The time that an upstream may take to start; it only binds a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The inputs for starting an upstream, except its address.
@@ -25,9 +25,9 @@ pub struct UpstreamStart {
     /// The command, to which `--listen ADDRESS:PORT` is added. Once it is listening, it prints one
     /// line, `{"listening":"127.0.0.1:43211"}`, on standard output.
     pub command: Vec<OsString>,
-    /// Its working folder for its logs, which is created if it does not exist.
+    /// The upstream's working folder for its logs, which is created if it does not exist.
     pub work: PathBuf,
-    /// The cores on which it runs.
+    /// The cores on which the upstream runs.
     pub cores: Vec<usize>,
     /// The supervising program.
     pub launcher: Launcher,
@@ -60,7 +60,8 @@ impl UpstreamStart {
         }
     }
 
-    /// Starts it and waits until it prints its address. After an error no process is left.
+    /// Starts the upstream and waits until it prints its address. After an error no process is
+    /// left.
     ///
     /// # Errors
     /// [`DriverError::Upstream`] if it ends, prints another line, or prints nothing in time.

@@ -32,10 +32,10 @@ impl fmt::Display for Exit {
 /// How a supervised program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// It stopped on request.
+    /// The program stopped on request.
     Stopped,
-    /// It did not stop in time on request, and was killed.
+    /// The program did not stop in time on request, and was killed.
     Killed,
-    /// It had ended before the request to stop.
+    /// The program had ended before the request to stop.
     Crashed(Exit),
 }

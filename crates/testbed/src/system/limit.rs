@@ -27,7 +27,7 @@ const PROCS: &str = "cgroup.procs";
 /// A control group that contains this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// True if it belongs to the unified hierarchy of version 2.
+    /// True if the group belongs to the unified hierarchy of version 2.
     pub unified: bool,
     pub folder: PathBuf,
 }
@@ -83,7 +83,7 @@ fn quota_us(millis: u32) -> u64 {
 pub struct Limit {
     /// The resource and its amount.
     pub amount: Amount,
-    /// True if it is set by the interface of version 2.
+    /// True if the limit is set through the interface of version 2.
     pub unified: bool,
     /// The group below which the limited group is created.
     home: PathBuf,
@@ -226,14 +226,14 @@ pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathB
     Ok(folders)
 }
 
-/// Removes those of these groups that are empty, and reports whether none is left.
+/// Removes the empty groups among these, and reports whether no group is left.
 pub(crate) fn remove(folders: &[PathBuf]) -> bool {
     let left = |folder: &&PathBuf| fs::remove_dir(folder).is_err() && folder.exists();
     folders.iter().filter(left).count() == 0
 }
 
-/// The groups of a supervisor. Dropping them removes them; all their processes must have ended by
-/// then.
+/// The groups of a supervisor. Dropping this value removes the groups; all their processes must
+/// have ended by then.
 #[derive(Debug)]
 pub(crate) struct LimitedGroups<'a> {
     limits: &'a [Limit],

@@ -1,5 +1,5 @@
-//! The process that created a container or a control group. Another process that later finds one
-//! can check whether its creator has ended.
+//! The process that created a container or a control group. Another process that later finds the
+//! container or the group can check whether its creator has ended.
 
 use std::fmt;
 use std::fs;
@@ -23,7 +23,7 @@ const PID_NAMESPACE: &str = "/proc/self/ns/pid";
 pub(crate) struct Owner {
     pid: u32,
     started_ticks: u64,
-    /// The scope of its process ID: the inode of its PID namespace, and the boot.
+    /// The scope of the owner's process ID: the inode of its PID namespace, and the boot.
     space: String,
 }
 
@@ -54,7 +54,7 @@ impl Owner {
         })
     }
 
-    /// Its process ID in its PID namespace.
+    /// The process ID in the PID namespace of the process.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }

@@ -61,7 +61,7 @@ impl Testbed {
     /// Finds a gateway on its machine, and the means to limit it.
     ///
     /// # Errors
-    /// Its program is missing, has another version, or cannot be limited.
+    /// The gateway's program is missing, has another version, or cannot be limited.
     pub fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
         match self.host().filter(|_| setup.elsewhere.is_some()) {
             None => FoundGateway::find(folder, setup, &self.launcher),
@@ -170,7 +170,7 @@ impl Testbed {
     /// Starts an external load generator.
     ///
     /// # Errors
-    /// Its folder cannot be created, or the supervisor cannot be started.
+    /// The load generator's folder cannot be created, or the supervisor cannot be started.
     pub fn start_generator(&self, start: GeneratorStart<'_>) -> Result<Supervised, DriverError> {
         start.start(GENERATOR_NOFILE, &self.launcher)
     }

@@ -22,7 +22,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns the result of its start.
+    /// Returns the result of the gateway's start.
     pub(super) fn started(&self) -> &Started {
         match self {
             Self::Here(local) => &local.started,
@@ -30,7 +30,8 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns its exit status, if it has ended; an error if the connection is lost.
+    /// Returns the gateway's exit status, if the gateway has ended; an error if the connection is
+    /// lost.
     pub(super) fn exit_status(&mut self) -> Result<Option<Exit>, DriverError> {
         match self {
             Self::Here(local) => Ok(local.process.exit_status()),
@@ -38,7 +39,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns the end of its standard error.
+    /// Returns the end of the gateway's standard error.
     pub(super) fn stderr_tail(&self) -> String {
         match self {
             Self::Here(local) => local.process.stderr_tail(),
@@ -46,7 +47,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Runs an action of its folder.
+    /// Runs an action of the gateway's folder.
     pub(super) fn act(&mut self, action: &str) -> Result<(), DriverError> {
         match self {
             Self::Here(local) => local.act(action),
@@ -54,7 +55,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Ends it. Returns an error if the connection is lost, which also ends it.
+    /// Ends the gateway. Returns an error if the connection is lost, which also ends the gateway.
     pub(super) fn stop(&mut self) -> Result<Ended, DriverError> {
         match self {
             Self::Here(local) => Ok(local.process.stop()),
@@ -62,7 +63,7 @@ impl PlacedGateway {
         }
     }
 
-    /// Returns a sampler of its processes.
+    /// Returns a sampler of the gateway's processes.
     pub(super) fn sampler(&self) -> GatewaySampler {
         match self {
             Self::Here(local) => GatewaySampler::Here(Box::new(local.process.sampler())),
@@ -95,8 +96,8 @@ impl GatewaySampler {
         }
     }
 
-    /// Returns the proportional set size. The kernel walks every page for it, so do not call this
-    /// during a measurement.
+    /// Returns the proportional set size. The kernel walks every page to compute it, so do not call
+    /// this during a measurement.
     pub fn pss_bytes(&self) -> Option<u64> {
         match self {
             Self::Here(sampler) => sampler.pss_bytes(),

@@ -160,7 +160,7 @@ impl Running {
     /// Restarts the first target of the upstream at its address.
     ///
     /// # Errors
-    /// It does not start.
+    /// The target does not start.
     pub fn start_first_target_again(&mut self) -> Result<(), DriverError> {
         self.upstreams.start_first_again()
     }

@@ -19,7 +19,7 @@ pub(super) struct StartedGateway {
     pub(super) gateway: PlacedGateway,
     pub(super) stop: Stop,
     pub(super) stderr_log: PathBuf,
-    /// None if its folder names no access log, or if it runs on another host.
+    /// None if the gateway's folder names no access log, or if the gateway runs on another host.
     pub(super) access_log: Option<PathBuf>,
 }
 
@@ -32,9 +32,9 @@ pub struct Shutdown {
     pub warning: Option<String>,
     /// The error, if the gateway ended before it was stopped.
     pub crashed: Option<DriverError>,
-    /// The lines of its access log, if its path is known.
+    /// The lines of the gateway's access log, if its path is known.
     pub access_log_lines: Option<u64>,
-    /// The lines of its standard error.
+    /// The lines of the gateway's standard error.
     pub stderr_lines: u64,
 }
 

@@ -21,12 +21,12 @@ struct Target {
     name: Option<String>,
     start: UpstreamStart,
     address: SocketAddr,
-    /// None while it is deliberately down.
+    /// None while the target is deliberately down.
     process: Option<Supervised>,
 }
 
-/// The running upstreams. Dropping them ends them. Their exit status does not matter, because they
-/// have no data to save.
+/// The running upstreams. Dropping this value ends them. Their exit status does not matter, because
+/// they have no data to save.
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     all: Vec<Target>,

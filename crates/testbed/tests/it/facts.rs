@@ -1,6 +1,6 @@
 //! Checks the files rendered for gateways that do not run here against facts about their
-//! configuration. The facts are taken from their documentation and sources: this repository keeps
-//! no vendor's files, and no network is used.
+//! configuration. The facts are taken from the gateways' documentation and sources: this repository
+//! keeps no vendor's files, and no network is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
     }
 }
 
-/// A scenario with properties that no scenario supported by all folders has.
+/// A scenario with properties that are missing from every scenario that all folders support.
 fn everything_small() -> Scenario {
     scenario(
         "scenario: small\ntitle: small\nupstream: httpbin\nconsumers: [{name: al-ice, keys: [k, 'a\"b'], password: p}, {name: bob}]\n\

@@ -30,7 +30,7 @@ fn every_embedded_folder_is_whole() {
     ] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
     }
-    // Its files are parts of other folders.
+    // The files of `_shared` are parts of other folders.
     assert!(!names.contains(&"_shared".to_owned()), "{names:?}");
 }
 

@@ -1,4 +1,4 @@
-//! The supervisor alone: whichever process ends, no other is left.
+//! The supervisor alone: no matter which process ends, no other process is left.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -75,7 +75,7 @@ fn when_its_parent_is_killed_the_supervisor_ends_everything() {
     let temporary = tempfile::tempdir().unwrap();
     let fifo = temporary.path().join("fifo");
     // The shell plays the role of gatebench: it holds the other end of the supervisor's stdin until
-    // it ends.
+    // the shell ends.
     let script = format!(
         "mkfifo {0}; {1} '{{\"stop_timeout\": {{\"secs\": 0, \"nanos\": 50000000}}}}' -- sh -c 'trap \"\" TERM; sleep 600 & wait; wait' < {0} & exec 3> {0}; wait",
         fifo.display(),

@@ -161,7 +161,8 @@ fn eight_cpus_of_four_cores_are_used_as_four_cores() {
         seen(&next.placed(&all, 2)),
         expected(&[5, 7], &[0], &[2], true, false)
     );
-    // Four CPUs are two whole cores, because the load generator and the upstream need one each.
+    // The gateway's four CPUs are both threads of two cores, because the load generator and the
+    // upstream need a core each.
     assert_eq!(
         seen(&far.placed(&all, 4)),
         expected(&[2, 3, 6, 7], &[0], &[1], true, false)
@@ -192,7 +193,8 @@ fn two_sockets_keep_everything_on_one_node_if_it_fits() {
         expected(&[13, 15], &[1], &[3], true, false)
     );
     assert!(!machine.placed(&all, 2).note.contains("NUMA"));
-    // No node has three cores and two more, so the gateway has one node to itself.
+    // No node has three cores for the gateway and two more for the other components, so no other
+    // component runs on the gateway's node.
     let wide = machine.placed(&all, 3);
     assert_eq!(
         seen(&wide),
@@ -236,8 +238,8 @@ fn fast_and_slow_cores_are_not_mixed_in_a_gateway() {
 
 #[test]
 fn a_hybrid_processor_is_known_by_its_frequencies() {
-    // Two cores with two threads at 5.2 and 5.0 GHz, and four with one at 3.9 GHz; all capacities
-    // are equal.
+    // Two cores with two threads each, at 5.2 and 5.0 GHz, and four cores with one thread each, at
+    // 3.9 GHz; all capacities are equal.
     let cores: [(&[usize], usize); 6] = [
         (&[0, 1], 0),
         (&[2, 3], 0),

@@ -6,7 +6,7 @@ use super::checks::Check;
 
 /// A permission that container engines refuse by default.
 pub(super) struct Grant {
-    /// Its name and its use.
+    /// The name and the use of the permission.
     pub(super) what: &'static str,
     pub(super) is_granted: bool,
     /// The options of docker and podman that grant the permission.

@@ -52,7 +52,7 @@ pub fn lines(listed: &[Listed], paths: bool) -> String {
 }
 
 impl Listed {
-    /// Returns its name and version if it is installed.
+    /// Returns the gateway's name and version if the gateway is installed.
     pub fn installed(&self) -> Option<(&str, &str)> {
         let found = self.program.as_ref().ok()?;
         Some((&self.folder.spec.gateway, &found.version))

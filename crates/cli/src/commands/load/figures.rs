@@ -20,7 +20,7 @@ pub const PERCENTILES: [(f64, &str); 7] = [
 
 /// The figures of a load.
 pub struct Figures<'a> {
-    /// The outcome that they are computed from.
+    /// The outcome that the figures are computed from.
     pub outcome: &'a Outcome,
     /// The times from the intended send to the last byte, of all requests that were sent. A request
     /// without a response counts with the time until it failed.
@@ -245,15 +245,15 @@ impl<C: Counter> Times<C> {
 /// Rate and response times of all workers in one second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecondFigures {
-    /// Its number, counted from the start of the measurement.
+    /// The number of the second, counted from the start of the measurement.
     pub second: u32,
-    /// The responses that arrived in it.
+    /// The responses that arrived in the second.
     pub completed: u64,
-    /// The requests that ended in it, with or without a response.
+    /// The requests that ended in the second, with or without a response.
     pub ended: u64,
     /// Median response time, in nanoseconds; none if no request ended.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the response time, in nanoseconds, however few requests ended.
+    /// 99th percentile of the response time, in nanoseconds, regardless of the number of requests.
     pub p99_ns: Option<u64>,
 }
 

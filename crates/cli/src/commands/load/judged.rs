@@ -22,7 +22,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges a load. A bound on a quantity that was not measured is not met, whatever its
+    /// Judges a load. A bound on a quantity that was not measured is not met, regardless of its
     /// direction.
     pub fn of(bound: &Bound, figures: &Figures<'_>, open: bool) -> Self {
         let (value, words) = match measure(bound.quantity, figures, open) {

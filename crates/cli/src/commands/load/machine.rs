@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// File descriptors in addition to those of the connections: event loops, files, standard streams.
 const OTHER_DESCRIPTORS: u64 = 64;
 
-/// Raises the limit on file descriptors as far as the connections of a load require.
+/// Raises the limit on file descriptors to the number that the connections of a load require.
 pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
     let needed = u64::from(connections_max(shape)) + OTHER_DESCRIPTORS;
     allow_descriptors(needed).map_err(|allowed| {

@@ -111,7 +111,7 @@ impl Like {
     }
 }
 
-/// Returns the first one that is installed, or nginx if none is.
+/// Returns the first one that is installed, or nginx if none is installed.
 fn installed() -> Result<Like, Failure> {
     let launcher = launcher()?;
     let catalogue = Catalogue::default();

@@ -29,8 +29,8 @@ pub struct ServeArgs {
     serve_keep: bool,
 }
 
-/// The process that serves the page. It ends when its standard input is closed, however this
-/// process ends.
+/// The process that serves the page. That process ends when its standard input is closed, no matter
+/// how the process of the run ends.
 pub struct Companion {
     child: Child,
     url: String,
@@ -58,7 +58,7 @@ impl ServeArgs {
 
 fn start(dir: &Path, keep: bool) -> Option<Companion> {
     let words = words_next_to(dir)?;
-    // The server needs the folder before the run creates its directory in it.
+    // The server needs the folder of runs before the run creates its own directory there.
     fs::create_dir_all(&words[1]).ok()?;
     let mut command = Command::new(std::env::current_exe().ok()?);
     command

@@ -74,8 +74,8 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
         .collect()
 }
 
-/// Returns one failure for each scenario, variant, phase and threshold of a user's script that
-/// failed.
+/// Returns one failure for each crossed threshold of a user's script, by scenario, variant and
+/// phase.
 fn thresholds(run: &Run) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let mut complaints = Vec::new();

@@ -31,7 +31,7 @@ if KIND == "exit":
 if KIND == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-# The parity proof before the load sends fewer requests than this.
+# The parity proof before the load sends fewer requests than this number.
 PROOF = 40
 
 count = itertools.count(1)

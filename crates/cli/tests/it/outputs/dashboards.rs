@@ -26,7 +26,8 @@ fn all_queries_return_data() {
     let bench = Bench::new();
     bench.write("ping.yaml", SCRAPED);
     bench.load(LOAD);
-    // Both outputs send the same counters, and a server would accept only the first of each.
+    // Both outputs send the same counters, and a single server would accept each counter from only
+    // one of them.
     let (server, native) = (Server::receiver(), Server::receiver());
     let words = format!(
         "run suite.yaml --dir run --out prometheus={} --out prometheus={}?native=true",
@@ -67,8 +68,9 @@ fn all_queries_return_data() {
             assert!(!server.series(&query).is_empty(), "{dashboard}: {query}");
         }
     }
-    // At the same time, the quantile of the native histogram is within a bucket of the percentile.
-    // Both grow with the load, and one of the series may end a second earlier.
+    // At the same time, the quantile of the native histogram differs from the percentile by at most
+    // the width of a bucket. Both grow with the load, and one of the series may end a second
+    // earlier.
     let by_time = |server: &Server, query: &str| -> Vec<(f64, f64)> {
         let series = server.series(query);
         let values = series[0]["values"].as_array().unwrap();

@@ -30,7 +30,7 @@ pub fn recorded(bench: &Bench, run: &str) -> BTreeMap<String, f64> {
     all
 }
 
-/// The same counts, from a server.
+/// The counts of [`recorded`], from a server.
 fn received(server: &Server) -> BTreeMap<String, f64> {
     let query = "sum by (gateway, block, phase) (max_over_time(k6_http_reqs_total[15m]))";
     let key = |labels: &Value| {

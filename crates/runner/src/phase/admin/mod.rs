@@ -32,9 +32,9 @@ const SLICE: Duration = Duration::from_millis(50);
 /// The maximum number of characters of a wrong response that are reported.
 const SHOWN_CHARS: usize = 400;
 
-/// Runs the rounds of the scenario; none if it has none, or if there is no admin interface. The
-/// first call that gets no response or has no effect ends them with a warning, not an error,
-/// because earlier measurements are still valid.
+/// Runs the rounds of the scenario. Returns none if the scenario has no rounds, or if there is no
+/// admin interface. The first call that gets no response or has no effect ends the rounds with a
+/// warning, not an error, because earlier measurements are still valid.
 pub(crate) fn rounds(
     context: &TrialContext<'_>,
     running: &Running,

@@ -232,7 +232,7 @@ impl DrivenPhase<'_> {
         });
         written.map_err(|error| {
             let what = format!("cannot write to {}: {error}", folder.display());
-            let remedy = "free disk space, or make the directory writable";
+            let remedy = "free up disk space, or make the directory writable";
             self.failed(Culprit::Environment, what, remedy)
         })
     }

@@ -60,11 +60,11 @@ impl fmt::Display for Source {
 /// A document with its name and origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed<T> {
-    /// Its content.
+    /// The content of the document.
     pub document: T,
-    /// Its origin.
+    /// The origin of the document.
     pub source: Source,
-    /// The argument that named it: its name, the name of its family, or a path.
+    /// The argument that named the document: its name, the name of its family, or a path.
     pub word: String,
 }
 

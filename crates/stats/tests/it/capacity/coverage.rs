@@ -16,8 +16,8 @@ struct Truth {
     disturbed: f64,
 }
 
-/// True for each interval, of the sustained rate and of the half rate, that contains the truth; and
-/// the number of steps.
+/// Whether the interval of the sustained rate and that of the half rate contain the truth, and the
+/// number of steps.
 struct Covered {
     /// None if the search found no sustained rate.
     sustained: Option<bool>,
@@ -96,15 +96,15 @@ impl Truth {
 const STEPS: [f64; 3] = [0.003, 0.02, 0.08];
 const PROCESSES: [f64; 3] = [0.0, 0.02, 0.05];
 
-/// Shares of runs: those with a sustained rate, the share of their intervals that contain it, and
-/// the intervals that contain the half rate.
+/// The share of runs with a sustained rate, the share of their intervals that contain it, and the
+/// share of intervals that contain the half rate.
 struct Coverage {
     answered: f64,
     sustained: f64,
     half: f64,
 }
 
-/// The means of all laws.
+/// The mean coverage over all laws.
 fn coverage(runs: u64) -> Coverage {
     let laws = STEPS.iter().flat_map(|steps| {
         PROCESSES.iter().map(|processes| Truth {
@@ -125,7 +125,7 @@ fn coverage(runs: u64) -> Coverage {
 #[test]
 fn intervals_contain_a_logistic_truth_while_steps_are_disturbed() {
     let found = coverage(6);
-    // With a true share of 95 %, three series of 54 in a thousand fall below 46.
+    // With a true share of 95 %, three in a thousand series of 54 fall below 46.
     let (sustained, half) = (found.sustained, found.half);
     assert!(sustained > 0.85 && half > 0.85, "{sustained} {half}");
     // Without lapses, a rate is hardly ever refused.

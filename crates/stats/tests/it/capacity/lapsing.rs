@@ -1,4 +1,4 @@
-//! Gateways whose steps occasionally miss at every rate.
+//! Gateways whose steps occasionally miss, regardless of the rate.
 
 use super::*;
 use gatebench_stats::simulate::Noise;
@@ -13,11 +13,11 @@ const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 struct Law {
     /// Width of the curve of its steps, as a share of the rate.
     width: f64,
-    /// Share of steps that miss whatever the rate.
+    /// Share of steps that miss regardless of the rate.
     lapses: f64,
 }
 
-/// The result of a search for a rate that is held with 95 %.
+/// The result of a search for a rate that is held with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Said {
     /// There is no sustained rate.

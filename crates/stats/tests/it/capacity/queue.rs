@@ -21,8 +21,9 @@ const WARM_UP_S: f64 = 1.0;
 /// Share of the steps that are disturbed, independent of their outcome.
 const DISTURBED: f64 = 0.3;
 
-/// Requests that arrive as a Poisson process and have exponential service times, one after the
-/// other: the 99th percentile of their response times after the warm-up, in seconds.
+/// Simulates requests that arrive as a Poisson process and are served one after the other in
+/// exponentially distributed times. Returns the 99th percentile of the response times after the
+/// warm-up, in seconds.
 fn p99_s(service_per_second: f64, rate: f64, measure_s: f64, noise: &mut Noise) -> f64 {
     let arrivals = ((WARM_UP_S + measure_s) * rate) as usize;
     let discarded = (WARM_UP_S * rate) as usize;
@@ -54,8 +55,8 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// The rates at which a step holds with 95 % and 50 % probability, over processes: from several
-/// steps at each of a series of rates, each by a different process.
+/// The rates at which a step holds with 95 % and 50 % probability, over processes. They are
+/// estimated from several steps at each of a series of rates, each step by a different process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();
@@ -83,8 +84,8 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Prints and returns in how many of `runs` the intervals contain the sustained rate (or there is
-/// correctly none), and the half rate.
+/// Prints and returns the number of runs, among `runs`, whose interval contains the sustained rate
+/// (or that correctly find none), and the number whose interval contains the half rate.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);

@@ -40,8 +40,9 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// The number of nights until a step of this many standard deviations after 20 nights is reported,
-/// in ascending order, if this number of series share the false alarms; missed steps come last.
+/// A step of `step` standard deviations occurs after 20 nights, and `series` series share the false
+/// alarms. Returns the numbers of nights until the step is reported, in ascending order; missed
+/// steps come last.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)

@@ -62,7 +62,7 @@ fn a_leak_whose_step_has_not_yet_come_is_never_no_leak() {
                 // Noise may make a series appear more correlated than it is.
                 let is_named = because == Because::Steps;
                 assert!(is_named || noise > 0.0, "{case}");
-                // An arena at 4 MiB/h is filled within 16 hours; the windows take a sixtieth.
+                // At 4 MiB/h, an arena is filled within 16 hours; the windows add a sixtieth.
                 let needed = needed / 3_600.0;
                 assert!(needed > 15.9 && (needed < 18.0 || !is_named), "{case}");
                 let of_step = 0.999 * ARENA / hours;

@@ -12,7 +12,7 @@ use crate::common::facts::{Decision, Metric, PhaseKind, Sentence};
 pub struct CompareFindings {
     /// The judged run.
     pub candidate: RunLine,
-    /// The runs that it is compared with, oldest first.
+    /// The runs that the candidate is compared with, oldest first.
     pub baseline: Vec<RunLine>,
     /// The kind of baseline: one run or several.
     pub mode: CompareMode,
@@ -23,7 +23,8 @@ pub struct CompareFindings {
     pub text: String,
     /// Notes on the comparison as a whole.
     pub notes: Vec<Sentence>,
-    /// The differences between the runs apart from their figures, the most serious first.
+    /// The differences between the runs other than those between their figures, the most serious
+    /// first.
     pub differences: Vec<RunDifference>,
     /// Every scenario, gateway and metric that both sides have, the deciding ones first.
     pub cells: Vec<CellFindings>,
@@ -33,7 +34,7 @@ pub struct CompareFindings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompareMode {
-    /// Another run; the comparison uses the blocks of each.
+    /// Another run; the comparison uses the blocks of both runs.
     Blocks,
     /// Several runs; the comparison uses the variation among them.
     Runs,
@@ -42,7 +43,7 @@ pub enum CompareMode {
 /// Identifies one of the compared runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunLine {
-    /// Its directory, as the user wrote it.
+    /// The run's directory, as the user wrote it.
     pub name: String,
     /// Name of the suite.
     pub suite: String,
@@ -57,7 +58,7 @@ pub struct RunLine {
 /// A difference between the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunDifference {
-    /// Its consequence for the comparison.
+    /// The consequence of the difference for the comparison.
     pub weight: Weight,
     /// The name of the difference, as in `version of nginx`.
     pub what: String,
@@ -75,11 +76,11 @@ pub enum Weight {
     Forbids,
     /// A part is left out.
     LeavesOut,
-    /// It may explain different figures.
+    /// The difference may be the reason for different figures.
     Caution,
     /// The subject of the comparison: another program, version, folder or setting of a gateway.
     Subject,
-    /// It does not affect the comparison.
+    /// The difference does not affect the comparison.
     #[serde(rename = "told")]
     Noted,
 }
@@ -128,7 +129,7 @@ pub struct CellFindings {
     pub candidate: Estimate,
     /// Blocks of the baseline, or the values of its runs.
     pub baseline: Estimate,
-    /// The worse validity of the two.
+    /// The worse validity of the two sides.
     pub validity: Validity,
     /// Ratio, interval and verdict.
     pub result: Comparison,

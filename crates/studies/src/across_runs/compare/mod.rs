@@ -19,8 +19,8 @@ use crate::common::facts::{Aspect, Decision, Sentence};
 use crate::common::metrics::decided_by;
 use facts::{CellFindings, CompareFindings, CompareMode, Control, RunDifference, Weight};
 
-/// Compares two runs by the blocks of each (Welch). The intervals do not include the variation
-/// between runs, and the result states this.
+/// Compares two runs by Welch's method, which uses the blocks of both. The intervals do not include
+/// the variation between runs, and the result states this.
 pub fn compare(
     baseline: &RunSummary,
     candidate: &RunSummary,
@@ -86,8 +86,8 @@ pub fn compare_with_baseline(
 struct Both {
     own: Candidate,
     other: Side,
-    /// Standard error of a run's logarithm, computed from its blocks, if the baseline has a value
-    /// for each run.
+    /// Standard error of the logarithm of a run's value, computed from the run's blocks; used if
+    /// the baseline has a value for each run.
     run_error: f64,
 }
 

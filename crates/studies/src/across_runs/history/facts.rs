@@ -21,7 +21,7 @@ pub struct HistoryFindings {
 /// A run, which contributes one point to each series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRun {
-    /// Its directory.
+    /// The run's directory.
     pub dir: String,
     /// When the run began.
     pub created: Timestamp,
@@ -54,7 +54,7 @@ pub struct SeriesFindings {
     pub points: Vec<SeriesPoint>,
     /// True if the series is long enough to detect a change.
     pub searched: bool,
-    /// The changes in its level.
+    /// The changes in the level of the series.
     pub changes: Vec<SeriesChange>,
 }
 
@@ -91,9 +91,10 @@ pub struct SeriesChange {
     pub run: String,
     /// Directory of the last run before the change.
     pub after_run: String,
-    /// Geometric mean from the previous change, or the beginning, to this one.
+    /// Geometric mean of the values from the previous change, or from the beginning, to this
+    /// change.
     pub before: f64,
-    /// Geometric mean from this change to the next, or to the end.
+    /// Geometric mean of the values from this change to the next, or to the end.
     pub after: f64,
     /// Ratio of the two means, without the direct variant's change.
     pub net: f64,

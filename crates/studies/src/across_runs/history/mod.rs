@@ -388,7 +388,7 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
 type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
 
 /// Returns a sentence for each gateway that spoiled blocks of a scenario, with the latest run in
-/// which it did.
+/// which this happened.
 fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
     let mut seen: BTreeMap<(&str, &str), SpoiledByRun> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {

@@ -11,7 +11,7 @@ use super::{Metric, PhaseKind, ScenarioFindings, SpoiledBlocks};
 pub struct ComparisonFindings {
     /// Label of the judged variant, which is the first of the two in the plan.
     pub candidate: String,
-    /// Label of the variant that it is compared with.
+    /// Label of the variant that the candidate is compared with.
     pub baseline: String,
     /// Name of the phase.
     pub phase: String,

@@ -17,11 +17,11 @@ pub struct GroupFindings {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// Its share of the phase's load as text: `16 connections`.
+    /// The group's share of the phase's load as text: `16 connections`.
     pub load: String,
     /// The number of completed trials that have the group.
     pub trials: u32,
-    /// The figures of its requests.
+    /// The figures of the group's requests.
     pub figures: PartFigures,
     /// Arrivals that were never sent, over all trials.
     pub dropped: u64,
@@ -63,11 +63,11 @@ pub struct SlowestRoutes {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// The figure by which they are ranked.
+    /// The figure by which the routes are ranked.
     pub by: Slowness,
-    /// The number of routes from which these were chosen.
+    /// The number of routes from which the slowest were chosen.
     pub total: usize,
-    /// The slowest first.
+    /// The routes, the slowest first.
     pub routes: Vec<RouteFindings>,
 }
 
@@ -90,8 +90,8 @@ pub struct RouteFindings {
     pub group: String,
     /// Name of the request.
     pub route: String,
-    /// The figures of its requests. For requests without a response, the times include the time
-    /// waited.
+    /// The figures of the route's requests. For requests without a response, the times include the
+    /// time waited.
     pub figures: PartFigures,
 }
 
@@ -104,15 +104,15 @@ pub struct ExternalResults {
     pub variant: String,
     /// Name of the load generator.
     pub engine: String,
-    /// Trials in which it reported results of this kind.
+    /// Trials in which the load generator reported results of this kind.
     pub trials: u32,
-    /// Its checks, by name.
+    /// The load generator's checks, by name.
     pub checks: Vec<ExternalCheckResult>,
-    /// Its thresholds, by name.
+    /// The load generator's thresholds, by name.
     pub thresholds: Vec<ExternalThresholdResult>,
     /// The groups of the user's script.
     pub groups: Vec<String>,
-    /// Its additional metrics, by name and statistic.
+    /// The load generator's additional metrics, by name and statistic.
     pub metrics: Vec<ExternalMetricResult>,
 }
 
@@ -121,9 +121,9 @@ pub struct ExternalResults {
 pub struct ExternalCheckResult {
     /// The name, with the groups that contain the check.
     pub name: String,
-    /// The number of times that it passed; none if the load generator counts only failures.
+    /// The number of times that the check passed; none if the load generator counts only failures.
     pub passed: Option<u64>,
-    /// The number of times that it failed.
+    /// The number of times that the check failed.
     pub failed: u64,
 }
 
@@ -132,9 +132,9 @@ pub struct ExternalCheckResult {
 pub struct ExternalThresholdResult {
     /// The threshold as it is written in the script.
     pub name: String,
-    /// Trials in which it was met.
+    /// Trials in which the threshold was met.
     pub held: u32,
-    /// Trials in which it was not met.
+    /// Trials in which the threshold was not met.
     pub crossed: u32,
 }
 

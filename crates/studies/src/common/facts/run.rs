@@ -24,7 +24,7 @@ pub struct RunFacts {
     pub engine_backend: String,
     /// The seed of the random order.
     pub seed: u64,
-    /// True if it only tested that everything works.
+    /// True if the run only tested that everything works.
     pub is_smoke: bool,
     pub blocks_planned: u32,
     /// Blocks whose trials are all on disk.
@@ -66,19 +66,19 @@ pub struct TrialFindings {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
-    /// Its folder in the run directory, as in `trials/0001-proxy-json-nginx-b1`.
+    /// The trial's folder in the run directory, as in `trials/0001-proxy-json-nginx-b1`.
     pub folder: String,
-    /// When it began.
+    /// When the trial began.
     pub started: Timestamp,
     pub duration_ns: u64,
-    /// Its outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
+    /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
-    /// The worst validity of its reasons.
+    /// The worst validity of the reasons.
     pub validity: Validity,
-    /// The reasons why it is not valid; empty if it is valid.
+    /// The reasons why the trial is not valid; empty if it is valid.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
-    /// Its phases, second by second.
+    /// The trial's phases, second by second.
     pub timeline: Vec<TimelinePhase>,
 }
 
@@ -99,9 +99,9 @@ pub struct TimelinePhase {
 pub struct TimelineSecond {
     /// Second of the measurement, from 0.
     pub second: u32,
-    /// Responses in it.
+    /// Responses in the second.
     pub completed: u64,
-    /// Failures in it.
+    /// Failures in the second.
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
@@ -140,6 +140,6 @@ pub struct Failure {
     /// The cause of the failure.
     pub reason: String,
     pub remedy: String,
-    /// The phase in which it happened.
+    /// The phase in which the failure happened.
     pub phase: Option<String>,
 }

@@ -11,11 +11,11 @@ use super::Metric;
 pub struct Sentence {
     /// The sentence, with its full stop.
     pub text: String,
-    /// Its weight.
+    /// The weight of the sentence.
     pub tone: Tone,
-    /// The scenario that it concerns; none for the whole run.
+    /// The scenario that the sentence concerns; none for the whole run.
     pub scenario: Option<String>,
-    /// The variant that it concerns; none for more than one.
+    /// The variant that the sentence concerns; none for more than one.
     pub variant: Option<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct ScenarioSummary {
     pub meaning: String,
     /// A caution if it is undecided which gateway costs least.
     pub tone: Tone,
-    /// The basis of that statement, and the limits of the figures.
+    /// The basis of [`Self::meaning`], and the limits of the figures.
     pub trust: String,
 }
 
@@ -93,7 +93,7 @@ pub struct ScenarioSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryColumn {
     pub metric: Metric,
-    /// Name of the phase in which it was measured.
+    /// Name of the phase in which the figure was measured.
     pub phase: String,
     /// The gateway that is better than every other one according to the verdicts; none if there is
     /// no such gateway.

@@ -66,8 +66,8 @@ pub enum PhaseKind {
     Paced,
     /// The clock. This load measures latency.
     Open,
-    /// Any of these, while the other gateways of the block have the same load. This load measures
-    /// CPU time in the same seconds.
+    /// Any of these events, while the other gateways of the block have the same load. This load
+    /// measures CPU time in the same seconds.
     SideBySide,
 }
 
@@ -78,11 +78,11 @@ pub struct VariantRow {
     pub variant: String,
     /// The component between the load generator and the upstream.
     pub kind: Variant,
-    /// The status of its trials.
+    /// The status of the variant's trials.
     pub status: RowStatus,
-    /// Worst validity of its completed trials; none if no trial was completed.
+    /// Worst validity of the variant's completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
-    /// The reasons why it is not valid, without duplicates, worst first.
+    /// The reasons that limit the variant's figures, without duplicates, worst first.
     pub reasons: Vec<Reason>,
     /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
     /// comparisons.
@@ -181,7 +181,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// The text that replaces the cells if nothing was measured; none if something was.
+    /// The text that replaces the cells if nothing was measured; none if anything was measured.
     pub(crate) fn absence(&self) -> Option<String> {
         match self {
             Self::Measured => None,
@@ -271,13 +271,13 @@ pub enum Metric {
     /// quantiles, not the quantile of a difference.
     #[serde(rename = "response_p50_over_floor")]
     ResponseP50OverDirect,
-    /// The same for the 99th percentiles.
+    /// Like [`Self::ResponseP50OverDirect`], for the 99th percentiles.
     #[serde(rename = "response_p99_over_floor")]
     ResponseP99OverDirect,
     /// Median added latency minus the null gateway's median in the same block: a difference of
     /// quantiles.
     AddedP50OverNull,
-    /// The same for the 99th percentiles.
+    /// Like [`Self::AddedP50OverNull`], for the 99th percentiles.
     AddedP99OverNull,
     /// Actual minus intended send time: 99th percentile.
     LatenessP99,

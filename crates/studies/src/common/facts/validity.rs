@@ -8,11 +8,11 @@ use serde::Serialize;
 pub struct Reason {
     /// The gate that tripped.
     pub gate: Gate,
-    /// Its severity.
+    /// The severity of the reason.
     pub validity: Validity,
-    /// The aspects that it affects; the others remain valid.
+    /// The aspects that the reason affects; the others remain valid.
     pub spoils: Vec<Aspect>,
-    /// The phase that it concerns; none for the whole trial.
+    /// The phase that the reason concerns; none for the whole trial.
     pub phase: Option<String>,
     /// The observation, as a sentence with its numbers and full stop.
     pub message: String,
@@ -45,7 +45,7 @@ pub enum Gate {
     EngineWaited,
     /// Requests were sent late.
     EngineLate,
-    /// Requests waited for a free connection while the gateway held all of them.
+    /// Requests waited for a free connection because the gateway held all connections.
     ConnectionsHeld,
     /// Throughput was close to that of the upstream alone.
     #[serde(rename = "upstream_near_floor")]
@@ -85,7 +85,7 @@ pub enum Gate {
     SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
-    /// Figures that must agree with each other do not.
+    /// Figures that must agree contradict each other.
     Inconsistent,
     /// The figures are impossible by the rules of `gatebench audit`.
     CannotBeTrue,
@@ -197,9 +197,9 @@ pub struct SpoiledBlock {
 /// The blocks of a comparison that one of its sides spoiled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledSide {
-    /// Blocks that it spoiled or may have spoiled.
+    /// Blocks that the side spoiled or may have spoiled.
     pub blocks: Vec<u32>,
-    /// The blocks that it certainly spoiled, and in which the other side has a value.
+    /// The blocks that the side certainly spoiled, and in which the other side has a value.
     pub alone: Vec<u32>,
     /// The blocks in which the machine or the load generator was also disturbed.
     pub uncertain: Vec<u32>,
@@ -212,7 +212,7 @@ pub struct SpoiledSide {
 pub struct SpoiledBlocks {
     /// Spoiled by the judged side.
     pub candidate: SpoiledSide,
-    /// Spoiled by the side that it is compared with.
+    /// Spoiled by the side with which the judged side is compared.
     pub baseline: SpoiledSide,
 }
 

@@ -22,7 +22,7 @@ pub struct WireFact {
     /// The value as a number, if it is one.
     pub value: Option<f64>,
     pub text: String,
-    /// True if it differs from the value of the other gateways, or from the expected one.
+    /// True if this value differs from the value of the other gateways, or from the expected one.
     pub differs: bool,
 }
 

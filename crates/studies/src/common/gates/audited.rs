@@ -41,7 +41,7 @@ pub(super) fn cannot_be_true(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::CannotBeTrue, &EVERYTHING, message, DEFECT))
 }
 
-/// A table of one row, whose first cell is its name.
+/// A table with one row. The first cell is the name of the row.
 struct Sheet {
     headings: Vec<String>,
     row: Vec<String>,
@@ -77,8 +77,8 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     let mean = format!("{:.1}", sum.sum_ns as f64 / sum.count as f64);
     let name = format!("{} of {}", metric.word(), phase.name);
     let mut sheet = Sheet::new(name).with("mean ns", mean);
-    // Values are known only to the width of their bucket, so all of them, including the longest,
-    // are taken at its upper end.
+    // Each value is known only to the width of its bucket. Every value, including the longest, is
+    // therefore taken at the upper end of its bucket.
     for quantile in QUANTILES {
         let heading = format!("p{} ns", quantile * 100.0);
         sheet = sheet.with(heading, histogram.value_at_quantile(quantile));

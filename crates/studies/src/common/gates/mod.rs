@@ -220,7 +220,7 @@ pub fn judge_load(
     reasons.filter(is_reported).collect()
 }
 
-/// Reports whether, apart from the gateway, the machine or the load generator may have delayed the
+/// Reports whether the machine or the load generator, rather than the gateway, may have delayed the
 /// requests of a phase.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [

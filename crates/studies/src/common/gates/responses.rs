@@ -67,8 +67,8 @@ fn unanswered(view: &View, share: f64, message: String) -> Reason {
     view.reason(Gate::RequestErrors, validity, spoils, message, remedy)
 }
 
-/// In a phase with a change or failure, requests that failed before it count against the phase,
-/// because the change did not cause their failure.
+/// In a phase with a change or failure, requests that failed before the change count against the
+/// phase, because the change did not cause their failure.
 pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let phase = view.phase;
     let seconds = view.digest.seconds(&phase.name);

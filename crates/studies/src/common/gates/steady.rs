@@ -2,7 +2,7 @@
 //!
 //! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
 //! more values and is tested in bins of one second. In runs without recorded bins, all three are
-//! tested in bins of one second. External load generators record neither.
+//! tested in bins of one second. External load generators record no figures over time.
 
 use gatebench_report::format::percent;
 use gatebench_stats::drift::BINS_MIN;

@@ -1,8 +1,8 @@
 //! The bounds of the validity gates, each with its reason.
 
-/// The number of requests that a load must send before its speed can be judged. Fewer show only
-/// whether something works: the first requests of a process are slower than others, and one in
-/// thirty is more than the difference between gateways.
+/// The number of requests that a load must send before its speed can be judged. Fewer requests show
+/// only whether something works: the first requests of a process are slower than others, and one
+/// request in thirty is a larger share than the difference between gateways.
 pub const REQUESTS_MIN: u64 = 30;
 
 /// The share of its cores that the load generator (together with the upstream, if they share cores)
@@ -11,8 +11,8 @@ pub const REQUESTS_MIN: u64 = 30;
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
 /// The share of the time in which the load generator's threads may be runnable but not running.
-/// Sharing a core with the upstream causes 1 to 9 % at 5,000 requests/s; a fifth is visible above
-/// the noise of a percentile.
+/// Sharing a core with the upstream causes 1 to 9 % at 5,000 requests/s; a share of one fifth is
+/// visible above the noise of a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
 /// The shortest measurement for which shares of CPU time are meaningful.

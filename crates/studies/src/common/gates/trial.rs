@@ -9,7 +9,8 @@ use super::{EVERYTHING, reason};
 use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
-/// Judges a trial apart from its phases: its outcome, and the parity before and after the load.
+/// Judges a trial as a whole, without its phases: its outcome, and the parity before and after the
+/// load.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
         Outcome::Completed => parity(context, record)
@@ -65,7 +66,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
 
 /// Processes that ended outside the measurements; the others count against their phase.
 fn restarted(record: &TrialRecord) -> Option<Reason> {
-    // A replaced worker ends when its last connection does.
+    // A replaced worker ends when its last connection ends.
     let changed = record.phases.iter().any(|phase| phase.change.is_some());
     (!changed).then_some(())?;
     let usages = record

@@ -55,7 +55,7 @@ fn is_reconnecting(opened: u64, needed: u64, requests: u64) -> bool {
     opened as f64 > needed as f64 + RECONNECT_SHARE_MAX * requests as f64
 }
 
-/// HTTP/1.0 keeps connections open and delimits responses differently.
+/// HTTP/1.0 differs in how connections are kept open and how responses are delimited.
 pub(super) fn old_version(view: &View) -> Option<Reason> {
     let upstream = view.phase.wire.as_ref()?.upstream?;
     (upstream.http10 > 0).then_some(())?;
@@ -88,7 +88,7 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
 
 /// In a closed load, each configured worker has work; a thread counts as busy if it did at least a
 /// twentieth of the work. More threads than workers may be busy, because runtimes have additional
-/// ones.
+/// threads.
 pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let busy = view.phase.wire.as_ref()?.gateway?.threads_busy;
     let workers = view.run?.1.gateway.as_ref()?.workers;

@@ -96,7 +96,7 @@ pub fn failed_or_invalid(findings: &Findings, palette: &Palette) -> Vec<Block> {
     }
 }
 
-/// The comparisons of a scenario on one ratio axis; none if there are none.
+/// The comparisons of a scenario on one ratio axis; none if the scenario has none.
 fn forest(
     index: usize,
     scenario: &ScenarioFindings,

@@ -69,9 +69,9 @@ fn blocks(scenario: &ScenarioFindings, summary: &ScenarioSummary, palette: &Pale
     ]
 }
 
-/// Alarms are never hidden on the first screen: failed trials and invalid figures with their
-/// remedies, or otherwise the warnings among the findings. The last line states how to see
-/// everything else.
+/// The first screen always shows the alarms: failed trials and invalid figures with their remedies
+/// or, if there are none, the alarms among the findings. The last line states how to see everything
+/// else.
 pub fn alarms(run: &Findings, palette: &Palette) -> Chapter {
     let mut blocks = findings::failed_or_invalid(run, palette);
     if blocks.is_empty() {

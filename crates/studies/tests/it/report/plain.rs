@@ -26,8 +26,8 @@ pub fn golden(name: &str, text: &str) {
     );
 }
 
-/// Asserts that narrow and wide terminals show all these phrases, however wrapped, and that no line
-/// is too long.
+/// Asserts that narrow and wide terminals show all these phrases, even if they are wrapped, and
+/// that no line is too long.
 pub fn assert_fits(findings: &Findings, phrases: &[&str]) {
     for columns in [60, 100] {
         let options = TerminalOptions {

@@ -20,9 +20,9 @@ const NOFILE: u64 = 1_024;
 /// An image in a container engine on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundImage {
-    /// Its name as requested, `docker.io/library/kong:3.9`.
+    /// The image's name as requested, `docker.io/library/kong:3.9`.
     pub name: String,
-    /// Digest of its configuration, which identifies its contents, `sha256:…`.
+    /// Digest of the image's configuration, which identifies its contents, `sha256:…`.
     pub id: String,
     /// User and group of the gateway in the container.
     pub(crate) user: String,

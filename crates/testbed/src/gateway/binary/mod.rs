@@ -37,16 +37,16 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct FoundBinary {
     /// The absolute path, with symbolic links resolved.
     pub path: PathBuf,
-    /// The version that it prints.
+    /// The version that the program prints.
     pub version: String,
-    /// SHA-256 of its bytes, in lower-case hexadecimal.
+    /// SHA-256 of the program's bytes, in lower-case hexadecimal.
     pub sha256: String,
-    /// The extras of its folder that were found where the program is, each with the reason why it
-    /// cannot be used, if there is one.
+    /// The extras of the gateway's folder that were found where the program is, each with the
+    /// reason why it cannot be used, if there is one.
     pub extras: FoundExtras,
-    /// The image that contains it; none if it is a file on this machine.
+    /// The image that contains the program; none if the program is a file on this machine.
     pub image: Option<FoundImage>,
-    /// The host on which it is; none for this machine.
+    /// The host on which the program is; none for this machine.
     pub host: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Folder {
     /// only the parity check can prove what the configuration does.
     ///
     /// # Errors
-    /// The policies and extras that it lacks.
+    /// The policies and extras that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
         self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
@@ -98,7 +98,7 @@ impl Folder {
     /// [default: the first program found, otherwise the folder's image].
     ///
     /// # Errors
-    /// The same as [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
+    /// The errors of [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the installed
     /// versions.
     pub fn find_binary_of(
         &self,
@@ -283,11 +283,11 @@ fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
 /// A gateway that was found on this machine or another host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundGateway {
-    /// Its folder, with the user's configuration.
+    /// The gateway's folder, with the user's configuration.
     pub folder: Folder,
-    /// Its program in the requested version.
+    /// The gateway's program in the requested version.
     pub binary: FoundBinary,
-    /// The mechanism that enforces its limits.
+    /// The mechanism that enforces the gateway's limits.
     pub limiter: Limiter,
 }
 
@@ -315,10 +315,10 @@ impl FoundGateway {
         })
     }
 
-    /// Checks that it supports a scenario.
+    /// Checks that the gateway supports a scenario.
     ///
     /// # Errors
-    /// The policies and extras that it lacks.
+    /// The policies and extras that the gateway lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         self.folder.supports(scenario, &self.binary)
     }

@@ -4,8 +4,8 @@
 //! The core is always busy: with the two threads, softirq or other processes. Its busy time minus
 //! the CPU time of the two threads is the missing time: the time of other processes, plus softirq
 //! if no process is charged for it. Therefore, a round with less missing time than softirq time
-//! proves that processes are charged. Only rounds in which other processes used little time can
-//! prove the opposite; a spinning thread measures the time of other processes.
+//! proves that processes are charged for softirq. Only rounds in which other processes used little
+//! time can prove the opposite; a spinning thread measures the time of other processes.
 
 use std::hint;
 use std::io::{self, Read, Write};

@@ -1,8 +1,8 @@
 //! Listening sockets.
 //!
-//! They are read for one port through sock_diag(7). If the kernel refuses that, as in a container
-//! that filters system calls, they are read from `/proc/net`, for which the kernel walks every
-//! connection of the machine.
+//! The sockets of one port are read through sock_diag(7). If the kernel refuses that, as in a
+//! container that filters system calls, the sockets are read from `/proc/net`, for which the kernel
+//! walks every connection of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLMSG_DONE: u16 = 3;
 /// Length of a request: a header, and `struct inet_diag_req_v2`.
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
-/// The state as a bit number in requests, and as a value in `/proc/net`.
+/// The TCP state LISTEN: a bit number in requests, a value in `/proc/net`.
 const TCP_LISTEN: u32 = 10;
 /// The maximum size of the kernel's messages in one read.
 const MESSAGES_BYTES_MAX: usize = 32 * 1024;

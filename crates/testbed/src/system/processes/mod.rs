@@ -20,7 +20,7 @@ type Inode = u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProcessKey {
     pub pid: u32,
-    /// Its start, in clock ticks since boot.
+    /// The start of the process, in clock ticks since boot.
     pub started: u64,
 }
 

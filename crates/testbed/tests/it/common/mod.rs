@@ -230,8 +230,8 @@ pub fn folder(name: &str) -> Folder {
 
 /// A folder written by a user, with any shell script as its gateway.
 ///
-/// It has a minute to become ready, unless `more` sets another timeout, because Python starts
-/// slowly on a busy machine.
+/// The gateway has a minute to become ready, unless `more` sets another timeout, because Python
+/// starts slowly on a busy machine.
 pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
     std::fs::create_dir_all(at).unwrap();
     let program = at.join("gateway.sh");
@@ -265,7 +265,7 @@ pub fn below(pid: u32) -> Vec<u32> {
     [children, deeper].concat()
 }
 
-/// Reports whether a process runs; a zombie that init has not reaped yet does not.
+/// Reports whether a process runs. A zombie that init has not reaped yet does not count.
 pub fn exists(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")

@@ -3,7 +3,7 @@
 use super::LOOK_EVERY;
 
 /// The minimum length of a silence: a second, minus the interval before the first reading, in which
-/// it may have begun.
+/// the silence may have begun.
 const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
 
 /// A period in which no response arrived, between two readings of the response count. Times are in

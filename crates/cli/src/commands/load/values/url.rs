@@ -5,7 +5,7 @@ use http::Uri;
 /// The host, port and scheme of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// True if it begins with `https://`.
+    /// True if the URL begins with `https://`.
     pub tls: bool,
     /// A name or an address, without the brackets of an IPv6 address.
     pub host: String,
