@@ -31,7 +31,7 @@ pub static H2LOAD: Tool = Tool {
 /// wrk's default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A closed load of one request with one thread.
+/// A closed load that repeats one request, sent by one thread.
 pub struct Load<'a> {
     pub url: &'a str,
     /// Headers of the request as a JSON object, and its body; with a body it is a POST.

@@ -8,7 +8,7 @@ use crate::tls::Session;
 use crate::{Buffer, ConnId, ListenerId, Peer};
 
 /// No event follows a send of at most this number of bytes that completes at once. An event follows
-/// every larger send, so that a user can stream by sending the next piece after each event.
+/// every larger send, so that a caller can stream by sending the next piece after each event.
 pub const SMALL_BYTES: usize = 16 * 1024;
 
 /// A change of a connection. Events return every buffer that was lent to the loop.

@@ -206,7 +206,7 @@ fn is_all(expected: &[Seen], found: &[Seen]) -> bool {
     expected.len() == found.len() && is_among(found, expected)
 }
 
-/// Reports whether the responses match the requests in order, as far as the client can tell.
+/// Reports whether the responses match the requests in order, as far as the client can see.
 fn are_in_order(expected: &[Seen], heard: &Heard) -> bool {
     let mut pairs = expected.iter().zip(&heard.responses);
     pairs.all(|(seen, response)| {

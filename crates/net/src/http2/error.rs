@@ -66,8 +66,8 @@ pub enum ProtocolError {
     /// PUSH_PROMISE, which clients may not send and which we disabled for servers (RFC 9113 8.4).
     #[error("a PUSH_PROMISE frame arrived although push is disabled")]
     Push,
-    /// A stream that depends on itself (RFC 7540 5.3.1; RFC 9113 5.3.2 ignores all other
-    /// priorities).
+    /// A stream that depends on itself (RFC 7540 5.3.1). All other priorities are ignored
+    /// (RFC 9113 5.3.2).
     #[error("stream {stream} depends on itself")]
     DependsOnItself { stream: u32 },
     /// A setting has an invalid value (RFC 9113 6.5.2).

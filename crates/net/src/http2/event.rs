@@ -5,7 +5,7 @@ use super::{ErrorCode, Head, StreamError};
 /// A stream of one connection.
 ///
 /// `slot` is small and dense: it is less than [`super::Limits::streams`], and no other open stream
-/// has it, so a user can keep the state of each stream in a vector. `number` is the stream
+/// has it, so a caller can keep the state of each stream in a vector. `number` is the stream
 /// identifier on the wire and is never reused, so a late event of an old stream is not attributed
 /// to the stream that now has its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ impl StreamId {
         self.number
     }
 
-    /// The index in a user's table.
+    /// The index in a caller's table.
     pub fn slot(self) -> usize {
         self.slot as usize
     }

@@ -22,7 +22,7 @@ pub struct Phase<'a> {
 
 /// A second of a load.
 pub struct Second {
-    /// The number of the second.
+    /// Seconds of the load before this one.
     pub second: u32,
     /// Responses in the second.
     pub completed: u64,

@@ -19,7 +19,7 @@ const PER_PROXIED: u64 = 2;
 /// A reduced number of connections is rounded down to a multiple of this, unless it is smaller.
 const ROUND: u64 = 100;
 
-/// Raises this process's limit for this number of connections.
+/// Raises this process's file descriptor limit so that it suffices for this number of connections.
 ///
 /// # Errors
 /// The environment does not permit so high a limit.

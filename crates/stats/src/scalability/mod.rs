@@ -3,8 +3,8 @@
 //!
 //! Sources: N. J. Gunther, *Guerrilla Capacity Planning*, Springer 2007, chapters 4 to 6 (the
 //! Universal Scalability Law); B. Efron, R. J. Tibshirani, *An Introduction to the Bootstrap*,
-//! 1993, section 9.4 (resampled residuals), expanded as T. C. Hesterberg, The American Statistician
-//! 69(4), 2015.
+//! 1993, section 9.4 (resampled residuals), expanded as in T. C. Hesterberg, The American
+//! Statistician 69(4), 2015.
 
 mod law;
 

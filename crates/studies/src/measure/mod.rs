@@ -27,8 +27,8 @@ const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the 
 /// The share that represents the load that finds the saturation.
 const SATURATED: u32 = 100;
 
-const NO_SATURATION: &str = "no request got a response at saturation, so there is no share of it to \
-                             offer; read the gateway's log for the reason, or omit --at";
+const NO_SATURATION: &str = "no request got a response at saturation, so the rates for --at cannot \
+                             be computed; read the gateway's log for the reason, or omit --at";
 
 /// A column of the table.
 struct Column {

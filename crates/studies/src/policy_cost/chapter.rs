@@ -270,7 +270,8 @@ fn note(metric: Metric) -> &'static str {
     match metric {
         Metric::ThroughputPerCore => "Each policy is shown as a ratio to its plain proxy.",
         Metric::AddedP50 | Metric::AddedP99 => {
-            "Each policy is shown as the difference between the two quantiles, which is not a quantile of its cost."
+            "Each policy is shown as its quantile minus the plain proxy's; this difference is not a \
+             quantile of the policy's cost."
         }
         _ => "Each policy is shown as its cost over the plain proxy.",
     }

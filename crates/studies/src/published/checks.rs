@@ -1,4 +1,4 @@
-//! The number of checks that passed, counted as the documents do: every check of every request.
+//! The number of checks that passed, counted as in the documents: every check of every request.
 
 use gatebench_model::{Request, Scenario};
 use gatebench_report::figures::FigureCell;

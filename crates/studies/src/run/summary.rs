@@ -169,7 +169,7 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
         (true, true) if columns.iter().any(|it| it.best.is_some()) => {
             format!("{figures}; ✓ is best by verdicts")
         }
-        (true, true) => format!("{figures}; verdicts name no best gateway"),
+        (true, true) => format!("{figures}; no gateway is best by verdicts"),
         (true, false) if invalid.is_empty() => {
             format!("{figures}, too few for a verdict (it needs {MIN_BLOCKS})")
         }

@@ -3,7 +3,7 @@
 //!
 //! `GATEBENCH_SEARCH_SECONDS=7200 cargo test --release -p gatebench-xml --test battery search:: --
 //! --ignored --nocapture` searches for two hours [default: ten seconds]. `GATEBENCH_SEARCH_SEED`
-//! chooses another sequence. Findings are kept below `target/tmp/search`, with the way of
+//! chooses another sequence. Findings are kept below `target/tmp/search`, with the kind of
 //! processing in their names, and fail the test.
 
 use std::fs;
