@@ -4,9 +4,11 @@
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
+use std::time::Duration;
 
 use console::{Style, Term, measure_text_width};
 use gatebench_report::text::{clean_lines, for_terminal};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
 use crate::failure::{Failure, indented_reason};
@@ -103,6 +105,17 @@ pub fn stdout_is_terminal() -> bool {
 /// Reports whether standard error is a terminal that can show progress.
 pub fn stderr_is_terminal() -> bool {
     Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A spinner with a message, for work whose total is not known; hidden if there is no terminal.
+pub fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
+    if !stderr_is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar.set_style(ProgressStyle::default_spinner());
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
 }
 
 /// The number of columns of standard output.

@@ -246,6 +246,10 @@ pub struct TemplateFile {
     /// `settings` has the settings of this use, and `number` is the number of the use, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
+    /// The id of the group that may read the file if it contains secrets and gatebench runs as
+    /// root, for gateways whose workers then change their user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
 }
 
 impl TemplateFile {

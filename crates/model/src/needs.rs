@@ -36,8 +36,16 @@ const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The features that a folder states in addition to policies and transports.
-pub(crate) const OTHER_FEATURES: [&str; 8] = [
-    FAILOVER, RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG, SAXON,
+pub(crate) const OTHER_FEATURES: [&str; 9] = [
+    FAILOVER,
+    RELOAD,
+    CONFIGURE,
+    WEIGHTS,
+    METRICS,
+    ADMIN,
+    ACCESS_LOG,
+    SAXON,
+    UPSTREAM_KEEPALIVE,
 ];
 /// Those of [`OTHER_FEATURES`] that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
@@ -49,6 +57,9 @@ pub(crate) const ACCESS_LOG: &str = "access_log";
 const FAILOVER: &str = "failover";
 const METRICS: &str = "metrics";
 const ADMIN: &str = "admin";
+/// Connections to the upstream stay open between requests. Unlike other features, a gateway has it
+/// unless its folder states that it is missing.
+pub const UPSTREAM_KEEPALIVE: &str = "upstream_keepalive";
 /// The action that makes a gateway read its files again.
 pub const RELOAD: &str = "reload";
 
@@ -93,6 +104,11 @@ impl GatewayFolder {
     pub fn claim(&self, word: &str) -> Option<&Feature> {
         let mut claimed = self.claimed();
         claimed.find(|(known, _)| *known == word).map(|it| it.1)
+    }
+
+    /// Reports whether the folder states that the gateway lacks a feature.
+    pub fn states_missing(&self, word: &str) -> bool {
+        self.features.contains_key(word) && self.claim(word).is_none()
     }
 
     /// Reports whether the gateway meets a need of [`Scenario::needs`](crate::Scenario::needs), or

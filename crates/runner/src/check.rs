@@ -1,5 +1,7 @@
 //! A check of a gateway folder without a load: for each scenario, the check starts the gateway,
-//! sends the parity cases and stops it.
+//! sends the parity cases, one after the other and then concurrently, and stops it.
+
+mod burst;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use gatebench_config::parse;
 use gatebench_model::load::CONFIGURE;
+use gatebench_model::needs::UPSTREAM_KEEPALIVE;
 use gatebench_model::{Culprit, Placement, Request, Scenario, Setup, Variant};
 use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
@@ -141,20 +144,30 @@ pub fn find_gateway(
     Ok(testbed.find(folder, &setup)?)
 }
 
-/// Checks a gateway with each scenario in turn, and calls `report` after each. When it returns, all
-/// processes that it started have ended.
+/// A step of a check.
+#[derive(Clone, Copy, Debug)]
+pub enum CheckStep<'a> {
+    /// The check of a scenario begins.
+    Begun(&'a Scenario),
+    /// The check of a scenario has ended.
+    Ended(&'a Checked),
+}
+
+/// Checks a gateway with each scenario in turn, and calls `report` before and after each. When it
+/// returns, all processes that it started have ended.
 ///
 /// # Errors
 /// The folder cannot be written.
 pub fn check_gateway(
     request: &CheckRequest<'_>,
-    mut report: impl FnMut(&Checked),
+    mut report: impl FnMut(CheckStep<'_>),
 ) -> Result<Vec<Checked>, RunnerError> {
     let placement = Placement::automatic(&topology(&allowed_cores()));
     let mut all = Vec::new();
     for scenario in request.scenarios {
+        report(CheckStep::Begun(scenario));
         let checked = check_one(request, scenario, &placement)?;
-        report(&checked);
+        report(CheckStep::Ended(&checked));
         let interrupted = checked.outcome == CheckOutcome::Interrupted;
         all.push(checked);
         if interrupted {
@@ -291,9 +304,19 @@ fn ask(
     let proxied = scenario.parity.iter().find(|case| {
         case.reaches_upstream && case.request.method == "GET" && case.request.body.is_none()
     });
-    if let Some(case) = proxied.filter(|_| parity::failure(&record).is_none()) {
+    let reuses = !request
+        .gateway
+        .folder
+        .spec
+        .states_missing(UPSTREAM_KEEPALIVE);
+    if let Some(case) = proxied.filter(|_| reuses && parity::failure(&record).is_none()) {
         let reused = reuse(&case.request, &target, &upstream, request.interrupt)?;
         record.cases.push(reused);
+    }
+    if parity::failure(&record).is_none() {
+        record
+            .cases
+            .extend(burst::burst(scenario, running, request.interrupt)?);
     }
     if parity::failure(&record).is_none() {
         prove_later(scenario, running, place, &mut record)?;

@@ -38,7 +38,7 @@ mod warning;
 mod workload;
 
 pub use check::{
-    CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,
+    CheckOutcome, CheckRequest, CheckStep, Checked, check_gateway, check_scenarios, find_gateway,
 };
 pub use error::RunnerError;
 pub use external::{GeneratorChoice, PreparedGenerator};

@@ -4,14 +4,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use gatebench_import::{
     AccessLog, Effect, Folder, Hour, NewFile, Options, Progress, Replay, TextKind, import,
 };
 use gatebench_model::HumanDuration;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -155,7 +153,7 @@ impl OfTraffic {
     fn import_log(&self) -> Result<(), Failure> {
         let (dir, options) = self.options()?;
         let mut log = AccessLog::new(&options);
-        let bar = progress_bar();
+        let bar = terminal::spinner();
         let mut show = |progress: Progress| {
             let Progress { lines, bytes } = progress;
             bar.set_message(format!("{lines} lines, {} MiB", bytes >> 20));
@@ -196,17 +194,6 @@ impl Made {
         let options = Options::new(source, name);
         Ok((dir, options))
     }
-}
-
-/// A progress bar without a total, because the number of lines is not known; hidden if there is no
-/// terminal.
-fn progress_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
-    if !terminal::stderr_is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-    }
-    bar.enable_steady_tick(Duration::from_millis(250));
-    bar
 }
 
 fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {

@@ -268,7 +268,7 @@ fn load(
 }
 
 /// Returns the target of a load, with HTTP/2 if a number of streams is given.
-fn target(wire: &Wire, http2_streams: Option<u32>) -> Result<Target, SettingsError> {
+pub(crate) fn target(wire: &Wire, http2_streams: Option<u32>) -> Result<Target, SettingsError> {
     let mut target = Target::new(wire.address, wire.address.to_string());
     let alpn = match http2_streams {
         Some(streams) => {

@@ -536,6 +536,25 @@ fn never_reached_upstream() {
         foreign(1),
         foreign(0),
     );
+    let wrong = |failing| {
+        move |made: &mut Made| {
+            made.open().trace.never_reached_upstream = 7;
+            made.open().counts.failing_checks = Some(failing);
+        }
+    };
+    let has_gate = |failing| {
+        let found = reasons(wrong(failing));
+        found.iter().any(|it| it.gate == Gate::NeverReachedUpstream)
+    };
+    assert!(has_gate(6) && !has_gate(7));
+    let refused = reasons(|made| {
+        made.open().trace.never_reached_upstream = 7;
+        made.open().counts.by_class = [("2xx".to_owned(), 3), ("4xx".to_owned(), 7)].into();
+    });
+    assert_eq!(
+        refused[0].message,
+        "7 requests never reached the upstream; the gateway refused them (7 × 4xx)."
+    );
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Ready {
             let path = self.work.join(&file.path);
             let mut replacement = path.clone().into_os_string();
             replacement.push(".new");
-            write_rendered(replacement.as_ref(), &file.text, &self.secrets)
+            write_rendered(replacement.as_ref(), &file.text, file.group, &self.secrets)
                 .and_then(|()| date_after(replacement.as_ref(), &path))
                 .and_then(|()| fs::rename(&replacement, &path))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
@@ -219,6 +219,7 @@ mod tests {
             path: "weights".into(),
             sha256: String::new(),
             text: text.into(),
+            group: None,
         };
         let lines = Lines {
             file: "weights".into(),
@@ -261,6 +262,7 @@ mod tests {
                 path: "routes.yaml".into(),
                 sha256: String::new(),
                 text: text.into(),
+                group: None,
             };
             ready.files = vec![vec![file.clone()]];
             ready.write_files(&[file]).unwrap();

@@ -30,6 +30,9 @@ pub struct RenderedFile {
     /// SHA-256 of the file's text, in lower-case hexadecimal.
     pub sha256: String,
     pub text: String,
+    /// The group that may read it if it contains secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
 }
 
 /// Renders all files of a folder, without writing them.
@@ -41,7 +44,7 @@ pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>
     let mut files = Vec::new();
     for file in &folder.spec.files {
         match &file.each {
-            None => files.push(renderer.file(&file.template, file.to().to_owned())?),
+            None => files.push(renderer.file(file, file.to().to_owned())?),
             Some(kind) => files.extend(renderer.file_for_each(kind, file)?),
         }
     }
@@ -95,12 +98,14 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn file(&self, template: &str, to: String) -> Result<RenderedFile, DriverError> {
+    fn file(&self, file: &TemplateFile, to: String) -> Result<RenderedFile, DriverError> {
+        let template = &file.template;
         let text = self.text(template, self.folder.template(template)?)?;
         Ok(RenderedFile {
             path: PathBuf::from(to),
             sha256: sha256_of(text.as_bytes()),
             text,
+            group: file.group,
         })
     }
 
@@ -115,7 +120,7 @@ impl<'a> Renderer<'a> {
         let all = all.map_err(|error| self.fault(&error, "").at(self.spec_path(), error.line()))?;
         let files = all.into_iter().zip(1..).map(|(settings, number)| {
             let one = self.with(context! { settings, number, ..self.context.clone() });
-            one.file(&file.template, one.inline("files", file.to())?)
+            one.file(file, one.inline("files", file.to())?)
         });
         files.collect()
     }

@@ -433,7 +433,7 @@ impl Prepared {
             let is_own = self.own_config.as_ref() == Some(&file.path);
             let written = folder.and_then(|()| match is_own {
                 true => write_private(&path, file.text.as_bytes()),
-                false => write_rendered(&path, &file.text, &self.secrets),
+                false => write_rendered(&path, &file.text, file.group, &self.secrets),
             });
             written.map_err(DriverError::at("write", &path))?;
         }

@@ -3,13 +3,19 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::Path;
 
+use rustix::process::geteuid;
+
 const PRIVATE: u32 = 0o600;
+const PRIVATE_AND_GROUP: u32 = 0o640;
 
 /// The end of the first line of a certificate's key in PEM (RFC 7468 sections 10 and 11).
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
+
+/// The beginnings of password hashes in the formats of htpasswd and crypt(5).
+const PASSWORD_HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$"];
 
 /// Writes a file that only this user may read, even if it existed before and was readable by
 /// others.
@@ -34,23 +40,33 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a file of a gateway. Only this user may read it if it contains one of these secrets.
-/// Other files stay readable, because workers without privileges may need them.
+/// Writes a file of a gateway. If it contains one of these secrets, a private key or the hash of a
+/// password, only this user may read it, and the group if this user is root. Other files
+/// stay readable, because workers without privileges may need them.
 pub(crate) fn write_rendered(
     path: &Path,
     text: &str,
+    group: Option<u32>,
     secrets: &BTreeSet<String>,
 ) -> io::Result<()> {
-    let is_secret = || secrets.iter().any(|secret| text.contains(secret.as_str()));
-    if text.contains(PRIVATE_KEY) || is_secret() {
-        write_private(path, text.as_bytes())
-    } else {
-        fs::write(path, text)
+    let mut marks = [PRIVATE_KEY].into_iter().chain(PASSWORD_HASHES);
+    let is_secret = marks.any(|mark| text.contains(mark))
+        || secrets.iter().any(|secret| text.contains(secret.as_str()));
+    if !is_secret {
+        return fs::write(path, text);
     }
+    let mut created = create_private(path)?;
+    if let Some(group) = group.filter(|_| geteuid().is_root()) {
+        fchown(&created, None, Some(group))?;
+        created.set_permissions(Permissions::from_mode(PRIVATE_AND_GROUP))?;
+    }
+    created.write_all(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     #[test]
@@ -59,7 +75,7 @@ mod tests {
         let path = home.path().join("file");
         let secrets = BTreeSet::from(["SEKRET".to_owned()]);
         let mode = |text: &str| {
-            write_rendered(&path, text, &secrets).unwrap();
+            write_rendered(&path, text, None, &secrets).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             fs::metadata(&path).unwrap().permissions().mode() & 0o077
         };
@@ -67,7 +83,27 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         assert_eq!(mode("key: OTHER"), 0o044);
         assert_eq!(mode("key: SEKRET"), 0);
-        fs::remove_file(&path).unwrap();
-        assert_eq!(mode("-----BEGIN EC PRIVATE KEY-----\nAA"), 0);
+        for secret in [
+            "-----BEGIN EC PRIVATE KEY-----\nAA",
+            "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=",
+            "{\"hash\": \"$2b$04$abcdefghijklmnopqrstuu\"}",
+        ] {
+            fs::remove_file(&path).unwrap();
+            assert_eq!(mode(secret), 0, "{secret}");
+        }
+    }
+
+    #[test]
+    fn a_group_may_read_a_secret_of_root() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("file");
+        let text = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=";
+        write_rendered(&path, text, Some(65_534), &BTreeSet::new()).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        let of_group = found.permissions().mode() & 0o077;
+        match geteuid().is_root() {
+            true => assert_eq!((of_group, found.gid()), (0o040, 65_534)),
+            false => assert_eq!(of_group, 0),
+        }
     }
 }

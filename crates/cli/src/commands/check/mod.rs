@@ -9,9 +9,11 @@ use clap::{Args, Subcommand};
 use gatebench_model::Scenario;
 use gatebench_report::format::counted;
 use gatebench_runner::{
-    CheckOutcome, CheckRequest, Checked, Interrupt, check_gateway, check_scenarios, find_gateway,
+    CheckOutcome, CheckRequest, CheckStep, Checked, Interrupt, check_gateway, check_scenarios,
+    find_gateway,
 };
 use gatebench_testbed::Testbed;
+use indicatif::ProgressBar;
 
 use super::values::{Overlay, launcher};
 use crate::exit::Exit;
@@ -39,7 +41,7 @@ Examples:
   gatebench check gateway kong@/opt/kong-3.9
 
 For each scenario, gatebench renders the configuration, starts the gateway, sends the scenario's
-test cases and stops the gateway. The first scenario, `contract`, applies to every gateway,
+test cases, first one by one and then concurrently, and stops the gateway. The first scenario, `contract`, applies to every gateway,
 whatever its policies.
 
 Exit code: 1 if a test case fails, 0 otherwise.")]
@@ -67,6 +69,11 @@ impl Check {
 
 impl CheckGateway {
     fn run(self) -> Result<Exit, Failure> {
+        let bar = terminal::spinner();
+        bar.set_message(format!(
+            "looking for {}",
+            terminal::in_progress(&self.gateway)
+        ));
         let testbed = Testbed::open(&launcher()?, None)?;
         let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &testbed)?;
         let scenarios = self.asked()?;
@@ -75,7 +82,8 @@ impl CheckGateway {
         let place = gateway.binary.place();
         let unproven = gateway.folder.unproven(version);
         let unproven = unproven.map_or(String::new(), |what| format!("{what}\n"));
-        terminal::say(&format!("{} {version} ({place})\n{unproven}", spec.title))?;
+        let title = format!("{} {version} ({place})\n{unproven}", spec.title);
+        bar.suspend(|| terminal::say(&title))?;
         let interrupt = Arc::new(Interrupt::new());
         let raised = Arc::clone(&interrupt);
         signals::on_signal(move || raised.raise())?;
@@ -92,12 +100,21 @@ impl CheckGateway {
         };
         let mut closed = None;
         let mut printer = printer::Printer::default();
-        let all = check_gateway(&request, |checked| {
-            if let Err(failure) = terminal::say(&printer.text(checked)) {
-                interrupt.raise();
-                closed = Some(failure);
+        let mut number = 0;
+        let all = check_gateway(&request, |step| match step {
+            CheckStep::Begun(scenario) => {
+                number += 1;
+                show(&bar, scenario, [number, scenarios.len()]);
+            }
+            CheckStep::Ended(checked) => {
+                let text = printer.text(checked);
+                if let Err(failure) = bar.suspend(|| terminal::say(&text)) {
+                    interrupt.raise();
+                    closed = Some(failure);
+                }
             }
         })?;
+        bar.finish_and_clear();
         closed.map_or(Ok(()), Err)?;
         summary(&spec.gateway, &all)
     }
@@ -115,6 +132,12 @@ impl CheckGateway {
         let named = named.collect::<Result<Vec<_>, Failure>>()?;
         Ok(if named.is_empty() { all } else { named })
     }
+}
+
+/// Shows which scenario is being checked.
+fn show(bar: &ProgressBar, scenario: &Scenario, [number, of]: [usize; 2]) {
+    let name = terminal::in_progress(&scenario.scenario);
+    bar.set_message(format!("checking {name} ({number} of {of})"));
 }
 
 fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {

@@ -19,9 +19,9 @@ use super::container::{self, Grant};
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
-/// The smallest sufficient limit on open files: enough for the connections of the tour on both
-/// sides of a gateway and the other files of a process.
-const DESCRIPTORS_MIN: u64 = 1024;
+/// The smallest sufficient limit on open files: that of HAProxy in the tour, which does not start
+/// with a lower one.
+const DESCRIPTORS_MIN: u64 = 2_100;
 
 /// The severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,10 @@
 //! Gates for the responses.
 
+use std::collections::BTreeMap;
+
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, listed_counts, percent};
+use gatebench_store::PhaseRecord;
 
 use super::thresholds::ERROR_SHARE_MAX;
 use super::{EVERYTHING, SPEED, View};
@@ -123,28 +126,43 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::NoResponses, &EVERYTHING, message, remedy))
 }
 
-/// A gateway that responds from a cache does not do the measured work. Refusals that the scenario
-/// requires are part of that work.
+/// A gateway that responds from a cache, or refuses requests, does not do the measured work.
+/// Refusals that the scenario requires are part of that work, and wrong responses have a reason of
+/// their own.
 pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let trace = &view.phase.trace;
-    // Wrong responses during changes through the admin interface are reported as lost to the
-    // changes.
-    let lost = match is_called(view.phase) {
-        true => view.phase.counts.responses_failing_checks(),
-        false => 0,
-    };
-    let expected = trace.meant_for_gateway + lost;
+    let expected = trace.meant_for_gateway + view.phase.counts.responses_failing_checks();
     let missing = trace.never_reached_upstream.saturating_sub(expected) + trace.foreign;
     let (context, record) = view.run?;
     if missing == 0 || context.is_mocked(&record.trial.scenario) {
         return None;
     }
-    let message = format!(
-        "{} never reached the upstream.",
-        counted(missing, "request")
-    );
-    let remedy = "Turn off the gateway's cache, or measure it in a scenario that tests caching.";
+    let requests = counted(missing, "request");
+    let errors = error_statuses(view.phase);
+    let (message, remedy) = match errors.values().sum::<u64>() >= missing + trace.meant_for_gateway
+    {
+        true => (
+            format!(
+                "{requests} never reached the upstream; the gateway refused them ({}).",
+                listed_counts(&errors)
+            ),
+            "Correct the scenario's requests, for example their credentials, or read the gateway's log.",
+        ),
+        false => (
+            format!("{requests} never reached the upstream."),
+            "Turn off the gateway's cache, or measure it in a scenario that tests caching.",
+        ),
+    };
     Some(view.invalid(Gate::NeverReachedUpstream, &EVERYTHING, message, remedy))
+}
+
+/// The responses with an error status, by class.
+fn error_statuses(phase: &PhaseRecord) -> BTreeMap<String, u64> {
+    let classes = phase.counts.by_class.iter();
+    let errors = classes.filter(|(class, count)| **count > 0 && class.starts_with(['4', '5']));
+    errors
+        .map(|(class, count)| (class.clone(), *count))
+        .collect()
 }
 
 /// Without the upstream's times, the added latency of a request is unknown.

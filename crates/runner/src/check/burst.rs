@@ -1,0 +1,130 @@
+//! A short burst of concurrent requests, because a gateway that responds correctly to one request
+//! at a time may still mix up those of several clients.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gatebench_engine::{Control, Counts, DataSet, ErrorKind, Group, Load, Outcome};
+use gatebench_model::load::Closed;
+use gatebench_model::{Order, ParityCase, Policy, Request, Scenario, Shape, When};
+use gatebench_report::format::counted;
+use gatebench_store::ParityCaseRecord;
+use gatebench_testbed::{DriverError, Interrupt, Running};
+
+use crate::abort::{Abort, Failure};
+use crate::parity::proof;
+use crate::phase::target;
+
+const NAME: &str = "concurrent requests get the right responses";
+/// The tag of the nonces; the cases use others.
+const TAG: u16 = 2;
+const CONNECTIONS: u32 = 32;
+const REQUESTS: u64 = 640;
+/// The time limits. A fast gateway needs a tenth of a second.
+const BURST: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Sends the cases of a scenario concurrently, in turn, on connections that stay open. Returns none
+/// if the scenario has no case that can be repeated.
+pub(super) fn burst(
+    scenario: &Scenario,
+    running: &Running,
+    interrupt: &Interrupt,
+) -> Result<Option<ParityCaseRecord>, Abort> {
+    let requests = repeatable(scenario);
+    if requests.is_empty() {
+        return Ok(None);
+    }
+    let target = target(running.target(), scenario.transport.http2_streams)
+        .map_err(|error| Failure::from(&DriverError::from(error)))?;
+    let group = Group {
+        name: NAME.into(),
+        target,
+        requests,
+        order: Order::InTurn,
+        shape: Shape::Closed(Closed {
+            requests_max: Some(REQUESTS),
+            ..Closed::new(CONNECTIONS)
+        }),
+        timeout: TIMEOUT,
+    };
+    let load = Load {
+        groups: vec![group],
+        data: Arc::default(),
+        warm_up: Duration::ZERO,
+        measure: BURST,
+        drain: TIMEOUT,
+        cores: Vec::new(),
+        spin: false,
+        backend: None,
+        trace_tag: Some(TAG),
+        seed: u64::from(TAG),
+    };
+    let outcome = gatebench_engine::run(&load, &Control::new(1), |_, _| {});
+    interrupt.check()?;
+    let wrong = outcome.map_or_else(|error| Some(error.to_string()), |it| wrong(&it));
+    let failure = wrong.map(|wrong| {
+        [
+            format!("{REQUESTS} requests of the cases above over {CONNECTIONS} connections"),
+            "each response belongs to its request and passes the checks of its case".into(),
+            wrong,
+        ]
+    });
+    Ok(Some(proof(NAME, true, failure)))
+}
+
+/// The requests of the cases that have the same response each time, however many are sent.
+fn repeatable(scenario: &Scenario) -> Vec<Request> {
+    let mut policies = scenario.routes.iter().flat_map(|route| &route.policies);
+    if policies.any(|it| matches!(it, Policy::RateLimit(_) | Policy::RedisRateLimit(_))) {
+        return Vec::new();
+    }
+    let is_repeatable = |case: &&ParityCase| {
+        // A gateway may close the connection instead of reading the body of a request that it
+        // refuses.
+        let is_read = case.reaches_upstream || case.request.body.is_none();
+        is_read && case.when == When::Both && !is_template(&case.request)
+    };
+    let cases = scenario.parity.iter().filter(is_repeatable);
+    cases.map(|case| case.request.clone()).collect()
+}
+
+/// Reports whether a load would replace parts of a request that a case sends literally.
+fn is_template(request: &Request) -> bool {
+    let body = request.body.as_ref().map_or(&[][..], |body| body.bytes());
+    let headers = request.headers.values().map(String::as_bytes);
+    let mut parts = headers.chain([request.path.as_bytes(), body]);
+    parts.any(|part| part.windows(2).any(|pair| pair == b"{{"))
+}
+
+/// Describes the wrong responses; none if there are none.
+fn wrong(outcome: &Outcome) -> Option<String> {
+    let counts: &Counts = &outcome.counts;
+    let mut lines = Vec::new();
+    if counts.foreign > 0 {
+        let responses = counted(counts.foreign, "response");
+        lines.push(format!("{responses} to the request of another connection"));
+    }
+    if counts.responses_failing_checks > 0 {
+        let mut failed = BTreeMap::<&str, u64>::new();
+        for (check, count) in outcome.checks.iter().zip(&counts.checks_failed) {
+            *failed.entry(check).or_default() += count;
+        }
+        let failed = failed.iter().filter(|(_, count)| **count > 0);
+        let failed = failed.map(|(check, count)| format!("{check}: {count}"));
+        let responses = counted(counts.responses_failing_checks, "response");
+        let failed = Vec::from_iter(failed).join("; ");
+        lines.push(format!("{responses} that failed checks ({failed})"));
+    }
+    for (kind, count) in ErrorKind::ALL.iter().zip(counts.errors) {
+        if count > 0 {
+            let requests = counted(count, "request");
+            lines.push(format!("{requests} without a response ({})", kind.as_str()));
+        }
+    }
+    if counts.completed == 0 && lines.is_empty() {
+        lines.push(format!("no response within {BURST:?}"));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
