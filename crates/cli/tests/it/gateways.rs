@@ -95,8 +95,8 @@ fn gravitee_is_installed_and_passes_its_checks() {
     let named = scenarios.map(|name| format!("--scenario {name}")).join(" ");
     let checked = bench.gatebench(&format!("check gateway gravitee {named}"));
     checked.assert_code(0).assert_prints(&[
-        "contract: 14 cases",
-        "api-key: 6 cases",
+        "contract: 15 cases",
+        "api-key: 7 cases",
         "json-response-edits: not supported: response_json.items",
         "gravitee passes all",
     ]);
@@ -236,7 +236,7 @@ fn a_new_gateway_is_a_plain_proxy_that_works() {
         bench
             .gatebench(&format!("check gateway ./mine {PLAIN}"))
             .assert_code(0)
-            .assert_prints(&["contract: 14 cases", "mine passes all 4 scenarios"]);
+            .assert_prints(&["contract: 15 cases", "mine passes all 4 scenarios"]);
         let lines = |file: &str| bench.read(file).lines().count();
         assert!(lines("mine/gateway.yaml") + lines("mine/mine.conf") <= 60);
         bench
@@ -254,8 +254,8 @@ fn a_gateway_outside_the_list_is_checked_and_measured() {
     let proven = bench.gatebench("check gateway ./mine --dir checked");
     proven.assert_code(0).assert_prints(&[
         "My own gateway",
-        "contract: 14 cases",
-        "api-key: 6 cases",
+        "contract: 15 cases",
+        "api-key: 7 cases",
         "mock: not supported: mock",
         "mine passes all",
     ]);
@@ -289,6 +289,45 @@ fn wrong_responses_are_shown_side_by_side() {
         "→ correct its templates",
         "gatebench-check/mine/contract/gateway",
     ]);
+}
+
+#[test]
+fn a_gateway_may_lack_connections_that_stay_open() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    let proxy = bench.read("mine/proxy.py");
+    bench.write(
+        "mine/proxy.py",
+        &proxy.replace("idle.put(upstream)", "upstream.close()"),
+    );
+    let spec = bench.read("mine/gateway.yaml");
+    let stated = format!("{spec}without: {{upstream_keepalive: it has no pool}}\n");
+    bench.write("mine/gateway.yaml", &stated);
+    bench
+        .gatebench("check gateway ./mine --scenario contract")
+        .assert_code(0)
+        .assert_prints(&["contract: 14 cases"]);
+}
+
+#[test]
+fn a_gateway_that_mixes_up_concurrent_requests_fails_the_check() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    // The proxy keeps the last response where all its threads see it.
+    let shared = "idle.put(upstream)\n        global LAST\n        LAST = headers, content\n        \
+                  time.sleep(0.001)\n        headers, content = LAST";
+    let proxy = bench.read("mine/proxy.py");
+    let proxy = proxy.replace("idle.put(upstream)", shared);
+    bench.write("mine/proxy.py", &format!("import time\n{proxy}"));
+    bench
+        .gatebench("check gateway ./mine --scenario contract")
+        .assert_code(1)
+        .assert_prints(&[
+            "✓ 14 cases",
+            "✗ concurrent requests get the right responses",
+            "to the request of another connection",
+            "that failed checks",
+        ]);
 }
 
 #[test]
