@@ -29,6 +29,15 @@ pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     text(pattern, NAME_FORM)
 }
 
+/// The name of a client, which is also its user name, and may be repeated like a
+/// [`name_template`].
+pub fn client_template(_: &mut SchemaGenerator) -> Schema {
+    text(
+        r"^([A-Za-z0-9._@+-]|\{\{ *index *\}\})+$",
+        "write letters, digits and . _ @ + - only, as in alice or alice@example.com",
+    )
+}
+
 /// A URL path, with or without a query, which may contain values of `data`.
 pub fn path(_: &mut SchemaGenerator) -> Schema {
     text(

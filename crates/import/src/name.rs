@@ -1,6 +1,9 @@
 //! Names in gatebench files, which consist of lower-case letters, digits and hyphens.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::log::Log;
 
 /// The maximum length of a name that is derived from a string.
 const CHARS_MAX: usize = 60;
@@ -23,6 +26,23 @@ pub(crate) fn slug(text: &str) -> String {
         true => "imported".to_owned(),
         false => name.to_owned(),
     }
+}
+
+/// Reports whether a scenario can have a client with this user name.
+fn is_user_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._@+-".contains(c);
+    !text.is_empty() && characters.all(plain)
+}
+
+/// Reports a user name that a scenario cannot have.
+pub(crate) fn check_user_name(name: &str, span: &Range<usize>, log: &mut Log<'_>) {
+    if is_user_name(name) {
+        return;
+    }
+    let message = format!("the user name `{name}` cannot be that of a client");
+    let help = "write letters, digits and . _ @ + - only; replace placeholders such as $USER before the import";
+    log.problem(span, message, help);
 }
 
 /// The name of an item among several with the same name: `name`, `name-2` and so on.

@@ -296,7 +296,7 @@ impl UpstreamKind {
 #[schemars(transform = repeat::describe)]
 pub struct Consumer {
     /// Unique name.
-    #[schemars(schema_with = "schema_fragments::name_template")]
+    #[schemars(schema_with = "schema_fragments::client_template")]
     pub name: String,
     /// Keys accepted by `api_key`.
     #[serde(default)]

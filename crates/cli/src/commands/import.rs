@@ -253,7 +253,8 @@ fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     }
     let files: Vec<&str> = folder.files.iter().map(|file| file.path.as_str()).collect();
     lines.push(format!("{shown}/ contains {}", files.join(", ")));
-    let here = if dir.is_absolute() { "" } else { "./" };
+    let is_path = dir.is_absolute() || dir.starts_with(".") || dir.starts_with("..");
+    let here = if is_path { "" } else { "./" };
     lines.push(format!(
         "  → to try it: gatebench run {here}{shown} --smoke"
     ));

@@ -12,7 +12,7 @@ use crate::error::ImportError;
 use crate::folder::Folder;
 use crate::keys::Keys;
 use crate::log::Log;
-use crate::name::{numbered, slug};
+use crate::name::{check_user_name, numbered, slug};
 use crate::options::Options;
 use plugins::Effects;
 pub(crate) use plugins::mock_status;
@@ -169,6 +169,7 @@ fn consumers(nodes: &[Node], api: &mut Api, log: &mut Log<'_>) {
                 "key-auth" => consumer.keys.extend(config.required("key", log)),
                 "basic-auth" => {
                     consumer.name = config.required("username", log).unwrap_or_default();
+                    check_user_name(&consumer.name, &config.span, log);
                     consumer.password = config.required("password", log);
                 }
                 other => {

@@ -15,7 +15,7 @@ use crate::error::ImportError;
 use crate::folder::Folder;
 use crate::keys::Keys;
 use crate::log::Log;
-use crate::name::slug;
+use crate::name::{check_user_name, slug};
 use crate::options::Options;
 use plugins::Plugin;
 use routes::Reader;
@@ -128,6 +128,7 @@ impl Credentials {
                 let (user, password) = (keys.required("username", log), keys.text("password", log));
                 // In the policy, the user name is the name of a consumer.
                 if let Some(user) = user {
+                    check_user_name(&user, &keys.span, log);
                     self.consumer(&user).password = password;
                 }
             }

@@ -26,6 +26,14 @@ fn every_mistake_is_reported_at_once() {
             "x:7:13: `consumers` of the file is not a list; begin each item with `- `",
         ]
     );
+    let text = "_format_version: '3.0'\nservices:\n  - {url: http://a, routes: [{paths: [/a]}]}\nconsumers:\n  - username: a\n    basicauth_credentials: [{username: $USER, password: b}]\n";
+    assert_eq!(
+        mistakes(TextKind::Kong, text),
+        [
+            "x:6:29: the user name `$USER` cannot be that of a client; write letters, digits and . _ @ + - only; \
+             replace placeholders such as $USER before the import",
+        ]
+    );
     let text = "routes:\n  - {id: 1}\n  - {uri: [1]}\nconsumers: [{}]\n";
     assert_eq!(
         mistakes(TextKind::Apisix, text),

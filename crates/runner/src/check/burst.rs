@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatebench_engine::{Control, Counts, DataSet, ErrorKind, Group, Load, Outcome};
+use gatebench_engine::{Control, ErrorKind, Group, Load, Outcome};
 use gatebench_model::load::Closed;
 use gatebench_model::{Order, ParityCase, Policy, Request, Scenario, Shape, When};
 use gatebench_report::format::counted;
@@ -100,7 +100,7 @@ fn is_template(request: &Request) -> bool {
 
 /// Describes the wrong responses; none if there are none.
 fn wrong(outcome: &Outcome) -> Option<String> {
-    let counts: &Counts = &outcome.counts;
+    let counts = &outcome.counts;
     let mut lines = Vec::new();
     if counts.foreign > 0 {
         let responses = counted(counts.foreign, "response");

@@ -251,6 +251,9 @@ impl<'a> TrialRunner<'a> {
         reason: String,
         writer: &TrialWriter,
     ) -> Failure {
+        let gateway = self.context.gateway;
+        let own = gateway.and_then(|gateway| gateway.folder.own_config());
+        let rendered = writer.gateway_folder();
         let remedy = match self.context.variant {
             Variant::Direct => {
                 "correct the scenario's checks, or name the upstream that it needs".into()
@@ -260,9 +263,14 @@ impl<'a> TrialRunner<'a> {
                  that fits it"
                     .into()
             }
+            _ if own.is_some() => format!(
+                "if the configuration refuses such requests, run it with your own scenario (gatebench run SCENARIO \
+                 --config FILE; for Kong and APISIX, gatebench import writes one); the rendered files are in {}",
+                rendered.display()
+            ),
             _ => format!(
                 "correct the gateway's templates or the scenario; the rendered files are in {}",
-                writer.gateway_folder().display()
+                rendered.display()
             ),
         };
         let reason = match running.gateway_stderr() {
