@@ -45,6 +45,8 @@ pub(crate) struct ApiRoute {
     pub(crate) sample: String,
     /// Headers that a request needs to match the route, such as Host.
     pub(crate) headers: BTreeMap<String, String>,
+    /// The clients that the route accepts, if an access list restricts them.
+    pub(crate) clients: Option<BTreeSet<String>>,
     /// The name of the upstream in the configuration.
     pub(crate) service: String,
     /// Settings that affect this route and for which there is no policy.
@@ -58,6 +60,7 @@ impl ApiRoute {
             route: Route::new(name, path),
             method: "GET".into(),
             headers: BTreeMap::new(),
+            clients: None,
             service: String::new(),
             not_understood: Vec::new(),
         }

@@ -31,8 +31,13 @@ const SUM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 /// A request that passes all policies of the route.
 pub(super) fn good(route: &ApiRoute, api: &Api, upstream: UpstreamKind) -> Request {
     let mut request = anonymous(route, upstream);
+    let is_accepted = |consumer: &&Consumer| {
+        let clients = route.clients.as_ref();
+        clients.is_none_or(|clients| clients.contains(&consumer.name))
+    };
+    let consumers = Vec::from_iter(api.consumers.iter().filter(is_accepted));
     for policy in &route.route.policies {
-        add_credential(policy, &api.consumers, &mut request);
+        add_credential(policy, &consumers, &mut request);
     }
     let mock = route.route.policies.iter().find_map(|policy| match policy {
         Policy::Mock(mock) => Some(mock.status),
@@ -55,7 +60,7 @@ fn anonymous(route: &ApiRoute, upstream: UpstreamKind) -> Request {
         UpstreamKind::GoBench => "/json/valid",
         _ => "",
     };
-    let mut path = match route.route.strip_path {
+    let mut path = match route.route.strip_path && !below.is_empty() {
         true => format!("{}{below}", route.sample.trim_end_matches('/')),
         false => route.sample.clone(),
     };
@@ -84,7 +89,7 @@ fn limits(route: &ApiRoute) -> impl Iterator<Item = u64> {
 }
 
 /// Adds the credential of the first consumer that has one of this kind.
-fn add_credential(policy: &Policy, consumers: &[Consumer], request: &mut Request) {
+fn add_credential(policy: &Policy, consumers: &[&Consumer], request: &mut Request) {
     let key = || consumers.iter().find_map(|consumer| consumer.keys.first());
     match policy {
         Policy::ApiKey(settings) => {

@@ -1,5 +1,6 @@
 //! Kong: the entities of a declarative configuration, or of a decK file.
 
+mod access;
 mod plugins;
 mod routes;
 mod soap;
@@ -17,6 +18,7 @@ use crate::keys::Keys;
 use crate::log::Log;
 use crate::name::{check_user_name, slug};
 use crate::options::Options;
+use access::Groups;
 use plugins::Plugin;
 use routes::Reader;
 
@@ -55,6 +57,7 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
     let routes = keys.list("routes", log);
     let consumers = keys.list("consumers", log);
     let plugins = keys.list("plugins", log);
+    let acls = keys.list("acls", log);
     let mut of_file: Vec<(&str, &Node)> = Vec::new();
     for kind in CREDENTIALS {
         of_file.extend(keys.list(kind, log).iter().map(|node| (kind, node)));
@@ -73,7 +76,12 @@ pub(crate) fn read(text: &str, file: &str, log: &mut Log<'_>) -> Result<Api, Imp
         credentials.read(kind, node, &name.unwrap_or_default(), &mut api, log);
     }
     api.consumers = credentials.consumers.into_values().collect();
-    let mut reader = Reader::new(Plugin::read_all(plugins, log), credentials.secrets);
+    for acl in acls {
+        let name = acl.get("consumer").and_then(name_in).map(slug);
+        credentials.groups.add(acl, [name.unwrap_or_default()], log);
+    }
+    let plugins = Plugin::read_all(plugins, log);
+    let mut reader = Reader::new(plugins, credentials.secrets, credentials.groups);
     for service in services {
         reader.service(service, &mut api, log);
     }
@@ -105,6 +113,7 @@ const CREDENTIALS: [&str; 3] = [
 struct Credentials {
     consumers: BTreeMap<String, Consumer>,
     secrets: TokenSecrets,
+    groups: Groups,
 }
 
 impl Credentials {
@@ -155,12 +164,17 @@ impl Credentials {
         let name = keys.text("username", log);
         let name = name.or_else(|| keys.text("custom_id", log));
         let name = slug(&name.unwrap_or_default());
+        let mut names = vec![name.clone()];
         for kind in CREDENTIALS {
             for credential in keys.list(kind, log) {
                 self.read(kind, credential, &name, api, log);
+                names.extend(credential.text_of("username").map(str::to_owned));
             }
         }
-        keys.ignore(&["id", "tags", "custom_id", "created_at"]);
+        for acl in keys.list("acls", log) {
+            self.groups.add(acl, names.clone(), log);
+        }
+        keys.ignore(&["id", "tags", "custom_id", "created_at", "_comment"]);
         let of = format!(" of the consumer {name}");
         api.not_understood.extend(keys.not_understood(&of, log));
     }

@@ -11,6 +11,7 @@ use gatebench_model::policy::{
 use gatebench_model::soap::SoapChain;
 use serde_json::json;
 
+use super::access::AccessList;
 use super::{TokenSecrets, name_in, soap, transformers};
 use crate::apisix::mock_status;
 use crate::keys::Keys;
@@ -91,6 +92,8 @@ impl<'n> Plugin<'n> {
 pub(super) struct Effects {
     pub(super) policies: Vec<Policy>,
     pub(super) has_metrics: bool,
+    /// The groups that may send requests, which no policy restricts.
+    pub(super) access: Option<AccessList>,
     pub(super) not_understood: Vec<String>,
 }
 
@@ -142,6 +145,10 @@ impl Effects {
                 let chain = Some(soap::chain(&mut keys, log));
                 self.add_soap(plugin.name == "soap-xml-request-handling", chain);
                 Some(Vec::new())
+            }
+            "acl" => {
+                self.access = Some(AccessList::read(&mut keys, log));
+                None
             }
             "prometheus" => {
                 self.has_metrics = true;

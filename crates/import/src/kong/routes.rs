@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gatebench_config::{Data, Node};
 
+use super::access::Groups;
 use super::plugins::{Effects, Plugin};
 use super::{TokenSecrets, name_in};
 use crate::api::{Api, Routes};
@@ -13,7 +14,8 @@ use crate::name::numbered;
 use crate::regex_sample;
 
 /// Settings of a service that affect neither requests nor routing.
-const OF_SERVICE: [&str; 18] = [
+const OF_SERVICE: [&str; 19] = [
+    "_comment",
     "id",
     "tags",
     "url",
@@ -35,7 +37,8 @@ const OF_SERVICE: [&str; 18] = [
 ];
 
 /// Settings of a route that affect neither requests nor routing.
-const OF_ROUTE: [&str; 13] = [
+const OF_ROUTE: [&str; 14] = [
+    "_comment",
     "id",
     "tags",
     "preserve_host",
@@ -56,16 +59,18 @@ pub(super) struct Reader<'n> {
     /// Plug-ins at the top level of the file.
     plugins: Vec<Plugin<'n>>,
     secrets: TokenSecrets,
+    groups: Groups,
     routes: Routes,
     /// The plug-ins of each service, by its name and its identifier.
     of_service: BTreeMap<String, Vec<Plugin<'n>>>,
 }
 
 impl<'n> Reader<'n> {
-    pub(super) fn new(plugins: Vec<Plugin<'n>>, secrets: TokenSecrets) -> Self {
+    pub(super) fn new(plugins: Vec<Plugin<'n>>, secrets: TokenSecrets, groups: Groups) -> Self {
         Self {
             plugins,
             secrets,
+            groups,
             routes: Routes::default(),
             of_service: BTreeMap::new(),
         }
@@ -143,6 +148,8 @@ impl<'n> Reader<'n> {
         let mut effects = Effects::of(&acting, &self.secrets, log);
         not_understood.append(&mut effects.not_understood);
         api.has_metrics |= effects.has_metrics;
+        let access = effects.access.as_ref();
+        let clients = access.map(|list| self.groups.accepted_by(list, &api.consumers));
         for (index, path) in conditions.paths.iter().enumerate() {
             let name = numbered(name.as_deref().unwrap_or("route"), index);
             let Some(added) = self.routes.add(&name, &path.prefix, &span, log) else {
@@ -151,6 +158,7 @@ impl<'n> Reader<'n> {
             added.sample.clone_from(&path.sample);
             added.method.clone_from(&conditions.method);
             added.headers.clone_from(&conditions.headers);
+            added.clients.clone_from(&clients);
             added.service = service.to_owned();
             added.route.strip_path = strip_path && added.route.path != "/";
             added.route.policies.clone_from(&effects.policies);
