@@ -51,7 +51,7 @@ fn chain(numbers: impl Iterator<Item = f64>) -> (String, String) {
     match all[..] {
         [first, .., last] if all.len() > NAMED_MAX => {
             let most = all.iter().copied().fold(first, f64::max);
-            let mut few = vec![first, most, last];
+            let mut few = [first, most, last].map(rounded).to_vec();
             few.dedup();
             (named(&few), format!(" in {} stages", all.len() - 1))
         }
@@ -69,6 +69,15 @@ fn exact(number: f64) -> String {
         grouped(number)
     } else {
         number.to_string()
+    }
+}
+
+/// The rate or the connections of a stage among many, of which decimals say nothing.
+fn rounded(number: f64) -> f64 {
+    if number < 100.0 {
+        number
+    } else {
+        number.round()
     }
 }
 
@@ -90,5 +99,19 @@ pub(crate) fn arrivals(spread: Spread) -> &'static str {
     match spread {
         Spread::Poisson => "Poisson arrivals",
         Spread::Uniform => "uniform arrivals",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_many_stages_are_shortened_and_rounded() {
+        let of = |numbers: &[f64]| chain(numbers.iter().copied());
+        let stages = [2_313.056, 2_312.639, 2_312.5, 2_313.4, 2_312.2, 2_311.667];
+        let expected = ("2,313 to 2,312".to_owned(), " in 5 stages".to_owned());
+        assert_eq!(of(&stages), expected);
+        assert_eq!(of(&[0.25, 0.5]), ("0.25 to 0.5".to_owned(), String::new()));
     }
 }
