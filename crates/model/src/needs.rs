@@ -9,7 +9,7 @@ use crate::policy::{JwtKey, Policy, RateLimitKey, RateLimitPolicy, SAXON};
 use crate::scenario::Scenario;
 
 /// Parts of policies that a gateway with the policy may lack.
-pub const PARTS: [&str; 16] = [
+pub const PARTS: [&str; 17] = [
     "jwt.rs256",
     "jwt.jwks",
     "jwt.audience",
@@ -18,6 +18,7 @@ pub const PARTS: [&str; 16] = [
     "rate_limit.headers",
     "rate_limit.any_window",
     "rate_limit.any_rate",
+    SEVERAL_LIMITS,
     "request_headers.add",
     "request_headers.rename",
     "response_headers.add",
@@ -50,6 +51,8 @@ pub(crate) const OTHER_FEATURES: [&str; 9] = [
 /// Those of [`OTHER_FEATURES`] that a separate section describes.
 pub(crate) const SECTIONS: [&str; 6] = [RELOAD, CONFIGURE, WEIGHTS, METRICS, ADMIN, ACCESS_LOG];
 
+/// The part of having more than one limit on a route.
+const SEVERAL_LIMITS: &str = "rate_limit.several";
 /// The feature of processing compressed responses.
 const SOAP_GZIP: &str = "soap.gzip";
 pub(crate) const ACCESS_LOG: &str = "access_log";
@@ -71,11 +74,21 @@ impl Scenario {
             .chain(self.all_policies().flat_map(Policy::parts))
             .chain(self.transport.needs())
             .chain(self.processes_gzip().then_some(SOAP_GZIP))
+            .chain(self.has_several_limits().then_some(SEVERAL_LIMITS))
             .chain(self.access_log.then_some(ACCESS_LOG))
             .chain(self.failover.then_some(FAILOVER))
             .chain(self.metrics.as_ref().map(|_| METRICS))
             .chain(self.admin.as_ref().map(|_| ADMIN))
             .collect()
+    }
+
+    /// Reports whether a route has more than one limit, such as one per minute and one per hour.
+    fn has_several_limits(&self) -> bool {
+        self.all_routes().any(|route| {
+            let policies = route.policies.iter();
+            let limits = policies.filter(|it| matches!(it, Policy::RateLimit(_)));
+            limits.count() > 1
+        })
     }
 
     /// Reports whether a chain processes responses that clients request in compressed form.

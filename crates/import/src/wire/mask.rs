@@ -24,7 +24,8 @@ pub(super) fn without_secrets(line: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut is_secret = false;
     for word in line.split(' ') {
-        let lower = word.to_ascii_lowercase();
+        let start = start_of_names(word);
+        let lower = word[start..].to_ascii_lowercase();
         if is_secret && !word.is_empty() && !word.starts_with("{{") {
             let rest = word.trim_end_matches([';', '"', '\'', ',', '}', ']']);
             out.push(format!("{MASK}{}", &word[rest.len()..]));
@@ -32,10 +33,8 @@ pub(super) fn without_secrets(line: &str) -> String {
             continue;
         }
         let found = WORDS.iter().any(|secret| lower.contains(secret));
-        match word
-            .find(['=', ':'])
-            .filter(|at| found && at + 1 < word.len())
-        {
+        let value = word[start..].find(['=', ':']).map(|at| start + at);
+        match value.filter(|at| found && at + 1 < word.len()) {
             Some(at) => out.push(format!("{}{MASK}", &word[..=at])),
             None => {
                 is_secret = found;
@@ -44,6 +43,12 @@ pub(super) fn without_secrets(line: &str) -> String {
         }
     }
     out.join(" ")
+}
+
+/// The position in a word from which on it may name a secret. A URL names one only in its query.
+fn start_of_names(word: &str) -> usize {
+    let query = |at: usize| word[at..].find('?').map_or(word.len(), |query| at + query);
+    word.find("://").map_or(0, query)
 }
 
 /// Converts `http://user:password@host` to `http://***@host`.
@@ -71,6 +76,11 @@ mod tests {
             ),
             ("password: abc", "password: ***"),
             ("{token: \"abc\"}", "{token: ***\"}"),
+            (
+                "- url: http://auth-service:9001/",
+                "- url: http://auth-service:9001/",
+            ),
+            ("url: http://a/?token=abc", "url: http://a/?token=***"),
             (
                 "server a 10.0.0.1:80 cookie=x",
                 "server a 10.0.0.1:80 cookie=x",
