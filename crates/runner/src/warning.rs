@@ -78,7 +78,7 @@ pub enum Warning {
     },
     /// The user's configuration runs with the ports, addresses and paths of a trial.
     #[error(
-        "{file} runs with the ports, addresses and paths of a trial: {lines} differ; `--dry-run` shows them"
+        "{file} runs with the ports, addresses and paths of a trial: {lines} changed; `--dry-run` shows the difference"
     )]
     ConfigChanged {
         file: String,
