@@ -30,7 +30,7 @@ fn every_mistake_is_reported_at_once() {
     assert_eq!(
         mistakes(TextKind::Kong, text),
         [
-            "x:6:29: the user name `$USER` cannot be that of a client; write letters, digits and . _ @ + - only; \
+            "x:6:30: the user name `$USER` cannot be that of a client; write letters, digits and . _ @ + - only; \
              replace placeholders such as $USER before the import",
         ]
     );
