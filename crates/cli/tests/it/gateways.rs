@@ -325,7 +325,7 @@ fn a_gateway_that_mixes_up_concurrent_requests_fails_the_check() {
         .assert_prints(&[
             "✓ 14 cases",
             "✗ concurrent requests get the right responses",
-            "to the request of another connection",
+            "responses to the request of another",
             "that failed checks",
         ]);
 }

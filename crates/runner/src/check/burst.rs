@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatebench_engine::{Control, ErrorKind, Group, Load, Outcome};
 use gatebench_model::load::Closed;
-use gatebench_model::{Order, ParityCase, Policy, Request, Scenario, Shape, When};
+use gatebench_model::{Check, Order, ParityCase, Policy, Request, Scenario, Shape, When};
 use gatebench_report::format::counted;
 use gatebench_store::ParityCaseRecord;
 use gatebench_testbed::{DriverError, Interrupt, Running};
@@ -21,6 +21,8 @@ const NAME: &str = "concurrent requests get the right responses";
 const TAG: u16 = 2;
 const CONNECTIONS: u32 = 32;
 const REQUESTS: u64 = 640;
+/// The largest body, because the burst tests concurrency and not bandwidth.
+const BYTES_MAX: u64 = 64 << 10;
 /// The time limits. A fast gateway needs a tenth of a second.
 const BURST: Duration = Duration::from_secs(2);
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -84,10 +86,18 @@ fn repeatable(scenario: &Scenario) -> Vec<Request> {
         // A gateway may close the connection instead of reading the body of a request that it
         // refuses.
         let is_read = case.reaches_upstream || case.request.body.is_none();
-        is_read && case.when == When::Both && !is_template(&case.request)
+        is_read && case.when == When::Both && is_small(&case.request) && !is_template(&case.request)
     };
     let cases = scenario.parity.iter().filter(is_repeatable);
     cases.map(|case| case.request.clone()).collect()
+}
+
+/// Reports whether neither the request nor its response takes long to transfer.
+fn is_small(request: &Request) -> bool {
+    let body = request.body.as_ref().map_or(0, |body| body.bytes().len()) as u64;
+    let mut checks = request.checks.iter();
+    let is_large = |check: &Check| matches!(check, Check::BodyBytes(bytes) if *bytes > BYTES_MAX);
+    body <= BYTES_MAX && !checks.any(is_large)
 }
 
 /// Reports whether a load would replace parts of a request that a case sends literally.

@@ -119,7 +119,11 @@ fn grants(
         },
         Grant {
             what: "sampling by perf (for flame graphs)",
-            is_granted: !matches!(profiler, Err(ProfileError::NoSamples(_))),
+            is_granted: match profiler {
+                Err(ProfileError::NotFound) => container::may_sample(),
+                Err(ProfileError::NoSamples(_)) => false,
+                Ok(()) | Err(ProfileError::Io(_)) => true,
+            },
             options: &["--security-opt seccomp=unconfined", "--cap-add PERFMON"],
         },
     ]

@@ -1,8 +1,26 @@
 //! The permissions that gatebench's container must grant.
 
+use std::fs;
+
 use gatebench_report::format::{distinct, listed};
 
 use super::checks::Check;
+
+/// The capabilities of which perf needs one, CAP_PERFMON and CAP_SYS_ADMIN (capabilities(7)), as
+/// bits.
+const SAMPLING: u64 = 1 << 38 | 1 << 21;
+
+/// Reports whether this process has a capability with which perf may sample. It is read where perf
+/// is not installed and cannot be tried.
+pub(super) fn may_sample() -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| has_capability(&status, SAMPLING))
+}
+
+fn has_capability(status: &str, bits: u64) -> bool {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    effective.is_some_and(|effective| effective & bits != 0)
+}
 
 /// A permission that container engines refuse by default.
 pub(super) struct Grant {
@@ -58,6 +76,13 @@ mod tests {
                 grant("c", c, &["--open", "--cap-add C"]),
             ],
         )
+    }
+
+    #[test]
+    fn either_capability_permits_sampling() {
+        let with = |hex: &str| has_capability(&format!("Name:\tx\nCapEff:\t{hex}\n"), SAMPLING);
+        assert!(with("0000004000000000") && with("0000000000200000"));
+        assert!(!with("00000000a80425fb") && !has_capability("", SAMPLING));
     }
 
     #[test]
