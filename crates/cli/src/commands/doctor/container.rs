@@ -8,7 +8,7 @@ use super::checks::Check;
 
 /// The capabilities of which perf needs one, CAP_PERFMON and CAP_SYS_ADMIN (capabilities(7)), as
 /// bits.
-const SAMPLING: u64 = 1 << 38 | 1 << 21;
+const SAMPLING: u64 = (1 << 38) | (1 << 21);
 
 /// Reports whether this process has a capability with which perf may sample. It is read where perf
 /// is not installed and cannot be tried.
