@@ -25,8 +25,7 @@ pub struct OwnMetricsRecord {
     pub audit: Option<OwnAuditRecord>,
 }
 
-/// What a gateway counted over a whole load, including the warm-up, and what the load generator
-/// counted.
+/// The counts of a gateway and of the load generator over a whole load, including the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnAuditRecord {
     /// Growth of the gateway's own request count, without fetches of the metrics.

@@ -36,7 +36,7 @@ pub(crate) struct Audit<'a> {
     settled: Duration,
 }
 
-/// What the load generator counted.
+/// The load generator's counts and times.
 pub(crate) struct Counted<'a> {
     /// The recordings of the measurement, and those of the requests outside it.
     pub(crate) recordings: [&'a Recordings; 2],

@@ -102,7 +102,7 @@ impl Cell {
         let mut counted = Counted::default();
         audits.iter().for_each(|it| counted.add(it));
         let latencies = audits.iter().flat_map(|it| &it.latencies);
-        // A metric may time several parts, told apart by a label.
+        // A metric may time several parts, each with its own label.
         let key = |it: &OwnLatencyRecord| (it.metric.clone(), it.covers);
         let keys = distinct(latencies.map(key));
         let timed = keys.into_iter().map(|wanted| {

@@ -145,10 +145,8 @@ impl Timed {
 
     pub(super) fn words(&self) -> Vec<Word> {
         let percentiles = &self.measured.percentiles;
-        let middle_ns = match self.kind {
-            LatencyKind::Histogram => percentiles.first().map(|it| it.1 as f64),
-            LatencyKind::Sum | LatencyKind::Mean => self.measured.mean_ns,
-        };
+        let median_ns = percentiles.first().map(|it| it.1 as f64);
+        let middle_ns = median_ns.or(self.measured.mean_ns);
         let Some(middle_ns) = middle_ns.filter(|_| self.has_figures()) else {
             return Vec::new();
         };
@@ -185,16 +183,16 @@ impl Timed {
             let highest = self.bucket_of(time_ns + resolution_ns);
             (lowest.saturating_sub(BUCKETS_MAX)..=highest + BUCKETS_MAX).contains(&drawn)
         };
-        match self.kind {
-            LatencyKind::Histogram => percentiles.all(near),
-            LatencyKind::Sum | LatencyKind::Mean => {
-                let means = self.mean_ns.zip(self.measured.mean_ns);
-                means.is_none_or(|(own, measured)| {
-                    let slack = resolution_ns as f64;
-                    own <= measured * MEAN_FACTOR + slack && own >= measured / MEAN_FACTOR - slack
-                })
-            }
+        if self.kind == LatencyKind::Histogram && !self.measured.percentiles.is_empty() {
+            return percentiles.all(near);
         }
+        let means = self.mean_ns.zip(self.measured.mean_ns);
+        means.is_none_or(|(own, measured)| {
+            let slack = resolution_ns as f64;
+            // The gateway's time of the upstream includes the way there and back.
+            let is_short = own <= measured * MEAN_FACTOR + slack || self.covers == Covers::Upstream;
+            is_short && own >= measured / MEAN_FACTOR - slack
+        })
     }
 }
 
