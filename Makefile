@@ -53,7 +53,9 @@ test: ## installs the requirements of the tests and runs all tests, as CI does
 	@$(MAKE) --no-print-directory lint
 
 test-full: test ## also runs the slow tests (hours)
-	@scripts/install-packages influxd=influxdb victoria-metrics=victoria-metrics
+	@scripts/install-packages influxd=influxdb victoria-metrics=victoria-metrics chromium=chromium \
+		chromedriver=chromium-driver
+	@scripts/install-axe
 	$(CARGO) test --workspace --locked -- --ignored
 	$(CARGO) test --package gatebench --locked $(TEST_RUNNER) # the program as users build it, without faults
 	@scripts/memcheck

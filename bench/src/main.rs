@@ -13,6 +13,7 @@ mod folder;
 mod gateway;
 mod known_truth;
 mod memory;
+mod observed;
 mod programs;
 mod scaling;
 mod server;
@@ -71,6 +72,9 @@ enum Benchmark {
     KnownTruth(known_truth::Plan),
     /// Measures server CPU per request of `upstream ping`, next to nginx `return 200`
     Upstream(Settings),
+    /// Measures the effect of a run's page in three tabs and of two outputs on the figures of the
+    /// run; needs Prometheus. Ten rounds of 8 s take about 10 minutes
+    Observed(Settings),
     /// Measures memory of the engine at full rate; fails if it grows
     Memory(Settings),
 }
@@ -97,6 +101,7 @@ fn run(benchmark: Benchmark, root: &Path) -> Result<ExitCode, String> {
         Benchmark::Endurance(settings) => measure(gateway::endurance::run, settings),
         Benchmark::Recompile(settings) => measure(gateway::recompile::run, settings),
         Benchmark::Upstream(settings) => measure(upstream::run, settings),
+        Benchmark::Observed(settings) => measure(observed::run, settings),
         Benchmark::Memory(settings) => measure(memory::run, settings),
     };
     done.map(|()| ExitCode::SUCCESS)

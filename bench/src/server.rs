@@ -57,6 +57,26 @@ impl Server {
         }
     }
 
+    /// Prometheus with the remote-write receiver, on any core.
+    pub fn prometheus() -> Result<Self, String> {
+        let address = free_address()?;
+        let folder = Folder::new()?;
+        let config = folder.write("prometheus.yml", "global: {}\n")?;
+        let child = Command::new("prometheus")
+            .arg(format!("--web.listen-address={address}"))
+            .arg(format!("--config.file={}", config.display()))
+            .arg(format!(
+                "--storage.tsdb.path={}",
+                folder.path("data").display()
+            ))
+            .args(["--web.enable-remote-write-receiver", "--log.level=error"])
+            .spawn()
+            .map_err(|error| {
+                format!("Prometheus cannot be started (apt-get install prometheus): {error}")
+            })?;
+        Self::listening(child, address, folder)
+    }
+
     /// nginx with one worker that responds with `ok` itself.
     pub fn nginx() -> Result<Self, String> {
         let address = free_address()?;
@@ -78,15 +98,20 @@ impl Server {
             .map_err(|error| {
                 format!("nginx cannot be started (apt-get install nginx-light): {error}")
             })?;
+        Self::listening(child, address, folder)
+    }
+
+    /// Waits until a server listens.
+    fn listening(child: Child, address: SocketAddr, folder: Folder) -> Result<Self, String> {
         let server = Self {
             child,
             address,
             _folder: Some(folder),
         };
-        let limit = Instant::now() + Duration::from_secs(10);
+        let limit = Instant::now() + Duration::from_secs(30);
         while TcpStream::connect(address).is_err() {
             if Instant::now() > limit {
-                return Err("nginx does not listen after 10 s".into());
+                return Err(format!("nothing listens on {address} after 30 s"));
             }
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -5,14 +5,10 @@ use std::collections::BTreeMap;
 use gatebench_net::Backend;
 
 use crate::counts::Counts;
-use crate::kind::{Class, Metric};
 use crate::record::Interval;
 use crate::recorder::Kept;
-use crate::recording::Recording;
+use crate::recording::{Recording, Recordings, add};
 use crate::route::RouteRecord;
-
-/// Recordings by metric and class.
-pub type Recordings = BTreeMap<(Metric, Class), Recording>;
 
 /// The outcome of the whole load, merged over workers and seconds by addition.
 #[derive(Debug)]
@@ -30,6 +26,9 @@ pub struct Outcome {
     pub connects: Recording,
     /// Connections whose TLS session was resumed.
     pub resumed: u64,
+    /// Service, added and request half of the requests that were due outside the measured window,
+    /// most of them in the warm-up. No figure of the load contains them.
+    pub unmeasured: Recordings,
     /// The checks as strings, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,
     /// When the first request was due, on `CLOCK_MONOTONIC` in nanoseconds.
@@ -74,10 +73,7 @@ impl Outcome {
             *self.statuses.entry(status).or_default() += count;
         }
         for (metric, class, recording) in interval.recordings() {
-            let total = self.recordings.entry((metric, class));
-            total
-                .and_modify(|total| total.add(recording))
-                .or_insert_with(|| recording.clone());
+            add(&mut self.recordings, (metric, class), recording);
         }
         self.workers[worker].cpu_ns += interval.cpu_ns;
         self.workers[worker].run_queue_wait_ns += interval.run_queue_wait_ns;
@@ -87,6 +83,7 @@ impl Outcome {
     pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
         self.connects = kept.connects;
         self.resumed = kept.resumed;
+        self.unmeasured = kept.unmeasured;
         let mut routes = kept.routes.into_iter();
         let mut records = kept.groups.into_iter();
         for (name, names) in groups {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::kind::{Class, ErrorKind};
+use crate::kind::{Class, ErrorKind, Metric};
 use crate::record::Interval;
-use crate::recording::Recording;
+use crate::recording::{Recording, Recordings, add};
 use crate::response::Exchange;
 use crate::route::RouteRecord;
 
@@ -35,6 +35,8 @@ pub(crate) struct Kept {
     pub(crate) connects: Recording,
     /// The number of these connections whose TLS handshake resumed an earlier session.
     pub(crate) resumed: u64,
+    /// The requests due outside the measurement.
+    pub(crate) unmeasured: Recordings,
 }
 
 impl Kept {
@@ -45,6 +47,7 @@ impl Kept {
             routes: vec![RouteRecord::new(); several(routes)],
             connects: Recording::new(),
             resumed: 0,
+            unmeasured: Recordings::new(),
         }
     }
 
@@ -57,6 +60,31 @@ impl Kept {
         }
         self.connects.add(&other.connects);
         self.resumed += other.resumed;
+        for (key, recording) in &other.unmeasured {
+            add(&mut self.unmeasured, *key, recording);
+        }
+    }
+
+    /// Records a request due outside the measurement. Its times are compared only with what a
+    /// gateway counts over the whole load.
+    #[cold]
+    fn unmeasured(&mut self, class: Class, exchange: &Exchange, traced: bool, now: u64) {
+        let service_ns = now.saturating_sub(exchange.sent_ns);
+        let parts = match exchange.times {
+            Some(times) if traced && times.nonce == exchange.nonce => Some([
+                (Metric::Added, service_ns.saturating_sub(times.service_ns)),
+                (
+                    Metric::RequestHalf,
+                    times.received_ns.saturating_sub(exchange.sent_ns),
+                ),
+            ]),
+            _ => None,
+        };
+        let service = (Metric::Service, service_ns);
+        for (metric, ns) in parts.into_iter().flatten().chain([service]) {
+            let recording = self.unmeasured.entry((metric, class));
+            recording.or_insert_with(Recording::new).record(ns);
+        }
     }
 }
 
@@ -98,7 +126,8 @@ impl Recorder {
             self.note(group, |it| it.counts.completed_in_window += 1);
         }
         if !self.window.contains(&exchange.intended_ns) {
-            return;
+            let class = Class::of(exchange.status);
+            return self.kept.unmeasured(class, exchange, self.traced, now);
         }
         self.interval.count_status(exchange.status);
         let traced = self.traced;
@@ -116,7 +145,8 @@ impl Recorder {
         self.busy -= 1;
         self.failed += 1;
         if !self.window.contains(&exchange.intended_ns) {
-            return;
+            let class = Class::Failed;
+            return self.kept.unmeasured(class, exchange, self.traced, now);
         }
         self.note(group, |it| it.failure(exchange, kind, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {

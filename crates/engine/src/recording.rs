@@ -1,6 +1,10 @@
 //! Histograms, with the exact figures that their buckets round.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::{Counter, Histogram};
+
+use crate::kind::{Class, Metric};
 
 /// Latencies above this (60 s) are clamped to it and counted as clamped.
 pub const HIGHEST_NS: u64 = 60_000_000_000;
@@ -11,6 +15,16 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 const ROUTE_LOWEST_NS: u64 = 1_000;
 /// Precision of a route's histogram: within 1 %, so that a thousand histograms fit a core's cache.
 const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
+
+/// Recordings by metric and class.
+pub type Recordings = BTreeMap<(Metric, Class), Recording>;
+
+/// Adds a recording to the others of its metric and class.
+pub(crate) fn add(to: &mut Recordings, key: (Metric, Class), recording: &Recording) {
+    to.entry(key)
+        .and_modify(|total| total.add(recording))
+        .or_insert_with(|| recording.clone());
+}
 
 /// A histogram, with the exact figures that its buckets round.
 #[derive(Clone, Debug)]

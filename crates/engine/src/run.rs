@@ -130,6 +130,7 @@ impl Outcome {
             statuses: BTreeMap::new(),
             connects: Recording::new(),
             resumed: 0,
+            unmeasured: BTreeMap::new(),
             checks: texts.collect(),
             start_ns: 0,
             window_ns: (0, 0),

@@ -42,6 +42,15 @@ struct Serve {
     /// Also sends this share of error responses to other requests
     #[arg(long, value_name = "1%", value_parser = share)]
     leak_errors: Option<f64>,
+    /// Leaves this share of the responses out of the metrics
+    #[arg(long, value_name = "1%", value_parser = share)]
+    uncounted: Option<f64>,
+    /// Also counts each retry in the metrics
+    #[arg(long)]
+    count_retries: bool,
+    /// Leaves requests that clients abandon out of the metrics
+    #[arg(long)]
+    forget_abandoned: bool,
 }
 
 fn main() -> ExitCode {
@@ -79,6 +88,9 @@ impl Serve {
                 handicap: self.handicap,
                 leak: self.leak,
                 stray_errors: self.leak_errors,
+                uncounted: self.uncounted,
+                counts_retries: self.count_retries,
+                forgets_abandoned: self.forget_abandoned,
             });
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::Admin;
+use crate::own_metrics::OwnMetrics;
 
 pub use crate::feature::{Extra, Feature, Support};
 pub use crate::input::{
@@ -81,7 +82,7 @@ pub struct GatewayFolder {
     /// `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
-    /// The gateway's own metrics, for Prometheus, if it has them.
+    /// The gateway's own metrics, if it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<OwnMetrics>,
     /// The admin interface, if it can change a single route.
@@ -327,59 +328,6 @@ impl Default for Stop {
             timeout: HumanDuration::from_millis(3_000),
         }
     }
-}
-
-/// The metrics that a gateway exports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OwnMetrics {
-    /// The path on the port of `metrics` in the input.
-    #[schemars(schema_with = "schema_fragments::path")]
-    pub path: String,
-    /// The metric that counts the gateway's responses; the metric may have any labels.
-    pub requests: String,
-    /// Labels that a sample must have to be counted, if other samples count the same requests.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
-    /// The metrics of the gateway's internal pools, which a soak test monitors.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pools: Vec<Pool>,
-}
-
-/// A resource that a gateway allocates and frees internally, without the kernel's knowledge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pool {
-    /// The pool's name in reports.
-    #[schemars(schema_with = "schema_fragments::name")]
-    pub name: String,
-    /// The metric for the used part of the pool.
-    pub metric: String,
-    /// Labels that a sample must have to be counted. The samples are summed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
-    pub unit: PoolUnit,
-}
-
-impl Pool {
-    /// The name of the pool's series: `heap_bytes`.
-    pub fn series(&self) -> String {
-        let unit = match self.unit {
-            PoolUnit::Bytes => "bytes",
-            PoolUnit::Count => "count",
-        };
-        format!("{}_{unit}", self.name)
-    }
-}
-
-/// The unit of a pool's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PoolUnit {
-    /// A size, shown in KiB and MiB.
-    Bytes,
-    /// A count of items, such as threads, connections or entries.
-    Count,
 }
 
 /// A change to a running gateway.

@@ -19,6 +19,7 @@ pub mod load;
 mod matrix;
 pub mod needs;
 pub mod objective;
+pub mod own_metrics;
 mod parity;
 pub mod placement;
 pub mod plan;

@@ -27,6 +27,7 @@ mod live;
 mod lock;
 mod manifest;
 mod overview;
+mod own_metrics;
 mod phase;
 mod record;
 mod requests;
@@ -44,12 +45,13 @@ pub use jiff::Timestamp;
 pub use live::{LiveEvent, LiveReader, LiveSecond, LiveWriter};
 pub use manifest::{ExternalGenerator, FileDigest, GatewayIdentity, Manifest, Status};
 pub use overview::{RunOverview, RunState, TrialFolder};
+pub use own_metrics::{MeasuredTimes, OwnAuditRecord, OwnLatencyRecord, OwnMetricsRecord};
 pub use phase::{
     AdminLoadRecord, BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage,
     EngineFacts, ExternalCheck, ExternalFigures, FailureRecord, FrequencyRange, GatewayWire,
-    LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord, SettleRecord,
-    StepOutcome, StepRecord, StepRole, TargetShare, Throttling, TraceCounts, UpstreamWire, Usage,
-    WarmUpRecord, WeighedRecord, WireFacts,
+    LedgerDelta, MachineFacts, PhaseRecord, ProfileRecord, SettleRecord, StepOutcome, StepRecord,
+    StepRole, TargetShare, Throttling, TraceCounts, UpstreamWire, Usage, WarmUpRecord,
+    WeighedRecord, WireFacts,
 };
 pub use record::{
     AdminRecord, Buffering, ClockSource, ErrorLog, FirstCorrect, GatewayFacts, Outcome,

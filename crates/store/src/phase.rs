@@ -7,6 +7,7 @@ use gatebench_model::admin::AdminVerb;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{Counts, ExactSum, GroupRecord, TimeFigures};
+use crate::own_metrics::OwnMetricsRecord;
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -225,24 +226,6 @@ pub struct TargetShare {
     /// During the failure.
     pub during: u64,
     pub after: u64,
-}
-
-/// A gateway's own metrics over a phase.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnMetricsRecord {
-    /// Number of fetches.
-    pub scrapes: u64,
-    /// Fetches without a response in time, or with a status other than 200.
-    pub failed: u64,
-    /// Size of the largest response in bytes.
-    pub bytes_max: u64,
-    /// Duration of the longest fetch.
-    pub took_ns_max: u64,
-    /// Growth of the gateway's own request count from the first to the last fetch.
-    pub requests: u64,
-    /// Responses that the engine counted between these fetches.
-    #[serde(rename = "answers")]
-    pub responses: u64,
 }
 
 fn is_zero(count: &u64) -> bool {

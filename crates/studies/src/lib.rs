@@ -15,6 +15,7 @@ pub mod isolation;
 mod kind;
 pub mod marginal_cost;
 pub mod measure;
+mod own_metrics;
 pub mod policy_cost;
 pub mod profile;
 pub mod published;
@@ -77,6 +78,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     })?;
     let mut headlines = found.headlines;
     headlines.extend(admin::headlines(&context));
+    headlines.extend(own_metrics::headlines(&context));
     let of_all = sentences::headlines(
         &context,
         &scenarios,
@@ -108,5 +110,6 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     }
     findings.sections.extend(found.sections);
     findings.sections.extend(admin::sections(&context));
+    findings.sections.extend(own_metrics::sections(&context));
     Ok(findings)
 }

@@ -2,7 +2,7 @@
 //! known faults.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -13,8 +13,6 @@ use crate::turns::turn;
 
 /// The load of `gatebench isolation` without its warm-up: the tests examine only checks.
 const STEADY: &str = "- {name: steady, open: {rate_per_second: 2000}, measure: 8s}\n";
-
-const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
 
 fn command(folder: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
@@ -29,35 +27,10 @@ fn gatebench(folder: &Path, words: &str) -> Output {
     command(folder, words).output().unwrap()
 }
 
-/// The reference gateway with faults, which a build of the workspace puts next to `gatebench`.
-fn faulty() -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_gatebench")).with_file_name("gatebench-faulty");
-    assert!(
-        program.is_file(),
-        "{} is not built; build it: cargo build --package gatebench-faulty",
-        program.display()
-    );
-    program
-}
-
-/// A folder `flawed` with the faulty reference gateway, started with these flags.
+/// A folder with the gateway `flawed`, started with these flags.
 fn flawed(flags: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
-    let gateway = folder.path().join("flawed");
-    fs::create_dir(&gateway).unwrap();
-    for entry in fs::read_dir(REFERENCE).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), gateway.join(entry.file_name())).unwrap();
-    }
-    let spec = gateway.join("gateway.yaml");
-    let text = fs::read_to_string(&spec).unwrap();
-    let program = format!("names: [{:?}]", faulty());
-    let with_program = text.replace("names: [gatebench]", &program);
-    assert_ne!(text, with_program);
-    let with_flags =
-        with_program.replace("/gateway.json\" ]", &format!("/gateway.json\", {flags} ]"));
-    assert_ne!(with_program, with_flags);
-    fs::write(spec, with_flags).unwrap();
+    crate::flawed::flawed(folder.path(), "flawed", flags);
     folder
 }
 

@@ -28,8 +28,10 @@ const BOUNDS_NS: [u64; 17] = [
     10_000_000_000,
 ];
 
-/// Status classes, as written in the output.
-const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
+/// Status classes, as written in the output; the last is for requests that the client abandoned
+/// before the whole response was queued.
+const CLASSES: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", "aborted"];
+const ABORTED: usize = CLASSES.len() - 1;
 
 /// The counters of all routes.
 #[derive(Debug)]
@@ -86,9 +88,18 @@ impl Metrics {
 
     /// Counts a response.
     pub(crate) fn count(&self, worker: usize, route: Option<usize>, status: u16, duration_ns: u64) {
+        let class = usize::from(status / 100).clamp(2, 5) - 2;
+        self.count_class(worker, route, class, duration_ns);
+    }
+
+    /// Counts a request whose client did not wait for the response.
+    pub(crate) fn count_aborted(&self, worker: usize, route: Option<usize>, duration_ns: u64) {
+        self.count_class(worker, route, ABORTED, duration_ns);
+    }
+
+    fn count_class(&self, worker: usize, route: Option<usize>, class: usize, duration_ns: u64) {
         let route = &self.routes[route.unwrap_or(self.routes.len() - 1)];
         let place = &route.places[worker];
-        let class = usize::from(status / 100).clamp(2, 5) - 2;
         let bucket = BOUNDS_NS.partition_point(|bound_ns| *bound_ns < duration_ns);
         add(&place.classes[class], 1);
         add(&place.buckets[bucket], 1);
@@ -98,7 +109,7 @@ impl Metrics {
     /// Formats all counters as text.
     pub(crate) fn text(&self) -> String {
         let mut out = String::from(
-            "# HELP gatebench_gateway_requests_total Responses by route and status class.\n\
+            "# HELP gatebench_gateway_requests_total Requests by route and status class.\n\
              # TYPE gatebench_gateway_requests_total counter\n",
         );
         for route in &self.routes {
@@ -107,7 +118,7 @@ impl Metrics {
         }
         // The kernel assigns connections to workers, and a connection stays with its worker.
         out.push_str(
-            "# HELP gatebench_gateway_worker_requests_total Responses by worker and status class.\n\
+            "# HELP gatebench_gateway_worker_requests_total Requests by worker and status class.\n\
              # TYPE gatebench_gateway_worker_requests_total counter\n",
         );
         let workers = self.routes.first().map_or(0, |route| route.places.len());
@@ -118,7 +129,7 @@ impl Metrics {
         }
         out.push_str(
             "# HELP gatebench_gateway_request_duration_seconds Time from reading a request's head to queuing the \
-             whole response.\n\
+             whole response, or to the end of the client.\n\
              # TYPE gatebench_gateway_request_duration_seconds histogram\n",
         );
         for route in &self.routes {
@@ -190,26 +201,28 @@ mod tests {
         metrics.count(1, Some(0), 204, 50_001);
         metrics.count(1, Some(0), 502, 20_000_000_000);
         metrics.count(1, None, 404, 0);
+        metrics.count_aborted(0, Some(0), 1_000);
         let text = metrics.text();
         for line in [
             "gatebench_gateway_requests_total{route=\"a\",code=\"2xx\"} 2",
             "gatebench_gateway_requests_total{route=\"a\",code=\"5xx\"} 1",
+            "gatebench_gateway_requests_total{route=\"a\",code=\"aborted\"} 1",
             "gatebench_gateway_requests_total{route=\"\",code=\"4xx\"} 1",
             "gatebench_gateway_worker_requests_total{worker=\"0\",code=\"2xx\"} 1",
             "gatebench_gateway_worker_requests_total{worker=\"1\",code=\"2xx\"} 1",
             "gatebench_gateway_worker_requests_total{worker=\"1\",code=\"4xx\"} 1",
             "gatebench_gateway_worker_requests_total{worker=\"0\",code=\"5xx\"} 0",
-            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.00005\"} 1",
-            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.0001\"} 2",
-            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"10\"} 2",
-            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"+Inf\"} 3",
-            "gatebench_gateway_request_duration_seconds_sum{route=\"a\"} 20.000100001",
-            "gatebench_gateway_request_duration_seconds_count{route=\"a\"} 3",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.00005\"} 2",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.0001\"} 3",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"10\"} 3",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"+Inf\"} 4",
+            "gatebench_gateway_request_duration_seconds_sum{route=\"a\"} 20.000101001",
+            "gatebench_gateway_request_duration_seconds_count{route=\"a\"} 4",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} in\n{text}");
         }
         let after = Metrics::new("/metrics", ["b", "a"].into_iter(), 2, Some(&metrics));
-        assert!(after.text().contains("_count{route=\"a\"} 3\n"));
+        assert!(after.text().contains("_count{route=\"a\"} 4\n"));
         assert!(after.text().contains("_count{route=\"b\"} 0\n"));
     }
 

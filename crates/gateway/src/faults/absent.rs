@@ -17,6 +17,18 @@ impl Injector {
 
     pub(crate) fn responded(&mut self, _status: u16) {}
 
+    pub(crate) fn counts(&mut self) -> bool {
+        true
+    }
+
+    pub(crate) fn counts_abandoned(&self) -> bool {
+        true
+    }
+
+    pub(crate) fn counts_retries(&self) -> bool {
+        false
+    }
+
     pub(crate) fn strays(&mut self) -> bool {
         false
     }

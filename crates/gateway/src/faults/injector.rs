@@ -19,6 +19,12 @@ pub struct Faults {
     pub leak: Option<Leak>,
     /// The share of errors (0.01 is 1 %) that the next request of the same worker gets as well.
     pub stray_errors: Option<f64>,
+    /// The share of responses that the metrics do not count.
+    pub uncounted: Option<f64>,
+    /// The metrics also count each retry.
+    pub counts_retries: bool,
+    /// The metrics do not count requests that clients abandon.
+    pub forgets_abandoned: bool,
 }
 
 /// A leak of a known size.
@@ -60,6 +66,8 @@ pub(crate) struct Injector {
     responses: u64,
     /// The number of errors that are still due to later requests, including fractions.
     owed: f64,
+    /// The number of responses that are still to be left out of the metrics, including fractions.
+    uncounted: f64,
     /// The holds of connections, ordered by end time.
     pub(super) holds: Timers<ClientRef>,
 }
@@ -102,6 +110,27 @@ impl Injector {
         is_owed
     }
 
+    /// Reports whether the metrics count the response that has just ended.
+    pub(crate) fn counts(&mut self) -> bool {
+        let Some(share) = self.faults.uncounted else {
+            return true;
+        };
+        self.uncounted += share;
+        let is_left_out = self.uncounted >= 1.0;
+        if is_left_out {
+            self.uncounted -= 1.0;
+        }
+        !is_left_out
+    }
+
+    pub(crate) fn counts_abandoned(&self) -> bool {
+        !self.faults.forgets_abandoned
+    }
+
+    pub(crate) fn counts_retries(&self) -> bool {
+        self.faults.counts_retries
+    }
+
     /// Returns the next connection whose hold has ended by `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ClientRef> {
         self.holds.pop_due(now_ns)
@@ -140,6 +169,17 @@ mod tests {
         let mut sound = Injector::default();
         sound.responded(500);
         assert!(!sound.strays());
+    }
+
+    #[test]
+    fn a_share_of_the_responses_is_not_counted() {
+        let mut faulty = Injector::new(Faults {
+            uncounted: Some(0.01),
+            ..Faults::default()
+        });
+        let counted = (0..1_000).filter(|_| faulty.counts()).count();
+        assert!((989..=991).contains(&counted), "{counted}");
+        assert!((0..1_000).all(|_| Injector::default().counts()));
     }
 
     #[test]

@@ -536,11 +536,28 @@ impl Exchange {
         self.response(core, Choice::Error(status));
     }
 
+    /// Counts the current request, if there is one, as abandoned by its client.
+    pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
+        let is_pending = matches!(
+            self.phase,
+            Phase::Local(_) | Phase::Collecting | Phase::Relaying
+        );
+        if let Some(metrics) = &self.active.compiled.metrics
+            && is_pending
+            && core.faults.counts_abandoned()
+        {
+            let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
+            metrics.count_aborted(core.worker, self.route, duration_ns);
+        }
+    }
+
     /// Handles a response that is completely queued.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.responses += 1;
         core.faults.responded(self.status);
-        if let Some(metrics) = &self.active.compiled.metrics {
+        if let Some(metrics) = &self.active.compiled.metrics
+            && core.faults.counts()
+        {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
             metrics.count(core.worker, self.route, self.status, duration_ns);
         }

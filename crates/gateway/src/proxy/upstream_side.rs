@@ -381,7 +381,7 @@ impl Exchange {
         if why != Choice::Error(502) || !may_repeat {
             return false;
         }
-        core.totals.retries += 1;
+        self.count_retry(core);
         self.begin_again(failed, failed.target, &failed.replay, core)
     }
 
@@ -399,8 +399,17 @@ impl Exchange {
             return false;
         }
         self.target = next;
-        core.totals.retries += 1;
+        self.count_retry(core);
         self.begin_again(failed, next, failed.outbox.queued(), core)
+    }
+
+    fn count_retry<I: Io>(&self, core: &mut Core<I>) {
+        core.totals.retries += 1;
+        if let Some(metrics) = &self.active.compiled.metrics
+            && core.faults.counts_retries()
+        {
+            metrics.count(core.worker, self.route, 502, 0);
+        }
     }
 
     fn begin_again<I: Io>(

@@ -315,9 +315,11 @@ impl<I: Io> Worker<I> {
         match self.clients.remove(id) {
             None => return,
             Some(ClientConnection::Http1(client)) => {
+                client.exchange.count_abandoned(&mut self.core);
                 self.core.cancel(client.exchange.origin);
             }
             Some(ClientConnection::Http2(connection)) => {
+                connection.count_abandoned(&mut self.core);
                 for origin in connection.origins() {
                     self.core.cancel(Some(origin));
                 }

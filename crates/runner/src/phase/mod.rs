@@ -9,11 +9,13 @@
 pub(crate) mod admin;
 mod bins;
 pub(crate) mod ceiling;
+mod exposition;
 pub(crate) mod external;
 mod fault_injection;
 mod figures;
 mod groups;
 mod keeper;
+mod own_audit;
 mod profile;
 mod reconfiguration;
 mod samples;
@@ -49,10 +51,11 @@ use admin::Calling;
 use fault_injection::FaultInjection;
 pub use figures::judge_outcome;
 use figures::{own_usage, summary, usages};
+use own_audit::{Audit, Counted};
 use profile::Profiling;
 use reconfiguration::Reconfiguration;
 use samples::{PssAround, Samplers};
-use scrape::{Scrape, Scraping};
+use scrape::{Scrape, Scraping, Source};
 use tap::Tap;
 pub(crate) use timeline::Timed;
 use timeline::{Onlooker, Timeline};
@@ -85,12 +88,14 @@ pub(crate) struct Loading<'a> {
 }
 
 /// The results of a load before its record is computed.
-struct Raw {
+struct Raw<'a> {
     outcome: Outcome,
     /// The loads of the load's groups.
     shapes: Vec<Shape>,
     watched: Watched,
     scrapes: Vec<Scrape>,
+    /// The gateway's own metrics before the load.
+    audit: Option<Audit<'a>>,
     pss: PssAround,
     /// Observations of the gateway before and after the load.
     outside: Option<(Outside, Outside)>,
@@ -107,6 +112,7 @@ pub(crate) fn measure(
 ) -> Result<Measured, Abort> {
     let phase = loading.phase;
     let load = load(context, running, loading)?;
+    let audit = audited(context, running, phase).and_then(Audit::begin);
     let before = ledger::read(&running.upstream(), context.interrupt)?;
     let mut samplers = Samplers::new(running, context.cores().gateway);
     let pss_before = samplers.pss();
@@ -158,6 +164,7 @@ pub(crate) fn measure(
         after.add(killed);
     }
     let raw = Raw {
+        audit: audit.filter(|_| abort.is_none()),
         outcome,
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         watched: run.watched,
@@ -290,13 +297,29 @@ fn scraping<'a>(
 ) -> Option<Scraping<'a>> {
     let every = context.scenario.metrics.as_ref()?.scrape_every?;
     Some(Scraping {
-        address: running.started()?.metrics?,
-        metrics: context.gateway?.folder.spec.metrics.as_ref()?,
+        source: source(context, running)?,
         every_ns: every.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
-        interrupt: context.interrupt,
         tap,
     })
+}
+
+/// Returns the page of the gateway's metrics, if the scenario fetches it.
+fn source<'a>(context: &TrialContext<'a>, running: &Running) -> Option<Source<'a>> {
+    context.scenario.metrics.as_ref()?.scrape_every?;
+    Some(Source {
+        address: running.started()?.metrics?,
+        metrics: context.gateway?.folder.spec.metrics.as_ref()?,
+        interrupt: context.interrupt,
+    })
+}
+
+/// Returns the page of the gateway's metrics if its counts are comparable with the load
+/// generator's: during a change, others send requests too, and a gateway that reloads may begin to
+/// count again.
+fn audited<'a>(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Source<'a>> {
+    let is_changed = phase.change.is_some() || context.scenario.admin.is_some();
+    source(context, running).filter(|_| !is_changed)
 }
 
 /// Returns the cores that must not idle during a phase.
@@ -400,13 +423,20 @@ fn trace_counts(
 fn assemble(
     context: &TrialContext<'_>,
     loading: &Loading<'_>,
-    raw: Raw,
+    raw: Raw<'_>,
     timeline: Timeline<'_>,
     tap: Option<Tap<'_>>,
 ) -> Measured {
     let (outcome, watched) = (raw.outcome, raw.watched);
     let ledger = raw.ledger.as_ref();
     let gained = ledger.map(|(before, after)| ledger::delta(before, after));
+    let audit = raw.audit.and_then(|it| {
+        it.end(&Counted {
+            recordings: [&outcome.recordings, &outcome.unmeasured],
+            ledger: gained.as_ref(),
+            fetches: raw.scrapes.len() as u64,
+        })
+    });
     let phase = loading.phase;
     let moments = &watched.moments;
     let machine = samples::machine(moments, &context.cores());
@@ -425,7 +455,7 @@ fn assemble(
         change: watched.change,
         failure: watched.failure,
         side_by_side: phase.side_by_side && context.lockstep.is_some(),
-        own_metrics: scrape::record(&raw.scrapes),
+        own_metrics: scrape::record(&raw.scrapes, audit),
         wire: Some(WireFacts {
             responses: raw.responses,
             client_connections: outcome.counts.connections_opened,

@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Request;
-use gatebench_model::gateway::OwnMetrics;
-use gatebench_store::{OwnMetricsRecord, SeriesRow};
+use gatebench_model::own_metrics::OwnMetrics;
+use gatebench_store::{OwnAuditRecord, OwnMetricsRecord, SeriesRow};
 use gatebench_testbed::{Interrupt, Wire};
 
+use super::exposition::Page;
 use super::tap::Tap;
 use super::watch::Shared;
 use crate::http_probe::send;
@@ -20,14 +21,39 @@ use crate::numbers::nanos;
 const NAP: Duration = Duration::from_millis(20);
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The address of the metrics, and the interval.
-pub(crate) struct Scraping<'a> {
+/// The page of a gateway's metrics.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
     pub(crate) address: SocketAddr,
     pub(crate) metrics: &'a OwnMetrics,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+impl Source<'_> {
+    /// Fetches the page. Returns the size of the body, and the page if it is complete.
+    pub(crate) fn fetch(&self) -> (u64, Option<Page>) {
+        let request = Request::new("GET", &self.metrics.path);
+        let response = send(&Wire::plain(self.address), &request, None, self.interrupt);
+        let Some(response) = response.ok().filter(|it| it.status == 200) else {
+            return (0, None);
+        };
+        let bytes = response.body_bytes as u64;
+        // A partial body yields no sum.
+        let is_whole = response.body.len() == response.body_bytes;
+        let page = is_whole.then(|| {
+            let text = String::from_utf8_lossy(&response.body);
+            Page::read(&text, self.metrics.format)
+        });
+        (bytes, page)
+    }
+}
+
+/// The fetches during a load.
+pub(crate) struct Scraping<'a> {
+    pub(crate) source: Source<'a>,
     /// The interval in nanoseconds, a whole number of seconds.
     pub(crate) every_ns: u64,
     pub(crate) measure_ns: u64,
-    pub(crate) interrupt: &'a Interrupt,
     /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
 }
@@ -70,26 +96,21 @@ impl Scraping<'_> {
     }
 
     fn fetch(&self, second: u32, shared: &Shared) -> Scrape {
-        let request = Request::new("GET", &self.metrics.path);
-        let (wire, began) = (Wire::plain(self.address), Instant::now());
-        let responses = shared.completed();
-        let response = send(&wire, &request, None, self.interrupt);
+        let (began, responses) = (Instant::now(), shared.completed());
+        let (bytes, page) = self.source.fetch();
         let took_ns = nanos(began.elapsed());
-        let response = response.ok().filter(|it| it.status == 200);
-        let bytes = response.as_ref().map_or(0, |it| it.body_bytes as u64);
-        // A partial body yields no sum.
-        let whole = response.filter(|it| it.body.len() == it.body_bytes);
-        let body = whole.map(|it| it.body).unwrap_or_default();
-        let text = String::from_utf8_lossy(&body);
-        let pools = self.metrics.pools.iter().filter_map(|pool| {
-            let held = sum(&text, &pool.metric, &pool.labels)?;
-            Some((pool.series(), held))
+        let page = page.unwrap_or_default();
+        let metrics = self.source.metrics;
+        let pools = metrics.pools.iter().filter_map(|pool| {
+            let held = page.sum(&pool.metric, &pool.labels)?;
+            Some((pool.series(), held as u64))
         });
+        let requests = page.sum(&metrics.requests, &metrics.labels);
         Scrape {
             second,
             took_ns,
             bytes,
-            requests: sum(&text, &self.metrics.requests, &self.metrics.labels),
+            requests: requests.map(|it| it as u64),
             responses,
             pools: pools.collect(),
         }
@@ -102,35 +123,8 @@ fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
     (since_ns / every_ns + 1) * every_ns
 }
 
-/// Returns the sum of a metric's samples with the given labels in Prometheus's text format.
-fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64> {
-    let wanted = |labels: &str| {
-        let mut pairs = asked.iter();
-        pairs.all(|(name, value)| has_label(labels, &format!("{name}=\"{value}\"")))
-    };
-    let values = text.lines().filter_map(|line| {
-        let rest = line.strip_prefix(metric)?;
-        let (labels, value) = match rest.strip_prefix('{') {
-            Some(rest) => rest.rsplit_once('}')?,
-            None => ("", rest.strip_prefix(' ')?),
-        };
-        // A timestamp may follow the value.
-        let value: f64 = value.split_whitespace().next()?.parse().ok()?;
-        wanted(labels).then_some(value)
-    });
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
-}
-
-/// Reports whether a sample has exactly this label: `status_code="200"` is not a label `code`.
-fn has_label(labels: &str, label: &str) -> bool {
-    let begins =
-        |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
-    labels.match_indices(label).any(|(at, _)| begins(at))
-}
-
 /// Returns the record of all fetches; none if there are none.
-pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
+pub(crate) fn record(all: &[Scrape], audit: Option<OwnAuditRecord>) -> Option<OwnMetricsRecord> {
     let mut counted = all
         .iter()
         .filter_map(|it| Some((it.requests?, it.responses)));
@@ -143,6 +137,7 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
         took_ns_max: all.iter().map(|it| it.took_ns).max().unwrap_or(0),
         requests: last.0.saturating_sub(first.0),
         responses: last.1.saturating_sub(first.1),
+        audit,
     })
 }
 
@@ -163,26 +158,6 @@ pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn added(text: &str, labels: &[(&str, &str)]) -> Option<u64> {
-        let labels = labels
-            .iter()
-            .map(|(name, value)| ((*name).into(), (*value).into()));
-        sum(text, "rq_total", &labels.collect())
-    }
-
-    const TEXT: &str = "# HELP rq_total Requests.\n# TYPE rq_total counter\nrq_total{code=\"200\",side=\"in\"} 40\n\
-                        rq_total{code=\"404\",side=\"in\"} 2 1700000000000\nrq_total{side=\"out\"} 4.1e+01\nrq_total_more 7\nup 1\n";
-
-    #[test]
-    fn samples_of_a_metric_are_added_up_by_their_labels() {
-        assert_eq!(added(TEXT, &[]), Some(83));
-        assert_eq!(added(TEXT, &[("side", "in")]), Some(42));
-        assert_eq!(added("rq_total 9\n", &[]), Some(9));
-        assert_eq!(added("other 9\n", &[]), None);
-        let longer = "rq_total{status_code=\"200\"} 5\nrq_total{a=\"b\", code=\"200\"} 7\n";
-        assert_eq!(added(longer, &[("code", "200")]), Some(7));
-    }
 
     #[test]
     fn fetches_during_a_slow_response_are_skipped() {
@@ -213,9 +188,10 @@ mod tests {
             took_ns_max: 7,
             requests: 100,
             responses: 100,
+            audit: None,
         };
-        assert_eq!(record(&all), Some(expected));
-        assert_eq!(record(&[]), None);
+        assert_eq!(record(&all, None), Some(expected));
+        assert_eq!(record(&[], None), None);
         let mut series = vec![SeriesRow::default(), SeriesRow::default()];
         series[1].second = 2;
         into_series(&all, &mut series);

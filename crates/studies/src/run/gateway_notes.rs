@@ -189,6 +189,7 @@ mod tests {
             took_ns_max: 4_100_000,
             requests: 14_998,
             responses: 15_002,
+            audit: None,
         };
         let expected = "In 's', haproxy itself counted 14,998 requests and gatebench 15,002 responses; 6 fetches \
                         of its metrics (1 without a response) returned up to 12.0 KiB each and took up to 4.10 ms.";

@@ -12,7 +12,7 @@ use crate::history::common::runs::{slower, write_run};
 use crate::history::nights;
 
 /// Two runs of ten blocks, a day apart. In the second run, haproxy needs 1.5 times the CPU time.
-fn two_runs() -> TempDir {
+pub(super) fn two_runs() -> TempDir {
     let folder = TempDir::new().unwrap();
     for (day, factor) in [("02", 1.0), ("03", 1.5)] {
         write_run(
@@ -25,7 +25,7 @@ fn two_runs() -> TempDir {
     folder
 }
 
-fn gatebench(folder: &Path, words: &str) -> String {
+pub(super) fn gatebench(folder: &Path, words: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
         .args(words.split_whitespace())
         .current_dir(folder)

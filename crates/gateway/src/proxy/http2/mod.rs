@@ -122,6 +122,12 @@ impl Multiplexed {
             .is_some_and(|client| !client.exchange.outbox.queued().is_empty())
     }
 
+    /// Counts its pending requests as abandoned by the client.
+    pub(crate) fn count_abandoned<I: Io>(&self, core: &mut Core<I>) {
+        let pending = self.streams.iter().filter(|stream| stream.id.is_some());
+        pending.for_each(|stream| stream.client.exchange.count_abandoned(core));
+    }
+
     /// The connections to targets that serve its requests.
     pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
         let streams = self.streams.iter().filter(|stream| stream.id.is_some());

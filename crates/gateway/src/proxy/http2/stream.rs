@@ -241,6 +241,7 @@ impl Stream {
 
     /// Ends a request whose response no client waits for.
     pub(super) fn give_up<I: Io>(&mut self, core: &mut Core<I>) {
+        self.client.exchange.count_abandoned(core);
         core.cancel(self.client.exchange.origin.take());
         self.id = None;
         self.is_put_off = false;

@@ -1,0 +1,118 @@
+//! The audit of gateways' own metrics: faults are detected, and an honest gateway is not accused.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::flawed::flawed;
+use crate::turns::turn;
+
+/// A target that is slower than clients wait, and one that resets connections, so that the gateway
+/// sends requests again.
+const ABANDONED: &str = "\
+- name: abandoned
+  open: {rate_per_second: 200, connections_max: 64}
+  warm_up: 200ms
+  measure: 3s
+  timeout: 100ms
+  failure: {how: slow, by: 400ms, from: 1s, until: 2s}
+- name: retried
+  open: {rate_per_second: 200, connections_max: 64}
+  warm_up: 200ms
+  measure: 3s
+  timeout: 2s
+  failure: {how: resetting, from: 1s, until: 2s}
+";
+
+const THREE_TARGETS: &str = include_str!("../../../../scenarios/fault/three-targets.yaml");
+
+/// Writes `mine.yaml`, the scenario with three targets whose metrics are fetched.
+fn scenario(bench: &Bench) {
+    let with = THREE_TARGETS
+        .replace("scenario: three-targets", "scenario: mine")
+        .replace("targets: 3", "targets: 3\nmetrics: {scrape_every: 1s}");
+    bench.write("mine.yaml", &with);
+}
+
+/// The judgements of a report's table: a row's name and its words.
+fn judgements(report: &Value) -> Vec<(String, String)> {
+    let sections = report["sections"].as_array().unwrap();
+    let own = sections.iter().find(|it| it["id"] == "own-metrics");
+    let own = own.unwrap_or_else(|| panic!("{sections:#?}"));
+    let rows = own["table"]["rows"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let judged = rows.map(|row| {
+        let cells = row["cells"].as_array().unwrap();
+        (text(&row["name"]), text(&cells[cells.len() - 1]["words"]))
+    });
+    judged.collect()
+}
+
+#[test]
+fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
+    let _turn = turn();
+    let bench = Bench::new();
+    scenario(&bench);
+    bench.load(ABANDONED);
+    let folder = bench.path("");
+    flawed(&folder, "uncounted", "--uncounted, 1%");
+    flawed(&folder, "retries", "--count-retries");
+    flawed(&folder, "forgetful", "--forget-abandoned");
+    let gateways = ["reference", "./uncounted", "./retries", "./forgetful"];
+    let gateways: String = gateways.map(|it| format!(" --gateway {it}")).concat();
+    bench.gatebench(&format!(
+        "run --scenario ./mine.yaml --load load.yaml --blocks 1 --no-direct --dir run{gateways}"
+    ));
+    let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let judged = judgements(&report);
+    let word = |gateway: &str, phase: &str| {
+        let name = format!("{gateway} · requests, {phase}");
+        let found = judged.iter().find(|it| it.0 == name);
+        found
+            .unwrap_or_else(|| panic!("{name} in {judged:#?}"))
+            .1
+            .clone()
+    };
+    for phase in ["abandoned", "retried"] {
+        assert_eq!(word("reference", phase), "agrees", "{judged:#?}");
+        assert_eq!(word("uncounted", phase), "miscounts", "{judged:#?}");
+    }
+    assert_eq!(word("retries", "retried"), "miscounts");
+    assert_eq!(word("retries", "abandoned"), "agrees");
+    assert_eq!(word("forgetful", "abandoned"), "miscounts");
+    assert_eq!(word("forgetful", "retried"), "agrees");
+    let page = bench.read("run/report.md");
+    for sentence in [
+        "uncounted miscounts its requests in retried: it does not count",
+        "retries miscounts its requests in retried: it counts",
+        "so it may count retries",
+        "forgetful miscounts its requests in abandoned: it forgets",
+    ] {
+        assert!(page.contains(sentence), "'{sentence}' is not in\n{page}");
+    }
+    assert!(!page.contains("reference miscounts"), "{page}");
+}
+
+/// Twenty runs, each with a fresh process, and the loads of the other test.
+#[test]
+#[ignore = "takes minutes: make test-full"]
+fn an_honest_gateway_is_never_accused() {
+    let _turn = turn();
+    let bench = Bench::new();
+    scenario(&bench);
+    let steady = "- {name: steady, open: {rate_per_second: 2000, connections_max: 64}, \
+                  warm_up: 500ms, measure: 3s}\n";
+    bench.load(&format!("{steady}{ABANDONED}"));
+    for run in 0..20 {
+        bench.gatebench(&format!(
+            "run --scenario ./mine.yaml --load load.yaml --blocks 1 --no-direct --seed {run} \
+             --gateway reference --gateway haproxy --dir run-{run}"
+        ));
+        let report: Value =
+            serde_json::from_str(&bench.read(&format!("run-{run}/report.json"))).unwrap();
+        let judged = judgements(&report);
+        assert!(judged.len() >= 6, "{judged:#?}");
+        for (name, words) in judged {
+            assert!(!words.contains("miscounts"), "run {run}: {name}: {words}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Reads a page of metrics: Prometheus's text format, or nginx's `stub_status`.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::own_metrics::MetricsFormat;
+
+/// A page of metrics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Page {
+    samples: Vec<Sample>,
+}
+
+/// A sample: `name{labels} value`.
+#[derive(Clone, Debug, PartialEq)]
+struct Sample {
+    name: String,
+    /// The labels as they are written, without the braces.
+    labels: String,
+    value: f64,
+}
+
+impl Page {
+    /// Reads a page. Lines that are not samples are ignored.
+    pub(crate) fn read(text: &str, format: MetricsFormat) -> Self {
+        let samples = match format {
+            MetricsFormat::Prometheus => text.lines().filter_map(sample).collect(),
+            MetricsFormat::StubStatus => stub_status(text),
+        };
+        Self { samples }
+    }
+
+    /// Returns the samples of a metric that have these labels, each with its own labels.
+    pub(crate) fn of<'p>(
+        &'p self,
+        metric: &'p str,
+        asked: &'p BTreeMap<String, String>,
+    ) -> impl Iterator<Item = (&'p str, f64)> {
+        let wanted = move |it: &&Sample| {
+            let mut pairs = asked.iter();
+            it.name == metric
+                && pairs.all(|(name, value)| has_label(&it.labels, &format!("{name}=\"{value}\"")))
+        };
+        let samples = self.samples.iter().filter(wanted);
+        samples.map(|it| (it.labels.as_str(), it.value))
+    }
+
+    /// Returns the sum of a metric's samples with these labels; none if there are none.
+    pub(crate) fn sum(&self, metric: &str, asked: &BTreeMap<String, String>) -> Option<f64> {
+        let values = self.of(metric, asked).map(|(_, value)| value);
+        values.reduce(|sum, value| sum + value)
+    }
+}
+
+/// Reads a line of Prometheus's text format.
+fn sample(line: &str) -> Option<Sample> {
+    let end = line.find(['{', ' '])?;
+    let (name, rest) = line.split_at(end);
+    let (labels, value) = match rest.strip_prefix('{') {
+        Some(rest) => rest.rsplit_once('}')?,
+        None => ("", rest),
+    };
+    // A timestamp may follow the value.
+    let value = value.split_whitespace().next()?.parse().ok()?;
+    (!name.is_empty() && !name.starts_with('#')).then(|| Sample {
+        name: name.into(),
+        labels: labels.into(),
+        value,
+    })
+}
+
+/// Reads nginx's page, whose numbers have a fixed order.
+fn stub_status(text: &str) -> Vec<Sample> {
+    const NAMES: [&str; 7] = [
+        "active", "accepts", "handled", "requests", "reading", "writing", "waiting",
+    ];
+    let words = text.split_whitespace();
+    let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+    if numbers.len() != NAMES.len() {
+        return Vec::new();
+    }
+    let pairs = NAMES.into_iter().zip(numbers);
+    pairs
+        .map(|(name, value)| Sample {
+            name: name.into(),
+            labels: String::new(),
+            value,
+        })
+        .collect()
+}
+
+/// Reports whether a sample has exactly this label: `status_code="200"` is not a label `code`.
+fn has_label(labels: &str, label: &str) -> bool {
+    let begins =
+        |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
+    labels.match_indices(label).any(|(at, _)| begins(at))
+}
+
+/// Returns the upper bound of a bucket.
+pub(crate) fn bound(labels: &str) -> Option<f64> {
+    let mut found = labels.match_indices("le=\"");
+    let (at, start) = found.find(|(at, _)| {
+        let before = labels[..*at].trim_end();
+        before.is_empty() || before.ends_with(',')
+    })?;
+    let value = labels[at + start.len()..].split('"').next()?;
+    match value {
+        "+Inf" => Some(f64::INFINITY),
+        number => number.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(text: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let labels = labels
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        Page::read(text, MetricsFormat::Prometheus).sum("rq_total", &labels.collect())
+    }
+
+    const TEXT: &str = "# HELP rq_total Requests.\n# TYPE rq_total counter\nrq_total{code=\"200\",side=\"in\"} 40\n\
+                        rq_total{code=\"404\",side=\"in\"} 2 1700000000000\nrq_total{side=\"out\"} 4.1e+01\nrq_total_more 7\nup 1\n";
+
+    #[test]
+    fn samples_of_a_metric_are_added_up_by_their_labels() {
+        assert_eq!(added(TEXT, &[]), Some(83.0));
+        assert_eq!(added(TEXT, &[("side", "in")]), Some(42.0));
+        assert_eq!(added("rq_total 9\n", &[]), Some(9.0));
+        assert_eq!(added("other 9\n", &[]), None);
+        let longer = "rq_total{status_code=\"200\"} 5\nrq_total{a=\"b\", code=\"200\"} 7\n";
+        assert_eq!(added(longer, &[("code", "200")]), Some(7.0));
+    }
+
+    #[test]
+    fn a_bucket_has_a_bound() {
+        assert_eq!(bound("route=\"a\",le=\"0.5\""), Some(0.5));
+        assert_eq!(bound("le=\"+Inf\", a=\"b\""), Some(f64::INFINITY));
+        assert_eq!(bound("scale=\"0.5\""), None);
+    }
+
+    #[test]
+    fn the_page_of_nginx_is_read_by_position() {
+        let text = "Active connections: 2 \nserver accepts handled requests\n 16 15 31 \n\
+                    Reading: 0 Writing: 1 Waiting: 1 \n";
+        let page = Page::read(text, MetricsFormat::StubStatus);
+        let any = BTreeMap::new();
+        assert_eq!(page.sum("requests", &any), Some(31.0));
+        assert_eq!(page.sum("waiting", &any), Some(1.0));
+        let other = Page::read("404 Not Found", MetricsFormat::StubStatus);
+        assert_eq!(other.sum("requests", &any), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! Compares what a gateway counts about itself over a load with what the load generator counted:
+//! the metrics are fetched before and after the load, and both differences are kept.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_engine::{Class, Metric, Recording, Recordings};
+use gatebench_model::own_metrics::{Covers, LatencyKind, OwnLatency};
+use gatebench_stats::is_trustworthy;
+use gatebench_store::{Histogram, LedgerDelta, MeasuredTimes, OwnAuditRecord, OwnLatencyRecord};
+
+use super::exposition::{Page, bound};
+use super::scrape::Source;
+use super::timeline;
+use crate::numbers::nanos;
+
+/// The time until the metrics contain a request, unless the gateway's folder states it.
+const LATE_BY: Duration = Duration::from_secs(1);
+/// The pauses between the fetches after a load double from the first to the last of these, so that
+/// a gateway that counts fetches is not flooded with them.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(800)];
+/// After a load, the fetches end if nothing has changed for this many times [`LATE_BY`].
+const PATIENCE: u32 = 2;
+/// The maximum duration of the fetches after a load.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// The interval between checks for an interrupt.
+const NAP: Duration = Duration::from_millis(20);
+const MILLISECOND_NS: f64 = 1e6;
+/// The number of times whose sum shows that each of them is a whole number of milliseconds.
+const WHOLE_MIN: u64 = 100;
+
+/// The metrics before a load.
+pub(crate) struct Audit<'a> {
+    source: Source<'a>,
+    before: Page,
+    settled: Duration,
+}
+
+/// The load generator's counts and times.
+pub(crate) struct Counted<'a> {
+    /// The recordings of the measurement, and those of the requests outside it.
+    pub(crate) recordings: [&'a Recordings; 2],
+    pub(crate) ledger: Option<&'a LedgerDelta>,
+    /// Number of fetches during the load.
+    pub(crate) fetches: u64,
+}
+
+impl<'a> Audit<'a> {
+    /// Fetches the metrics once they contain every earlier request; none if they cannot be read.
+    pub(crate) fn begin(source: Source<'a>) -> Option<Self> {
+        let settled = late_by(&source);
+        let until = Instant::now() + settled;
+        while Instant::now() < until && !source.interrupt.is_raised() {
+            thread::sleep(NAP);
+        }
+        let (_, before) = source.fetch();
+        Some(Self {
+            source,
+            before: before?,
+            settled,
+        })
+    }
+
+    /// Fetches the metrics until they contain every request of the load, or stop changing.
+    pub(crate) fn end(self, counted: &Counted<'_>) -> Option<OwnAuditRecord> {
+        let mut audit = expected(counted);
+        audit.settled_ns = nanos(self.settled);
+        let (began, mut changed) = (Instant::now(), Instant::now());
+        let mut last = None;
+        let (mut fetches, mut pause) = (counted.fetches, PAUSES[0]);
+        loop {
+            let page = self.source.fetch().1;
+            fetches += 1;
+            audit.waited_ns = nanos(began.elapsed());
+            if page != last && page.is_some() {
+                if self.figures(page.as_ref()) != self.figures(last.as_ref()) {
+                    changed = Instant::now();
+                }
+                last = page;
+            }
+            let page = last.as_ref()?;
+            self.compare(page, fetches, counted, &mut audit);
+            if is_complete(&audit) {
+                audit.late_ns = Some(audit.waited_ns);
+                break;
+            }
+            let patience = late_by(&self.source) * PATIENCE;
+            let is_over = changed.elapsed() > patience || began.elapsed() > WAIT_MAX;
+            if is_over || self.source.interrupt.is_raised() {
+                break;
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSES[1]);
+        }
+        Some(audit)
+    }
+
+    /// The figures whose changes are waited for.
+    fn figures(&self, page: Option<&Page>) -> Vec<Option<u64>> {
+        let Some(page) = page else { return Vec::new() };
+        let metrics = self.source.metrics;
+        let requests = page.sum(&metrics.requests, &metrics.labels);
+        // Fetches that count as requests change the number of requests.
+        let requests = requests.filter(|_| !metrics.counts_fetches);
+        let counts = metrics.latency.iter().map(|it| Reading::of(page, it).count);
+        let requests = requests.map(|it| it as u64);
+        [requests].into_iter().chain(counts.map(Some)).collect()
+    }
+
+    fn compare(
+        &self,
+        after: &Page,
+        fetches: u64,
+        counted: &Counted<'_>,
+        audit: &mut OwnAuditRecord,
+    ) {
+        let metrics = self.source.metrics;
+        let read = |page: &Page| page.sum(&metrics.requests, &metrics.labels).unwrap_or(0.0) as u64;
+        let own = read(after).saturating_sub(read(&self.before));
+        let of_fetches = if metrics.counts_fetches { fetches } else { 0 };
+        audit.requests = own.saturating_sub(of_fetches);
+        let latencies = metrics.latency.iter();
+        let latencies = latencies.filter_map(|it| self.latency(it, after, counted));
+        audit.latencies = latencies.collect();
+    }
+
+    /// Returns the record of a metric of times; none if the gateway does not have it.
+    fn latency(
+        &self,
+        latency: &OwnLatency,
+        after: &Page,
+        counted: &Counted<'_>,
+    ) -> Option<OwnLatencyRecord> {
+        let (before, after) = (
+            Reading::of(&self.before, latency),
+            Reading::of(after, latency),
+        );
+        if !after.exists {
+            return None;
+        }
+        let unit_ns = latency.unit.nanos();
+        let declared = latency.resolution.map(|it| it.as_nanos());
+        let grown = after.since(&before);
+        let are_enough = latency.kind == LatencyKind::Mean || grown.count >= WHOLE_MIN;
+        let are_whole = are_enough && before.is_whole(unit_ns) && after.is_whole(unit_ns);
+        let detected = || are_whole.then_some(MILLISECOND_NS as u64);
+        let bounds_ns: Vec<u64> = grown
+            .buckets
+            .iter()
+            .map(|it| (it.0 * unit_ns).round() as u64)
+            .collect();
+        Some(OwnLatencyRecord {
+            metric: latency.metric.clone(),
+            kind: latency.kind,
+            covers: latency.covers,
+            count: grown.count,
+            mean_ns: grown.mean().map(|mean| mean * unit_ns),
+            resolution_ns: declared.or_else(detected),
+            up_to: grown.buckets.iter().map(|it| it.1).collect(),
+            measured: measured(latency.covers, counted, &bounds_ns),
+            bounds_ns,
+        })
+    }
+}
+
+/// The time until the metrics of a gateway contain a request.
+fn late_by(source: &Source<'_>) -> Duration {
+    let stated = source.metrics.late_by;
+    stated.map_or(LATE_BY, |it| it.0).max(LATE_BY)
+}
+
+/// Reports whether the metrics contain every request that the gateway must have counted.
+fn is_complete(audit: &OwnAuditRecord) -> bool {
+    let mut timed = audit.latencies.iter();
+    audit.requests >= audit.completed + audit.abandoned
+        && timed.all(|it| {
+            let times_all = it.kind != LatencyKind::Mean && it.covers != Covers::Upstream;
+            !times_all || it.count >= audit.completed
+        })
+}
+
+/// The load generator's side of an audit.
+fn expected(counted: &Counted<'_>) -> OwnAuditRecord {
+    let all = || counted.recordings.into_iter().flatten();
+    let services = || all().filter(|((metric, _), _)| *metric == Metric::Service);
+    let count = |failed: bool| -> u64 {
+        let of = services().filter(|((_, class), _)| (*class == Class::Failed) == failed);
+        of.map(|(_, recording)| recording.histogram.len()).sum()
+    };
+    let (completed, failed) = (count(false), count(true));
+    let reached = counted.ledger.map_or(0, |it| it.unique);
+    OwnAuditRecord {
+        completed,
+        sent: completed + failed,
+        abandoned: reached.saturating_sub(completed).min(failed),
+        repeated: counted.ledger.map_or(0, |it| it.repeated),
+        ..OwnAuditRecord::default()
+    }
+}
+
+/// Returns the load generator's times for the part of a request that a metric covers.
+fn measured(covers: Covers, counted: &Counted<'_>, bounds_ns: &[u64]) -> MeasuredTimes {
+    let metric = match covers {
+        Covers::Request => Metric::Service,
+        Covers::Gateway => Metric::Added,
+        Covers::RequestSide => Metric::RequestHalf,
+        Covers::Upstream => return of_upstream(counted),
+    };
+    let (mut times, mut sum_ns) = (timeline::empty(), 0.0);
+    for recording in of_metric(counted, metric) {
+        timeline::add(&mut times, &recording.histogram);
+        sum_ns += recording.sum_ns as f64;
+    }
+    MeasuredTimes {
+        count: times.len(),
+        mean_ns: (!times.is_empty()).then(|| sum_ns / times.len() as f64),
+        up_to: bounds_ns.iter().map(|it| up_to(&times, *it)).collect(),
+        percentiles: percentiles(&times),
+    }
+}
+
+/// The mean of the upstream's times: every request's whole time is the gateway's part and the
+/// upstream's. Other figures of the difference are not recorded.
+fn of_upstream(counted: &Counted<'_>) -> MeasuredTimes {
+    let sum = |metric| {
+        of_metric(counted, metric).fold((0, 0.0), |(count, sum_ns), it| {
+            (count + it.histogram.len(), sum_ns + it.sum_ns as f64)
+        })
+    };
+    let ((count, service_ns), (traced, added_ns)) = (sum(Metric::Service), sum(Metric::Added));
+    let is_known = count > 0 && count == traced;
+    MeasuredTimes {
+        count,
+        mean_ns: is_known.then(|| (service_ns - added_ns) / count as f64),
+        ..MeasuredTimes::default()
+    }
+}
+
+fn of_metric<'c>(
+    counted: &Counted<'c>,
+    wanted: Metric,
+) -> impl Iterator<Item = &'c Recording> + use<'c> {
+    let all = counted.recordings.into_iter().flatten();
+    all.filter(move |((metric, _), _)| *metric == wanted)
+        .map(|(_, recording)| recording)
+}
+
+fn up_to(times: &Histogram<u64>, bound_ns: u64) -> u64 {
+    let below = times.iter_recorded();
+    let below = below.take_while(|it| it.value_iterated_to() <= bound_ns);
+    below.map(|it| it.count_at_value()).sum()
+}
+
+/// The percentiles that Grafana's panels show, if enough times are beyond them.
+fn percentiles(times: &Histogram<u64>) -> Vec<(f64, u64)> {
+    let known = [50.0, 95.0, 99.0]
+        .into_iter()
+        .filter(|it| is_trustworthy(*it, times.len()));
+    known
+        .map(|it| (it, times.value_at_percentile(it)))
+        .collect()
+}
+
+/// A metric of times on a page, in the metric's unit.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Reading {
+    exists: bool,
+    /// The bounds without the infinite one, and the number of times up to each.
+    buckets: Vec<(f64, u64)>,
+    count: u64,
+    sum: Option<f64>,
+    /// The value of a gauge.
+    mean: Option<f64>,
+}
+
+impl Reading {
+    fn of(page: &Page, latency: &OwnLatency) -> Self {
+        let named = |suffix: &str| format!("{}{suffix}", latency.metric);
+        if latency.kind == LatencyKind::Mean {
+            return Self::of_gauge(page, latency);
+        }
+        let (count, sum) = (named("_count"), named("_sum"));
+        let count = page.sum(&count, &latency.labels);
+        let mut reading = Self {
+            exists: count.is_some(),
+            count: count.unwrap_or(0.0) as u64,
+            sum: page.sum(&sum, &latency.labels),
+            ..Self::default()
+        };
+        if latency.kind == LatencyKind::Histogram {
+            for (labels, value) in page.of(&named("_bucket"), &latency.labels) {
+                reading.exists = true;
+                if let Some(bound) = bound(labels).filter(|it| it.is_finite()) {
+                    reading.add(bound, value as u64);
+                }
+            }
+            reading.buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        reading
+    }
+
+    /// Several gauges, for example of backends without requests, have no common mean, unless all
+    /// but one are zero.
+    fn of_gauge(page: &Page, latency: &OwnLatency) -> Self {
+        let values = page.of(&latency.metric, &latency.labels);
+        let values: Vec<f64> = values.map(|(_, value)| value).collect();
+        let positive: Vec<f64> = values.iter().copied().filter(|it| *it > 0.0).collect();
+        Self {
+            exists: !values.is_empty() && positive.len() <= 1,
+            mean: Some(positive.first().copied().unwrap_or(0.0)),
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, bound: f64, count: u64) {
+        match self.buckets.iter_mut().find(|it| it.0 == bound) {
+            Some(bucket) => bucket.1 += count,
+            None => self.buckets.push((bound, count)),
+        }
+    }
+
+    /// The growth since an earlier reading.
+    fn since(&self, before: &Self) -> Self {
+        let earlier = |bound: f64| {
+            let found = before.buckets.iter().find(|it| it.0 == bound);
+            found.map_or(0, |it| it.1)
+        };
+        let buckets = self.buckets.iter();
+        Self {
+            exists: self.exists,
+            buckets: buckets
+                .map(|it| (it.0, it.1.saturating_sub(earlier(it.0))))
+                .collect(),
+            count: self.count.saturating_sub(before.count),
+            sum: self.sum.map(|sum| sum - before.sum.unwrap_or(0.0)),
+            mean: self.mean,
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let of_sum = || Some(self.sum.filter(|_| self.count > 0)? / self.count as f64);
+        self.mean.or_else(of_sum)
+    }
+
+    /// Reports whether the times are whole milliseconds. The sum of finer times is a whole number
+    /// of milliseconds at most once in a thousand readings, and there are two.
+    fn is_whole(&self, unit_ns: f64) -> bool {
+        let is_whole = |value: f64| {
+            let ms = value * unit_ns / MILLISECOND_NS;
+            (ms - ms.round()).abs() < 1e-5
+        };
+        match (self.mean, self.sum) {
+            (Some(mean), _) => is_whole(mean),
+            (None, Some(sum)) => self.count > 0 && is_whole(sum),
+            (None, None) => false,
+        }
+    }
+}

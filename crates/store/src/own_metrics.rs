@@ -1,0 +1,91 @@
+//! The record of a gateway's own metrics over a phase.
+
+use gatebench_model::own_metrics::{Covers, LatencyKind};
+use serde::{Deserialize, Serialize};
+
+/// A gateway's own metrics over a phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OwnMetricsRecord {
+    /// Number of fetches.
+    pub scrapes: u64,
+    /// Fetches without a response in time, or with a status other than 200.
+    pub failed: u64,
+    /// Size of the largest response in bytes.
+    pub bytes_max: u64,
+    /// Duration of the longest fetch.
+    pub took_ns_max: u64,
+    /// Growth of the gateway's own request count from the first to the last fetch.
+    pub requests: u64,
+    /// Responses that the engine counted between these fetches.
+    #[serde(rename = "answers")]
+    pub responses: u64,
+    /// The comparison with the load generator over the whole load; none in runs of earlier
+    /// versions, and if the metrics could not be read before or after the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<OwnAuditRecord>,
+}
+
+/// The counts of a gateway and of the load generator over a whole load, including the warm-up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OwnAuditRecord {
+    /// Growth of the gateway's own request count, without fetches of the metrics.
+    pub requests: u64,
+    /// Requests that got a whole response.
+    pub completed: u64,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Of the requests without a response, those that the upstream received: the gateway must have
+    /// read them.
+    pub abandoned: u64,
+    /// Requests that the upstream received again.
+    pub repeated: u64,
+    /// The time after the load until the metrics contained every request; none if they did not
+    /// within `waited_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_ns: Option<u64>,
+    /// The time after the load until the last fetch.
+    pub waited_ns: u64,
+    /// The time between earlier requests and the first fetch.
+    pub settled_ns: u64,
+    /// The metrics that time requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<OwnLatencyRecord>,
+}
+
+/// A metric that times requests, and the same times as the load generator measured them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnLatencyRecord {
+    pub metric: String,
+    pub kind: LatencyKind,
+    pub covers: Covers,
+    /// Number of requests that the metric timed; 0 for a gauge.
+    pub count: u64,
+    /// Their mean; none if the metric has no sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// The resolution of each time, if it is known to be coarser than the bounds of the buckets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution_ns: Option<u64>,
+    /// The upper bounds of the buckets, without the infinite one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds_ns: Vec<u64>,
+    /// Number of requests up to each bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub up_to: Vec<u64>,
+    /// The same times measured by the load generator.
+    pub measured: MeasuredTimes,
+}
+
+/// Times that the load generator measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredTimes {
+    pub count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Number of requests up to each bound of the gateway's buckets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub up_to: Vec<u64>,
+    /// Percentiles; empty if only the mean is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<(f64, u64)>,
+}

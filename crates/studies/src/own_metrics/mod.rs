@@ -1,0 +1,304 @@
+//! What gateways say about themselves: their own counts and times over whole loads, next to what
+//! the load generator measured.
+
+mod rule;
+
+use gatebench_model::own_metrics::{Covers, LatencyKind};
+use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
+use gatebench_report::format::{counted, distinct, percent, quantity};
+use gatebench_report::section::Section;
+use gatebench_report::{Tone, Unit};
+use gatebench_store::{OwnAuditRecord, OwnLatencyRecord, TrialRecord};
+
+use crate::common::context::Context;
+use crate::common::facts::Sentence;
+use rule::{Counted, Timed, Word};
+
+const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; the growth between is \
+     compared with the same requests, including the warm-up, as the load generator counted and timed them. \
+     Percentiles are those that a dashboard draws from the buckets (histogram_quantile). \
+     agrees: every request is counted, and percentiles lie in the measured bucket or in a neighbour. \
+     too coarse: the measured p99 lies in the first bucket or beyond the last one, so that the drawn values depend \
+     on the bounds and not on the times. half: the time ends when the request is sent to the upstream. whole \
+     milliseconds: the gateway rounds each time. late: the metrics contain a request only after this time. \
+     miscounts: requests are missing, or counted more than once. differs: clients wait where the gateway does not \
+     measure, for example in the kernel's queues.";
+
+/// The percentiles of the table.
+const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
+
+/// The loads of one name of a gateway in a scenario.
+struct Cell {
+    scenario: String,
+    variant: String,
+    phase: String,
+    counted: Counted,
+    timed: Vec<Timed>,
+}
+
+/// The table of all gateways whose metrics were fetched; empty if there are none.
+pub(crate) fn sections(context: &Context) -> Option<Section> {
+    let cells = cells(context);
+    let are_several = distinct(cells.iter().map(|it| &it.scenario)).len() > 1;
+    let rows: Vec<FigureRow> = cells.iter().flat_map(|it| it.rows(are_several)).collect();
+    let count = |name| FigureColumn::new([name, ""], Unit::Count);
+    let time = |name| FigureColumn::new([name, ""], Unit::Nanoseconds);
+    let pairs = PERCENTILES.map(|it| {
+        let columns = ["as drawn", "measured"].map(time);
+        FigureGroup::new(format!("p{it}"), "", columns)
+    });
+    let counts = FigureGroup::new("requests", "", ["its count", "completed"].map(count));
+    let means = FigureGroup::new("mean", "", ["its own", "measured"].map(time));
+    let bound = ["its own / measured", "judgement"].map(count);
+    let bound = FigureGroup::new("share up to a bound", "", bound);
+    let mut groups = vec![counts];
+    groups.extend(pairs);
+    groups.extend([means, bound]);
+    (!rows.is_empty()).then(|| Section {
+        id: "own-metrics",
+        heading: "What the gateway says of itself",
+        explanation: EXPLANATION,
+        table: FigureTable {
+            title: "its own metrics and what was measured".into(),
+            first: "metric",
+            rows,
+            groups,
+        },
+        graphs: Vec::new(),
+    })
+}
+
+/// A sentence for each gateway that does not count each request once.
+pub(crate) fn headlines(context: &Context) -> Vec<Sentence> {
+    cells(context).iter().filter_map(Cell::headline).collect()
+}
+
+fn cells(context: &Context) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (scenario, variant) in context.cells() {
+        let (name, label) = (scenario.scenario.as_str(), variant.label());
+        let records: Vec<_> = context.completed_of(name, label).collect();
+        let phases = records.iter().flat_map(|record| &record.phases);
+        for phase in distinct(phases.map(|phase| phase.name.as_str())) {
+            let audits = audits(&records, phase);
+            if !audits.is_empty() {
+                cells.push(Cell::new(name, label, phase, &audits));
+            }
+        }
+    }
+    cells
+}
+
+fn audits<'a>(records: &[&'a TrialRecord], phase: &str) -> Vec<&'a OwnAuditRecord> {
+    let phases = records.iter().flat_map(|record| &record.phases);
+    let alike = phases.filter(|it| it.name == phase);
+    alike
+        .filter_map(|it| it.own_metrics.as_ref()?.audit.as_ref())
+        .collect()
+}
+
+impl Cell {
+    fn new(scenario: &str, variant: &str, phase: &str, audits: &[&OwnAuditRecord]) -> Self {
+        let mut counted = Counted::default();
+        audits.iter().for_each(|it| counted.add(it));
+        let latencies = audits.iter().flat_map(|it| &it.latencies);
+        // A metric may time several parts, each with its own label.
+        let key = |it: &OwnLatencyRecord| (it.metric.clone(), it.covers);
+        let keys = distinct(latencies.map(key));
+        let timed = keys.into_iter().map(|wanted| {
+            let latencies = audits.iter().flat_map(|it| &it.latencies);
+            let alike: Vec<_> = latencies.filter(|it| key(it) == wanted).collect();
+            Timed::over(&alike)
+        });
+        Self {
+            scenario: scenario.to_owned(),
+            variant: variant.to_owned(),
+            phase: phase.to_owned(),
+            counted,
+            timed: timed.collect(),
+        }
+    }
+
+    fn name(&self, metric: &str, are_several: bool) -> String {
+        let (variant, phase) = (&self.variant, &self.phase);
+        match are_several {
+            true => format!("{variant} · {metric}, {phase} of {}", self.scenario),
+            false => format!("{variant} · {metric}, {phase}"),
+        }
+    }
+
+    /// A row for the count and one for each metric of times.
+    fn rows(&self, are_several: bool) -> Vec<FigureRow> {
+        let number = |it: u64| FigureCell::of_one(Some(it as f64));
+        let counted = &self.counted;
+        let mut cells = vec![number(counted.own), number(counted.completed)];
+        cells.resize_with(11, FigureCell::default);
+        let late = Some(counted.late_ns).filter(|_| counted.words().contains(&Word::Late));
+        cells.push(judgement(&counted.words(), late));
+        let first = FigureRow::new(self.name("requests", are_several), &self.variant, cells);
+        let timed = self.timed.iter().map(|it| {
+            let name = format!("{} ({})", it.metric, covers(it.covers));
+            FigureRow {
+                absence: it.words().is_empty().then(|| "nothing was timed".into()),
+                ..FigureRow::new(self.name(&name, are_several), &self.variant, it.cells())
+            }
+        });
+        [first].into_iter().chain(timed).collect()
+    }
+
+    fn headline(&self) -> Option<Sentence> {
+        let Counted {
+            missing,
+            forgotten,
+            excess,
+            completed,
+            repeated,
+            ..
+        } = self.counted;
+        let share = |count: u64| percent(count as f64 / completed.max(1) as f64);
+        let mut faults = Vec::new();
+        if missing > 0 {
+            faults.push(format!(
+                "it does not count {} ({}) that got a response",
+                counted(missing, "request"),
+                share(missing)
+            ));
+        }
+        if forgotten > 0 {
+            faults.push(format!(
+                "it forgets {} that the upstream received but whose clients did not wait",
+                counted(forgotten, "request")
+            ));
+        }
+        if excess > 0 {
+            let retries = match repeated {
+                0 => String::new(),
+                count => format!(
+                    "; the upstream received {} again, so it may count retries",
+                    counted(count, "request")
+                ),
+            };
+            faults.push(format!(
+                "it counts {} ({}) that nobody sent{retries}",
+                counted(excess, "request"),
+                share(excess)
+            ));
+        }
+        let (variant, phase) = (&self.variant, &self.phase);
+        (!faults.is_empty()).then(|| {
+            let text = format!(
+                "{variant} miscounts its requests in {phase}: {}.",
+                faults.join(", and ")
+            );
+            Sentence::new(Tone::Alarm, text, Some(&self.scenario), Some(variant))
+        })
+    }
+}
+
+impl Timed {
+    /// The sum over the blocks. Measured percentiles are those of the block in the middle.
+    fn over(records: &[&OwnLatencyRecord]) -> Self {
+        let mut sum = Self::new(records[0]);
+        for next in &records[1..] {
+            sum.add(next);
+        }
+        for (percentile, time_ns) in &mut sum.measured.percentiles {
+            let all = records.iter().flat_map(|it| &it.measured.percentiles);
+            let mut of_all: Vec<u64> = all
+                .filter(|it| it.0 == *percentile)
+                .map(|it| it.1)
+                .collect();
+            of_all.sort_unstable();
+            *time_ns = of_all[of_all.len() / 2];
+        }
+        sum
+    }
+
+    fn add(&mut self, next: &OwnLatencyRecord) {
+        let mean = |(a, of_a): (Option<f64>, u64), (b, of_b): (Option<f64>, u64)| {
+            let (a, b) = (a?, b?);
+            // A gauge has no count.
+            let weights = [of_a, of_b].map(|it| it.max(1) as f64);
+            Some((a * weights[0] + b * weights[1]) / (weights[0] + weights[1]))
+        };
+        self.mean_ns = mean((self.mean_ns, self.count), (next.mean_ns, next.count));
+        let (to, from) = (&mut self.measured, &next.measured);
+        to.mean_ns = mean((to.mean_ns, to.count), (from.mean_ns, from.count));
+        to.count += from.count;
+        self.count += next.count;
+        if self.resolution_ns != next.resolution_ns {
+            self.resolution_ns = None;
+        }
+        // Other bounds belong to another version; its blocks cannot be added up.
+        if self.bounds_ns == next.bounds_ns {
+            let add = |to: &mut [u64], from: &[u64]| {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            };
+            add(&mut self.up_to, &next.up_to);
+            add(&mut to.up_to, &from.up_to);
+        }
+    }
+
+    fn cells(&self) -> Vec<FigureCell> {
+        let mut cells = vec![
+            FigureCell::of_one(Some(self.count as f64).filter(|_| self.kind != LatencyKind::Mean)),
+            FigureCell::of_one(Some(self.measured.count as f64)),
+        ];
+        for percentile in PERCENTILES {
+            let mut measured = self.measured.percentiles.iter();
+            let measured = measured.find(|it| it.0 == percentile);
+            let drawn = measured.and_then(|_| self.drawn_ns(percentile));
+            cells.push(FigureCell::of_one(drawn));
+            cells.push(FigureCell::of_one(measured.map(|it| it.1 as f64)));
+        }
+        cells.push(FigureCell::of_one(self.mean_ns));
+        cells.push(FigureCell::of_one(self.measured.mean_ns));
+        cells.push(self.widest());
+        cells.push(judgement(&self.words(), None));
+        cells
+    }
+
+    /// The bound at which the shares differ most: `≤ 1 ms: 99.8 % / 71.0 %`.
+    fn widest(&self) -> FigureCell {
+        let share = |count: u64, of: u64| count as f64 / of.max(1) as f64;
+        let pairs = self.up_to.iter().zip(&self.measured.up_to);
+        let shares = pairs.map(|(own, measured)| {
+            (
+                share(*own, self.count),
+                share(*measured, self.measured.count),
+            )
+        });
+        let all = self.bounds_ns.iter().zip(shares);
+        let width = |of: &(&u64, (f64, f64))| (of.1.0 - of.1.1).abs();
+        let widest = all.max_by(|a, b| width(a).total_cmp(&width(b)));
+        FigureCell {
+            words: widest
+                .filter(|_| self.count > 0)
+                .map(|(bound, (own, measured))| {
+                    let bound = quantity(*bound as f64, Unit::Nanoseconds);
+                    format!("≤ {bound}: {} / {}", percent(own), percent(measured))
+                }),
+            ..FigureCell::default()
+        }
+    }
+}
+
+fn judgement(words: &[Word], late_ns: Option<u64>) -> FigureCell {
+    let words = words.iter().map(|word| match (word, late_ns) {
+        (Word::Late, Some(ns)) => format!("late by {}", quantity(ns as f64, Unit::Nanoseconds)),
+        _ => word.as_str().to_owned(),
+    });
+    FigureCell {
+        words: Some(words.collect::<Vec<_>>().join(", ")),
+        ..FigureCell::default()
+    }
+}
+
+fn covers(part: Covers) -> &'static str {
+    match part {
+        Covers::Request => "request",
+        Covers::Gateway => "gateway",
+        Covers::RequestSide => "request side",
+        Covers::Upstream => "upstream",
+    }
+}
