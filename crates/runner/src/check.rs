@@ -144,7 +144,7 @@ pub fn find_gateway(
     Ok(testbed.find(folder, &setup)?)
 }
 
-/// A step of a check.
+/// Progress of a check, reported before each part that takes time.
 #[derive(Clone, Copy, Debug)]
 pub enum CheckStep<'a> {
     /// The check of a scenario begins.

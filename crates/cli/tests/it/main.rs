@@ -30,6 +30,7 @@ mod limits;
 mod load;
 mod load_reports;
 mod outputs;
+mod own_gateways;
 mod own_metrics;
 mod processes;
 mod published;
