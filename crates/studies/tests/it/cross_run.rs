@@ -473,7 +473,7 @@ fn a_history_names_the_run_of_a_change() {
     assert!(earlier.series.iter().all(|it| it.changes.is_empty()));
     assert!(of("nginx").searched && of("nginx").changes.is_empty());
     assert!(
-        found.headlines[0].text.contains("with night-06"),
+        found.headlines[0].text.contains("in night-06"),
         "{:?}",
         found.headlines
     );
