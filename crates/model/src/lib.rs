@@ -12,6 +12,7 @@ mod feature;
 mod files;
 pub mod gateway;
 pub mod group;
+mod global;
 mod input;
 pub mod label;
 pub mod length;
