@@ -10,10 +10,10 @@ local DEPTH_MAX = 200
 local INNERMOST = { G = "garbage collection", J = "JIT compiler" }
 local OUTSIDE = "nginx outside Lua"
 
--- The path below the folder of libraries, so that stacks of two installations are comparable.
+-- The file and its folder, so that stacks of two installations are comparable.
 local function file_of(source)
-  local path = source:match("^@(.*)") or source:match("^=(.*)") or "string"
-  return path:match(".*/lua/5%.1/(.*)") or path:match(".*/lualib/(.*)") or path:match("([^/]*)$")
+  local path = source:match("^[@=](.*)") or "string"
+  return path:match("[^/]+/[^/]+$") or path
 end
 
 local function frame_of(info)
@@ -44,21 +44,28 @@ end
 
 local M = {}
 
--- Appends lines to `prefix` and the process ID: the time in milliseconds, a number of samples, and
--- their stack.
+-- Appends lines to `prefix` and the process ID: the time in milliseconds, the CPU time of a stack
+-- in nanoseconds, and the stack. The kernel may sample less often than requested, so the CPU time
+-- of the process is divided among the samples.
 function M.start(prefix, samples_per_second)
   local file = assert(io.open(prefix .. ngx.worker.pid(), "a"))
-  local counts = {}
+  local counts, total, since = {}, 0, os.clock()
   local interval_ms = math.max(1, math.floor(1000 / samples_per_second + 0.5))
   profiler.start("li" .. interval_ms, function(thread, samples, state)
     local stack = stack_of(thread, state)
     counts[stack] = (counts[stack] or 0) + samples
+    total = total + samples
   end)
   assert(ngx.timer.every(WRITE_EVERY, function()
-    local now, written = ngx.now() * 1000, counts
-    counts = {}
+    if total == 0 then
+      return
+    end
+    local now, cpu = ngx.now() * 1000, os.clock()
+    local sample_ns = (cpu - since) / total * 1e9
+    local written = counts
+    counts, total, since = {}, 0, cpu
     for stack, count in pairs(written) do
-      file:write(("%d %d %s\n"):format(now, count, stack))
+      file:write(("%d %d %s\n"):format(now, count * sample_ns, stack))
     end
     file:flush()
   end))

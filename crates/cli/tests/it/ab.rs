@@ -113,6 +113,10 @@ fn a_known_gateway_runs_the_program_in_each_clone() {
     assert_eq!(places.len(), 2, "{text}");
     assert!(places.iter().all(|it| it.ends_with("/made")), "{places:?}");
 
+    let label = |name: &str| plan["duel"][name].as_str().unwrap().to_owned();
+    assert!(label("candidate").starts_with("two-"), "{text}");
+    assert!(label("baseline").starts_with("one-"), "{text}");
+
     let missing = planned("nowhere");
     assert_eq!(missing.status.code(), Some(2));
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();

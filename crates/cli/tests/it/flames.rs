@@ -113,7 +113,7 @@ fn assert_shows_lua(gateway: &str, function: &str) {
 
 #[test]
 fn lua_functions_of_nginx_have_their_file_and_line() {
-    assert_shows_lua("nginx-lua", "(json.lua:");
+    assert_shows_lua("nginx-lua", "/json.lua:");
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl<'a> Profiling<'a> {
             Source::Own(profiler) => {
                 let began = SystemTime::now();
                 self.wait_until(shared, self.measure_ns);
-                profiler.between(began, SystemTime::now(), rate)
+                profiler.between(began, SystemTime::now())
             }
         })
     }

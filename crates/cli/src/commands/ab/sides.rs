@@ -100,8 +100,8 @@ impl Place {
                 Err(missing(&within.join("gateway.yaml"), remedy))
             }
             Self::Program { name, prefix } => {
-                let place = revision.folder.join(prefix);
-                if place.exists() {
+                // The label is found by this path, which the plan resolves.
+                if let Ok(place) = revision.folder.join(prefix).canonicalize() {
                     return Ok(format!("{name}@{}", place.display()));
                 }
                 let remedy = "name a folder that the command given with --build creates";

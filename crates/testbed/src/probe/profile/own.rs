@@ -14,8 +14,8 @@ use super::{Profile, ProfileError};
 const WRITTEN: Duration = Duration::from_millis(300);
 
 /// The profiler of a running gateway. Each of its processes appends lines to a file: the time in
-/// milliseconds since 1970, the number of samples since the previous line, and their stack, whose
-/// functions are separated by semicolons, the outermost first.
+/// milliseconds since 1970, the CPU time of a stack in nanoseconds since the previous line with this
+/// stack, and the stack, whose functions are separated by semicolons, the outermost first.
 #[derive(Clone, Debug)]
 pub struct OwnProfiler {
     /// The name of the gateway, which becomes the outermost frame.
@@ -33,22 +33,20 @@ impl OwnProfiler {
         &self,
         since: SystemTime,
         until: SystemTime,
-        samples_per_second: u32,
     ) -> Result<Profile, ProfileError> {
         let left = (until + WRITTEN).duration_since(SystemTime::now());
         thread::sleep(left.unwrap_or_default());
         let span = [since, until].map(milliseconds);
-        let mut counts = BTreeMap::new();
+        let mut stacks = BTreeMap::new();
         for file in self.files()? {
             let text = fs::read(file)?;
-            count(&String::from_utf8_lossy(&text), span, &mut counts);
+            add(&String::from_utf8_lossy(&text), span, &mut stacks);
         }
-        let ns = 1_000_000_000 / u64::from(samples_per_second.max(1));
         let mut profile = Profile::default();
-        for (stack, samples) in counts {
+        for (stack, ns) in stacks {
             // Writing to a string cannot fail.
-            let _ = writeln!(profile.folded, "{};{stack} {}", self.name, samples * ns);
-            profile.sampled_ns += samples * ns;
+            let _ = writeln!(profile.folded, "{};{stack} {ns}", self.name);
+            profile.sampled_ns += ns;
         }
         match profile.sampled_ns {
             0 => Err(ProfileError::NoOwnSamples(self.prefix.clone())),
@@ -78,21 +76,21 @@ fn milliseconds(time: SystemTime) -> u128 {
         .as_millis()
 }
 
-/// Adds the samples of a span to those of their stacks. A last line that is not complete yet is
+/// Adds the times of a span to those of their stacks. A last line that is not complete yet is
 /// ignored.
-fn count(text: &str, [since, until]: [u128; 2], counts: &mut BTreeMap<String, u64>) {
+fn add(text: &str, [since, until]: [u128; 2], stacks: &mut BTreeMap<String, u64>) {
     let lines = text.split_inclusive('\n').filter(|it| it.ends_with('\n'));
-    for (at, samples, stack) in lines.filter_map(sample) {
+    for (at, ns, stack) in lines.filter_map(sample) {
         if at > since && at <= until {
-            *counts.entry(stack.to_owned()).or_default() += samples;
+            *stacks.entry(stack.to_owned()).or_default() += ns;
         }
     }
 }
 
 fn sample(line: &str) -> Option<(u128, u64, &str)> {
     let mut parts = line.trim_end().splitn(3, ' ');
-    let (at, samples) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    Some((at, samples, parts.next()?))
+    let (at, ns) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some((at, ns, parts.next()?))
 }
 
 #[cfg(test)]
@@ -100,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_samples_of_the_span_are_counted() {
+    fn only_the_times_of_the_span_are_added() {
         let folder = tempfile::tempdir().unwrap();
         let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
         let text = "100 7 early\n101 1 a (x.lua:1);b (y.lua:2)\n200 2 a (x.lua:1)\n\
@@ -112,13 +110,13 @@ mod tests {
             name: "kong".into(),
             prefix: folder.path().join("lua."),
         };
-        let found = profiler.between(at(100), at(200), 500).unwrap();
+        let found = profiler.between(at(100), at(200)).unwrap();
         assert_eq!(
             found.folded,
-            "kong;a (x.lua:1) 12000000\nkong;a (x.lua:1);b (y.lua:2) 2000000\n"
+            "kong;a (x.lua:1) 6\nkong;a (x.lua:1);b (y.lua:2) 1\n"
         );
-        assert_eq!(found.sampled_ns, 14_000_000);
-        let error = profiler.between(at(300), at(400), 500).unwrap_err();
+        assert_eq!(found.sampled_ns, 7);
+        let error = profiler.between(at(300), at(400)).unwrap_err();
         assert!(matches!(error, ProfileError::NoOwnSamples(_)), "{error}");
     }
 }

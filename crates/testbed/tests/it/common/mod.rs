@@ -218,6 +218,7 @@ pub fn start_before_all(
         targets,
         more_upstreams: &[],
         connections: 0,
+        profile: None,
         ports,
         launcher: &launcher,
     }
