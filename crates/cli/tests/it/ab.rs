@@ -95,7 +95,15 @@ fn a_known_gateway_runs_the_program_in_each_clone() {
     );
     let planned = |prefix: &str| {
         let gateway = format!("reference@{prefix}");
-        let words = ["ab", "--git", "one", "two", "--gateway", &gateway, "--build"];
+        let words = [
+            "ab",
+            "--git",
+            "one",
+            "two",
+            "--gateway",
+            &gateway,
+            "--build",
+        ];
         let words = [&words[..], &[&build, "--dry-run", "--json"]].concat();
         gatebench(folder.path(), &words)
     };

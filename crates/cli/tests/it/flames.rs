@@ -81,7 +81,9 @@ fn assert_lua_is_named(folded: &str) {
         }
         inside += ns;
         let has_place = |frame: &str| {
-            let place = frame.strip_suffix(')').and_then(|it| it.rsplit_once(".lua:"));
+            let place = frame
+                .strip_suffix(')')
+                .and_then(|it| it.rsplit_once(".lua:"));
             place.is_some_and(|(_, line)| line.parse::<u32>().is_ok())
         };
         if stack.split(';').any(has_place) {

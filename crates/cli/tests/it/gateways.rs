@@ -82,7 +82,12 @@ pub fn is_on_path(program: &str) -> bool {
 #[test]
 fn kong_runs_and_passes() {
     if is_on_path("kong") {
-        let scenarios = ["proxy-json", "basic-auth", "json-response-edits", "http2-in"];
+        let scenarios = [
+            "proxy-json",
+            "basic-auth",
+            "json-response-edits",
+            "http2-in",
+        ];
         assert_runs_and_passes("kong", &scenarios);
     }
 }

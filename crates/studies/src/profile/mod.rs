@@ -298,7 +298,9 @@ fn has_name(function: &str) -> bool {
 
 /// `access (kong/init.lua)` for `access (kong/init.lua:1482)`.
 fn without_line(function: &str) -> String {
-    let place = function.strip_suffix(')').and_then(|it| it.rsplit_once(':'));
+    let place = function
+        .strip_suffix(')')
+        .and_then(|it| it.rsplit_once(':'));
     match place {
         Some((name, line)) if line.parse::<u32>().is_ok() => format!("{name})"),
         _ => function.to_owned(),

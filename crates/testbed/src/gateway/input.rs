@@ -166,12 +166,7 @@ pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     input_route(route, 0, &names[0], scenario.global_policies.len())
 }
 
-fn input_route(
-    route: &Route,
-    upstream_index: usize,
-    upstream: &str,
-    global: usize,
-) -> InputRoute {
+fn input_route(route: &Route, upstream_index: usize, upstream: &str, global: usize) -> InputRoute {
     InputRoute {
         name: route.name.clone(),
         path: route.path.clone(),

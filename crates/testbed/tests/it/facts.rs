@@ -164,9 +164,9 @@ fn kong_properties(file: &str) -> Vec<&str> {
     let property = |line| {
         let (property, value): (&str, &str) =
             str::split_once(line, " = ").unwrap_or_else(|| panic!("{line}"));
-        let is_known = KONG_PROPERTIES.iter().any(|known| {
-            property == *known || known.ends_with('_') && property.starts_with(known)
-        });
+        let is_known = KONG_PROPERTIES
+            .iter()
+            .any(|known| property == *known || known.ends_with('_') && property.starts_with(known));
         let is_directive = KONG_DIRECTIVES.iter().any(|it| property.starts_with(it));
         assert!(is_known || is_directive, "{line}");
         assert!(!value.is_empty(), "{line}");

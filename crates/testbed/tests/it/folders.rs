@@ -346,7 +346,10 @@ fn a_misspelt_condition_of_a_file_is_reported() {
     let (_at, folder) = variant("files: [{template: nginx.conf, when: profil}]\n");
     let input = input_for(&crate::common::plain(), &wiring(&[]));
     let error = render(&folder.unwrap(), &input).unwrap_err();
-    assert!(error.to_string().contains("there is no `profil`"), "{error}");
+    assert!(
+        error.to_string().contains("there is no `profil`"),
+        "{error}"
+    );
     assert!(error.remedy().contains("did you mean `profile`?"));
 }
 

@@ -29,11 +29,7 @@ impl OwnProfiler {
     ///
     /// # Errors
     /// The files cannot be read, or contain no samples of the span.
-    pub fn between(
-        &self,
-        since: SystemTime,
-        until: SystemTime,
-    ) -> Result<Profile, ProfileError> {
+    pub fn between(&self, since: SystemTime, until: SystemTime) -> Result<Profile, ProfileError> {
         let left = (until + WRITTEN).duration_since(SystemTime::now());
         thread::sleep(left.unwrap_or_default());
         let span = [since, until].map(milliseconds);
