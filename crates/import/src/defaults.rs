@@ -14,6 +14,7 @@ pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scena
         transport: Transport::default(),
         access_log: false,
         routes: Vec::new(),
+        global_policies: Vec::new(),
         consumers: Vec::new(),
         data: Default::default(),
         order: Default::default(),

@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::schema::FileKind;
 use crate::specification::Specification;
 use crate::suite::Suite;
-use crate::{files, matrix, parity, repeat, rules, variant};
+use crate::{files, global, matrix, parity, repeat, rules, variant};
 
 impl Document for Scenario {
     const TITLE: &'static str = FileKind::Scenario.title();
@@ -32,7 +32,8 @@ impl Document for Scenario {
         read_file: ReadFile<'_>,
         problems: &mut Vec<Problem>,
     ) -> Self::Attachments {
-        let repeated = repeat::expand(root, problems);
+        let mut repeated = repeat::expand(root, problems);
+        repeated.extend(global::expand(root));
         let attachments = files::resolve(root, read_file, problems);
         let mut reported: HashSet<Range<usize>> = HashSet::new();
         let once = |problem: &Problem| {

@@ -82,6 +82,10 @@ pub struct GatewayFolder {
     /// `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log: Option<String>,
+    /// The prefix of the files in the working folder to which the gateway's own profiler writes
+    /// stacks, if the templates start one. It is for code that perf cannot name, such as Lua.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The gateway's own metrics, if it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<OwnMetrics>,
@@ -251,6 +255,9 @@ pub struct TemplateFile {
     /// root, for gateways whose workers then change their user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// An expression of the templates; the file exists only if it is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
 }
 
 impl TemplateFile {

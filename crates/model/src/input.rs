@@ -16,6 +16,8 @@ pub struct GatewayInput {
     pub contract: u32,
     /// The absolute path of the program.
     pub binary: String,
+    /// The version of the program, as it prints it.
+    pub version: String,
     /// The folder in which the program is installed: `/usr` for `/usr/sbin/nginx`.
     pub prefix: String,
     /// The absolute path of the trial's working folder, which contains everything that the gateway
@@ -36,6 +38,9 @@ pub struct GatewayInput {
     /// The routes before and after `configure`, for parts of a configuration that must exist from
     /// the start; equal to `routes` if there is no change.
     pub all_routes: Vec<InputRoute>,
+    /// The policies with which the chain of every route begins, for a gateway that has policies of
+    /// all routes.
+    pub global_policies: Vec<Policy>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
     /// The upstreams with their targets.
@@ -52,6 +57,8 @@ pub struct GatewayInput {
     pub weights_change: bool,
     /// The address of the gateway's own metrics, for Prometheus.
     pub metrics: Option<MetricsPort>,
+    /// Samples per second of CPU time for the gateway's own profiler, if it must run.
+    pub profile: Option<u32>,
     /// True if the gateway's admin interface is used and must therefore be open.
     pub admin: bool,
 }
@@ -105,6 +112,8 @@ pub struct InputRoute {
     /// The ordered policies; in templates, each entry is a map with one key, as in `{% for policy
     /// in route.policies %}{% if policy.api_key %}`.
     pub policies: Vec<Policy>,
+    /// The same without `global_policies`.
+    pub own_policies: Vec<Policy>,
 }
 
 /// An upstream of the input model.

@@ -11,6 +11,7 @@ mod documents;
 mod feature;
 mod files;
 pub mod gateway;
+mod global;
 pub mod group;
 mod input;
 pub mod label;

@@ -42,6 +42,10 @@ pub struct Scenario {
     /// The routes of the gateway, with their policies.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
+    /// The policies with which the chain of every route begins. The routes of a scenario that was
+    /// read contain them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub global_policies: Vec<Policy>,
     /// The clients that may send requests, with their keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<Consumer>,

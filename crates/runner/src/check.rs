@@ -279,6 +279,7 @@ fn start(
         folder: work,
         placement,
         connections: 0,
+        profile: None,
         opening: None,
     };
     let interrupt = request.interrupt;

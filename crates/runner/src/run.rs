@@ -79,7 +79,7 @@ pub fn run(
     interrupt: &Interrupt,
     observer: &dyn Observer,
 ) -> Result<RunSummary, RunnerError> {
-    preflight::check(&request.prepared.plan)?;
+    preflight::check(&request.prepared)?;
     // The accounting is tested before the first trial, because the test may use a core for a
     // second.
     Accounting::of_this_machine();

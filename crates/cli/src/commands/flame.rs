@@ -18,9 +18,11 @@ Examples:
   gatebench flame ./mine nginx                         both gateways, and their difference
   gatebench flame envoy@1.39 envoy@1.40 --scenario jwt-hs256
   gatebench flame traefik --stacks frame-pointers      Go has frame pointers: cheaper to sample
+  gatebench flame kong@/opt/kong-3.8 kong@/opt/kong-3.9 --scenario soap-5
+                                                       Lua functions with their file and line
 
 gatebench samples the stacks of each gateway with perf (Debian: linux-perf) during the
-measurement. It reports shares of samples as CPU time per request, so that gateways of different
+measurement, or with the gateway's own profiler if its folder has one. It reports shares of samples as CPU time per request, so that gateways of different
 speeds are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
 gateway costs, and this command to see where. After Ctrl-C, the samples taken so far are kept.";
 
@@ -46,8 +48,8 @@ pub struct Flame {
     /// Take N samples per second of CPU time
     #[arg(long, value_name = "N", default_value = "499", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frequency: u32,
-    /// How to unwind the stacks
-    #[arg(long, default_value = "dwarf", value_parser = one_of(&STACKS))]
+    /// How to find the callers of a function
+    #[arg(long, default_value = "own", value_parser = one_of(&STACKS))]
     stacks: Stacks,
     /// Give the gateway N cores and N workers [default: 1]
     #[arg(long, value_name = "N")]
@@ -56,7 +58,12 @@ pub struct Flame {
     measuring: Measuring,
 }
 
-const STACKS: [Named<Stacks>; 2] = [
+const STACKS: [Named<Stacks>; 3] = [
+    (
+        "own",
+        "Use the gateway's own profiler if its folder has one, otherwise unwind tables",
+        Stacks::Own,
+    ),
     (
         "dwarf",
         "Use unwind tables, which most programs have",

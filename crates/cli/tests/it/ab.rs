@@ -1,5 +1,6 @@
 //! `gatebench ab`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -82,6 +83,52 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
     let variants = plan["variants"].as_array().unwrap();
     let numbers: Vec<String> = variants.iter().map(|it| built(&it["folder"])).collect();
     assert_eq!(numbers, ["two", "one", "one"]);
+}
+
+#[test]
+fn a_known_gateway_runs_the_program_in_each_clone() {
+    let folder = repository();
+    let own = env!("CARGO_BIN_EXE_gatebench");
+    let build = format!(
+        "mkdir -p made/bin && printf '#!/bin/sh\\nexec {own} \"$@\"\\n' > made/bin/gatebench && \
+         chmod +x made/bin/gatebench"
+    );
+    let planned = |prefix: &str| {
+        let gateway = format!("reference@{prefix}");
+        let words = [
+            "ab",
+            "--git",
+            "one",
+            "two",
+            "--gateway",
+            &gateway,
+            "--build",
+        ];
+        let words = [&words[..], &[&build, "--dry-run", "--json"]].concat();
+        gatebench(folder.path(), &words)
+    };
+    let output = planned("made");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let plan: Value = serde_json::from_str(&text).unwrap();
+    let plan = plan.get("plan").unwrap_or(&plan);
+    let variants = plan["variants"].as_array().unwrap();
+    let places: BTreeSet<&str> = variants
+        .iter()
+        .filter_map(|variant| variant["version"].as_str())
+        .collect();
+    assert_eq!(places.len(), 2, "{text}");
+    assert!(places.iter().all(|it| it.ends_with("/made")), "{places:?}");
+
+    let label = |name: &str| plan["duel"][name].as_str().unwrap().to_owned();
+    assert!(label("candidate").starts_with("two-"), "{text}");
+    assert!(label("baseline").starts_with("one-"), "{text}");
+
+    let missing = planned("nowhere");
+    assert_eq!(missing.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(said.contains("this commit has no nowhere"), "{said}");
 }
 
 #[test]

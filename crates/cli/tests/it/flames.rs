@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::bench::{Bench, Finished, replace_load};
+use crate::gateways::is_on_path;
 use crate::turns::turn;
 
 /// The load of `gatebench flame` without its warm-up.
@@ -66,6 +67,62 @@ fn two_gateways_are_compared_function_by_function() {
     let before = bench.read("run/flame-ping-nginx.svg");
     bench.gatebench("report run").assert_code(0);
     assert_eq!(bench.read("run/flame-ping-nginx.svg"), before);
+}
+
+/// Asserts that at least 80 % of the time in Lua is in functions with their file and line.
+#[track_caller]
+fn assert_lua_is_named(folded: &str) {
+    let (mut named, mut inside) = (0, 0);
+    for line in folded.lines() {
+        let (stack, ns) = line.rsplit_once(' ').unwrap();
+        let ns: u64 = ns.parse().unwrap();
+        if stack.ends_with(";nginx outside Lua") {
+            continue;
+        }
+        inside += ns;
+        let has_place = |frame: &str| {
+            let place = frame
+                .strip_suffix(')')
+                .and_then(|it| it.rsplit_once(".lua:"));
+            place.is_some_and(|(_, line)| line.parse::<u32>().is_ok())
+        };
+        if stack.split(';').any(has_place) {
+            named += ns;
+        }
+    }
+    assert!(inside > 0, "{folded}");
+    assert!(named * 5 >= inside * 4, "{named} of {inside} ns:\n{folded}");
+}
+
+/// LuaJIT's own profiler needs neither perf nor its permission.
+#[track_caller]
+fn assert_shows_lua(gateway: &str, function: &str) {
+    let _turn = turn();
+    let bench = Bench::new();
+    replace_load(&bench.path(""), "flame", COLD);
+    let words = format!(
+        "flame {gateway} --scenario json-response-edits --connections 8 --duration 3s \
+         --overlay over --dir run"
+    );
+    bench.gatebench(&words).assert_code(0);
+    let trial = &bench.kept_trials("run")[0];
+    let folded = bench.read(&format!("run/trials/{trial}/profile.folded"));
+    assert_lua_is_named(&folded);
+    assert!(folded.contains(function), "{folded}");
+    let profile = profile(&bench);
+    assert_eq!(profile["graphs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn lua_functions_of_nginx_have_their_file_and_line() {
+    assert_shows_lua("nginx-lua", "/json.lua:");
+}
+
+#[test]
+fn lua_functions_of_kong_have_their_file_and_line() {
+    if is_on_path("kong") {
+        assert_shows_lua("kong", "(kong/init.lua:");
+    }
 }
 
 #[test]

@@ -67,6 +67,39 @@ fn envoy_runs_and_passes() {
     assert_runs_and_passes("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
+/// Reports whether a gateway is on PATH that `gatebench install` cannot install here; if it is not,
+/// prints that the test is skipped.
+pub fn is_on_path(program: &str) -> bool {
+    let find = format!("command -v {program}");
+    let found = Command::new("sh").args(["-c", &find]).output();
+    let is_found = found.is_ok_and(|output| output.status.success());
+    if !is_found {
+        eprintln!("skipped: {program} is not on PATH");
+    }
+    is_found
+}
+
+#[test]
+fn kong_runs_and_passes() {
+    if is_on_path("kong") {
+        let scenarios = [
+            "proxy-json",
+            "basic-auth",
+            "json-response-edits",
+            "http2-in",
+        ];
+        assert_runs_and_passes("kong", &scenarios);
+    }
+}
+
+#[test]
+fn apisix_runs_and_passes() {
+    if is_on_path("apisix") {
+        let scenarios = ["proxy-json", "basic-auth", "header-additions", "mock"];
+        assert_runs_and_passes("apisix", &scenarios);
+    }
+}
+
 /// Gravitee takes a minute to install, and a few seconds to start for each scenario.
 #[test]
 #[ignore = "downloads 100 MB with Maven and needs JDK 21 or later; make test-full"]

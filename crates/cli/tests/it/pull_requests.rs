@@ -211,6 +211,25 @@ fn a_pull_request_has_one_comment_with_the_newest_result() {
 }
 
 #[test]
+fn a_comment_contains_the_results_of_each_specification() {
+    let bench = Bench::new();
+    let words = [
+        "spec",
+        "--tags",
+        "single_route,balancer",
+        "--smoke",
+        "--gateway",
+        "reference",
+    ];
+    script(&bench, &words, &[("GITHUB_STEP_SUMMARY", "summary")]).assert_code(0);
+    let comment = bench.read("gatebench/comment.md");
+    let headings = comment.lines().filter(|line| line.starts_with("## "));
+    assert!(headings.count() >= 2, "{comment}");
+    assert!(comment.contains("One route"), "{comment}");
+    assert_eq!(bench.read("summary"), comment);
+}
+
+#[test]
 fn a_merge_request_gets_the_verdict_of_an_ab_test() {
     let bench = Bench::new();
     let server = Server::start();

@@ -46,6 +46,7 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
         .collect();
     let wiring = Wiring {
         binary: Path::new("/gateway"),
+        version: "1.0",
         work: Path::new("/w"),
         listen: "127.0.0.1:1".parse().unwrap(),
         targets: &[target],
@@ -54,6 +55,7 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
         cores: &[0],
         access_log: false,
         metrics: scenario.metrics.is_some().then_some(target),
+        profile: None,
         weights: 0,
     };
     let folder = Catalogue::default().resolve(gateway).unwrap();

@@ -86,6 +86,8 @@ pub struct Flame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stacks {
+    /// With the gateway's own profiler if its folder has one, otherwise with unwind tables.
+    Own,
     /// With unwind tables, which most programs have. Each sample includes a copy of the stack.
     Dwarf,
     /// With frame pointers, if the program was built with them. This is cheaper.

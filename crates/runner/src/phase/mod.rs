@@ -136,7 +136,7 @@ pub(crate) fn measure(
     let companions = Companions {
         scraping: scraping(context, running, phase, tap),
         calling: Calling::of(context, running, phase),
-        profiling: Profiling::of(context, &samplers, loading),
+        profiling: Profiling::of(context, running, &samplers, loading),
         kept_awake: kept_awake(context, phase),
     };
     let watch = watch(

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use gatebench_model::{Flame, Stacks};
-use gatebench_testbed::probe::{Profile, ProfileError, Profiler};
-use gatebench_testbed::{Interrupt, Urgency};
+use gatebench_model::Stacks;
+use gatebench_testbed::probe::{OwnProfiler, Profile, ProfileError, Profiler};
+use gatebench_testbed::{Interrupt, Running, Urgency};
 
 use super::Loading;
 use super::samples::Samplers;
@@ -28,15 +28,23 @@ const READING_MAX: Duration = Duration::from_secs(10);
 /// The minimum number of samples in a useful profile.
 const SAMPLES_MIN: u64 = 100;
 
-/// The settings and the time span of the samples.
+/// The source and the time span of the samples.
 pub(crate) struct Profiling<'a> {
-    flame: Flame,
-    /// The processes of the gateway. Threads that they start later are also sampled.
-    processes: Vec<u32>,
-    /// The file that perf writes.
-    data: PathBuf,
+    source: Source,
+    samples_per_second: u32,
     measure_ns: u64,
     interrupt: &'a Interrupt,
+}
+
+enum Source {
+    Perf {
+        /// The processes of the gateway. Threads that they start later are also sampled.
+        processes: Vec<u32>,
+        is_unwound: bool,
+        /// The file that perf writes.
+        data: PathBuf,
+    },
+    Own(OwnProfiler),
 }
 
 impl<'a> Profiling<'a> {
@@ -44,13 +52,22 @@ impl<'a> Profiling<'a> {
     /// no gateway.
     pub(crate) fn of(
         context: &TrialContext<'a>,
+        running: &Running,
         samplers: &Samplers,
         loading: &Loading<'_>,
     ) -> Option<Self> {
+        let flame = context.plan.study.profile()?;
+        let source = match running.own_profiler() {
+            Some(profiler) => Source::Own(profiler.clone()),
+            None => Source::Perf {
+                processes: samplers.gateway_processes()?,
+                is_unwound: flame.stacks != Stacks::FramePointers,
+                data: loading.folder.join("perf.data"),
+            },
+        };
         Some(Self {
-            flame: context.plan.study.profile()?,
-            processes: samplers.gateway_processes()?,
-            data: loading.folder.join("perf.data"),
+            source,
+            samples_per_second: flame.samples_per_second,
             measure_ns: loading.phase.measure.as_nanos(),
             interrupt: context.interrupt,
         })
@@ -63,14 +80,23 @@ impl<'a> Profiling<'a> {
         if shared.is_over() {
             return None;
         }
-        let rate = self.flame.samples_per_second;
-        let is_unwound = self.flame.stacks == Stacks::Dwarf;
-        let profiler = Profiler::start(&self.processes, rate, is_unwound, &self.data);
-        Some(profiler.and_then(|profiler| {
-            self.wait_until(shared, self.measure_ns);
-            let seen = OnceLock::new();
-            profiler.stop(&|samples| self.is_impatient(&seen, samples))
-        }))
+        let rate = self.samples_per_second;
+        Some(match &self.source {
+            Source::Perf {
+                processes,
+                is_unwound,
+                data,
+            } => Profiler::start(processes, rate, *is_unwound, data).and_then(|profiler| {
+                self.wait_until(shared, self.measure_ns);
+                let seen = OnceLock::new();
+                profiler.stop(&|samples| self.is_impatient(&seen, samples))
+            }),
+            Source::Own(profiler) => {
+                let began = SystemTime::now();
+                self.wait_until(shared, self.measure_ns);
+                profiler.between(began, SystemTime::now())
+            }
+        })
     }
 
     /// Reports whether reading must end after the user's interrupt, whose time is in `seen`.

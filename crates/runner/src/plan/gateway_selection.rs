@@ -161,7 +161,9 @@ impl GatewaySelection {
     }
 
     fn add(&mut self, word: &str, gateway: FoundGateway, setup: &Setup) {
-        let given = self.labels.get(word).cloned();
+        let versioned = setup.version.as_ref().map(|it| format!("{word}@{it}"));
+        let argument = versioned.as_deref().unwrap_or(word);
+        let given = self.labels.get(argument).cloned();
         let name = given.unwrap_or_else(|| label(&gateway.folder.spec.gateway, setup));
         let name = self.unique_label(&name);
         let unproven = gateway.folder.unproven(&gateway.binary.version);

@@ -3,12 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::{Blame, Plan, Scenario};
+use gatebench_model::{Blame, Plan, Scenario, Stacks};
 use gatebench_testbed::probe::{MachineSample, Profiler, allowed_cores};
 
 use crate::context::local_cores;
 use crate::error::RunnerError;
-use crate::plan::fd_limit;
+use crate::plan::{Prepared, fd_limit};
 use crate::warning::Warning;
 use crate::workload::connections;
 
@@ -19,7 +19,8 @@ const BUSY_MAX: f64 = 0.25;
 
 /// Checks the plan's cores, perf if it is needed, and the file descriptor limit, which is raised if
 /// necessary.
-pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
+pub(crate) fn check(prepared: &Prepared) -> Result<(), RunnerError> {
+    let plan = &prepared.plan;
     let allowed = allowed_cores();
     let missing: Vec<String> = planned_cores(plan)
         .iter()
@@ -35,7 +36,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
             "resume it on the machine on which it began, or start a new run here",
         ));
     }
-    if plan.study.profile().is_some() {
+    if needs_perf(prepared) {
         Profiler::find()
             .map_err(|error| RunnerError::environment(error.to_string(), error.remedy()))?;
     }
@@ -43,6 +44,19 @@ pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
         |scenario: &Scenario| connections(scenario, &plan.load_of(&scenario.scenario).phases);
     let most = plan.scenarios.iter().map(of_scenario).max().unwrap_or(0);
     fd_limit::raise_for(u64::from(most))
+}
+
+/// Reports whether perf takes the profile of a gateway.
+fn needs_perf(prepared: &Prepared) -> bool {
+    let Some(flame) = prepared.plan.study.profile() else {
+        return false;
+    };
+    let has_own = |label: &str| {
+        let gateway = prepared.gateways.get(label);
+        gateway.is_some_and(|it| it.folder.spec.profile.is_some())
+    };
+    let mut variants = prepared.plan.variants.iter();
+    flame.stacks != Stacks::Own || variants.any(|variant| !has_own(variant.label()))
 }
 
 /// Returns warnings about other processes' use of the plan's cores.

@@ -1,6 +1,6 @@
 //! Starts the parts of a trial, and records the start of the gateway.
 
-use gatebench_model::Variant;
+use gatebench_model::{Stacks, Variant};
 use gatebench_store::{FileDigest, FirstCorrect, GatewayFacts, TrialWriter};
 use gatebench_testbed::{Part, Running, TrialParts, Wire};
 
@@ -30,6 +30,7 @@ pub(super) fn start(
         folder: writer.folder(),
         placement: &context.plan.placement,
         connections: workload::connections(context.scenario, context.phases()),
+        profile: own_samples_per_second(context),
         opening: ask.as_ref().map(|ask| ask as _),
     };
     context.testbed.start(&parts, context.interrupt, |part| {
@@ -38,6 +39,12 @@ pub(super) fn start(
             Part::Gateway => Step::GatewayUp,
         })
     })
+}
+
+/// Returns the rate of the gateway's own profiler; none if the plan does not use it.
+fn own_samples_per_second(context: &TrialContext<'_>) -> Option<u32> {
+    let flame = context.plan.study.profile()?;
+    (flame.stacks == Stacks::Own).then_some(flame.samples_per_second)
 }
 
 /// Returns the facts of the trial's gateway; none without a gateway. The time of a first correct

@@ -124,6 +124,17 @@ impl<'a> Profile<'a> {
         scaled.map(|(name, count)| (name, self.ns(count))).collect()
     }
 
+    /// Returns the profile without the lines of functions, which differ between two versions of the
+    /// same function.
+    fn without_lines(&self) -> Self {
+        let mut stacks = BTreeMap::new();
+        for (stack, count) in &self.stacks {
+            let frames = stack.split(';').map(without_line);
+            *stacks.entry(joined(frames, ";")).or_default() += count;
+        }
+        Self { stacks, ..*self }
+    }
+
     fn headline(&self, scenario: &str) -> Sentence {
         let mut selves: Vec<(&str, f64)> = self.selves().into_iter().collect();
         selves.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -190,10 +201,13 @@ fn section(scenario: &str, profiles: &[Profile<'_>]) -> Section {
         .collect();
     let mut title = format!("{scenario}, µs of CPU time per request");
     let mut graphs: Vec<FlameGraph> = profiles.iter().map(|it| it.graph(scenario)).collect();
+    let mut rows = rows(profiles);
     if let [candidate, baseline] = profiles {
+        let [candidate, baseline] = [candidate, baseline].map(Profile::without_lines);
         groups.push(FigureGroup::new("", "difference", [column("self")]));
-        graphs.push(difference(scenario, candidate, baseline));
+        graphs.push(difference(scenario, &candidate, &baseline));
         title = format!("{title}, and {} − {}", candidate.variant, baseline.variant);
+        rows = self::rows(&[candidate, baseline]);
     }
     Section {
         id: "profile",
@@ -203,7 +217,7 @@ fn section(scenario: &str, profiles: &[Profile<'_>]) -> Section {
             title,
             first: "function",
             groups,
-            rows: rows(profiles),
+            rows,
         },
         graphs,
     }
@@ -280,6 +294,17 @@ fn innermost(stack: &str) -> &str {
 /// If perf finds no function, it prints the file name in brackets.
 fn has_name(function: &str) -> bool {
     !(function.starts_with('[') && function.ends_with(']'))
+}
+
+/// `access (kong/init.lua)` for `access (kong/init.lua:1482)`.
+fn without_line(function: &str) -> String {
+    let place = function
+        .strip_suffix(')')
+        .and_then(|it| it.rsplit_once(':'));
+    match place {
+        Some((name, line)) if line.parse::<u32>().is_ok() => format!("{name})"),
+        _ => function.to_owned(),
+    }
 }
 
 fn short(name: &str) -> String {
@@ -371,6 +396,17 @@ mod tests {
         let names = rows.iter().map(|row| row.name.as_str());
         let named: Vec<_> = names.zip(differences).collect();
         assert_eq!(named, [("parse", Some(1_000.0)), ("send", Some(2_000.0))]);
+    }
+
+    #[test]
+    fn a_function_that_moved_within_its_file_is_compared_with_itself() {
+        let candidate = profile("a", &[("kong;access (init.lua:9);f (g:h)", 10)], 2_000_000);
+        let baseline = profile("b", &[("kong;access (init.lua:7);f (g:h)", 10)], 1_000_000);
+        let section = section("s", &[candidate, baseline]);
+        let names = section.table.rows.iter().map(|row| row.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["f (g:h)", "access (init.lua)"]);
+        let last = section.graphs.last().unwrap();
+        assert_eq!(last.stacks, ["access (init.lua);f (g:h) 1000 2000"]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) const KEY_FILE: &str = "certificate.pem.key";
 pub struct Wiring<'a> {
     /// The program.
     pub binary: &'a Path,
+    /// The version of the program.
+    pub version: &'a str,
     /// The absolute path of the working folder.
     pub work: &'a Path,
     /// The address to which clients connect.
@@ -46,6 +48,8 @@ pub struct Wiring<'a> {
     pub access_log: bool,
     /// The address of the gateway's metrics, if the gateway serves any.
     pub metrics: Option<SocketAddr>,
+    /// Samples per second of its own profiler, if it must run.
+    pub profile: Option<u32>,
     /// The index of the current weights in the scenario's lists, if it has any.
     pub weights: usize,
 }
@@ -55,6 +59,7 @@ pub struct Wiring<'a> {
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     let weights = scenario.weights.get(wiring.weights);
+    let global = scenario.global_policies.len();
     let target = |(index, address): (usize, &SocketAddr)| Target {
         address: address.ip().to_string(),
         port: address.port(),
@@ -77,6 +82,7 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     GatewayInput {
         contract: CONTRACT_VERSION,
         binary: wiring.binary.display().to_string(),
+        version: wiring.version.to_owned(),
         prefix: prefix_of(wiring.binary).display().to_string(),
         work: wiring.work.display().to_string(),
         cwd: "/proc/self/cwd".into(),
@@ -92,8 +98,12 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             }),
             http2: transport.http2_streams.is_some(),
         }],
-        routes: input_routes(&scenario.routes, &names),
-        all_routes: input_routes(scenario.all_routes(), &names),
+        routes: input_routes(&scenario.routes, &names, global),
+        all_routes: input_routes(scenario.all_routes(), &names, global),
+        // Those of a route, because they contain the address of Redis.
+        global_policies: (scenario.routes.iter().take(1))
+            .flat_map(|route| route.policies.iter().take(global).cloned())
+            .collect(),
         consumers: scenario.consumers.clone(),
         upstreams: own.chain(more).collect(),
         access_log: wiring.access_log,
@@ -104,6 +114,7 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             address: at.ip().to_string(),
             port: at.port(),
         }),
+        profile: wiring.profile,
         admin: scenario.admin.is_some(),
     }
 }
@@ -118,7 +129,11 @@ pub(super) fn prefix_of(program: &Path) -> &Path {
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
     GatewayInput {
-        routes: input_routes(&scenario.changed().routes, &names),
+        routes: input_routes(
+            &scenario.changed().routes,
+            &names,
+            scenario.global_policies.len(),
+        ),
         ..input_for(scenario, wiring)
     }
 }
@@ -127,11 +142,12 @@ pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInp
 fn input_routes<'a>(
     routes: impl IntoIterator<Item = &'a Route>,
     upstreams: &[String],
+    global: usize,
 ) -> Vec<InputRoute> {
     let mut routes: Vec<InputRoute> = routes
         .into_iter()
         .zip(upstreams.iter().enumerate().cycle())
-        .map(|(route, (index, upstream))| input_route(route, index, upstream))
+        .map(|(route, (index, upstream))| input_route(route, index, upstream, global))
         .collect();
     routes.sort_by_key(|route| Reverse(route.path.len()));
     routes
@@ -147,10 +163,10 @@ fn upstream_names(count: u32) -> Vec<String> {
 /// The input for a route that leads to the scenario's own upstream.
 pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
     let names = upstream_names(scenario.upstreams);
-    input_route(route, 0, &names[0])
+    input_route(route, 0, &names[0], scenario.global_policies.len())
 }
 
-fn input_route(route: &Route, upstream_index: usize, upstream: &str) -> InputRoute {
+fn input_route(route: &Route, upstream_index: usize, upstream: &str, global: usize) -> InputRoute {
     InputRoute {
         name: route.name.clone(),
         path: route.path.clone(),
@@ -158,5 +174,6 @@ fn input_route(route: &Route, upstream_index: usize, upstream: &str) -> InputRou
         upstream: upstream.to_owned(),
         upstream_index,
         policies: route.policies.clone(),
+        own_policies: route.policies.iter().skip(global).cloned().collect(),
     }
 }

@@ -43,6 +43,9 @@ pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>
     let renderer = Renderer::new(folder, input)?;
     let mut files = Vec::new();
     for file in &folder.spec.files {
+        if !renderer.exists(file)? {
+            continue;
+        }
         match &file.each {
             None => files.push(renderer.file(file, file.to().to_owned())?),
             Some(kind) => files.extend(renderer.file_for_each(kind, file)?),
@@ -96,6 +99,15 @@ impl<'a> Renderer<'a> {
             context,
             misses: self.misses.clone(),
         }
+    }
+
+    /// Reports whether a file exists with this input.
+    fn exists(&self, file: &TemplateFile) -> Result<bool, DriverError> {
+        let Some(when) = &file.when else {
+            return Ok(true);
+        };
+        let shown = self.inline("when", &format!("{{{{ 'yes' if {when} else '' }}}}"))?;
+        Ok(!shown.is_empty())
     }
 
     fn file(&self, file: &TemplateFile, to: String) -> Result<RenderedFile, DriverError> {
@@ -257,17 +269,22 @@ fn syntax() -> SyntaxConfig {
 /// Gives each policy a key for every kind; only one of them has a value. In templates, `{% if
 /// policy.api_key %}` then works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
+    complete(&mut input["global_policies"]);
     for name in ["routes", "all_routes"] {
         let routes = input.get_mut(name).and_then(Json::as_array_mut);
-        let policies = routes
-            .into_iter()
-            .flatten()
-            .filter_map(|route| route.get_mut("policies")?.as_array_mut());
-        for policy in policies.flatten().filter_map(Json::as_object_mut) {
-            for kind in Policy::KINDS {
-                policy.entry(kind).or_insert(Json::Null);
-            }
+        for route in routes.into_iter().flatten() {
+            complete(&mut route["policies"]);
+            complete(&mut route["own_policies"]);
         }
     }
     input
+}
+
+fn complete(policies: &mut Json) {
+    let policies = policies.as_array_mut().into_iter().flatten();
+    for policy in policies.filter_map(Json::as_object_mut) {
+        for kind in Policy::KINDS {
+            policy.entry(kind).or_insert(Json::Null);
+        }
+    }
 }

@@ -67,6 +67,8 @@ pub struct GatewayStart<'a> {
     pub more_upstreams: &'a [(String, SocketAddr)],
     /// The maximum number of connections that a load opens.
     pub connections: u32,
+    /// Samples per second of the gateway's own profiler, if it must run.
+    pub profile: Option<u32>,
     /// The ports on which the gateway may listen, in this order; any free port if there are none.
     pub ports: &'a [u16],
     /// The supervising program.
@@ -94,6 +96,7 @@ pub(crate) fn rehearse(
         targets: &[upstream],
         more_upstreams: &more_upstreams,
         connections: 0,
+        profile: None,
         ports: &[],
         launcher,
     };
@@ -182,6 +185,7 @@ impl GatewayStart<'_> {
         let metrics = self.metrics_address()?;
         let wiring = Wiring {
             binary: &self.gateway.binary.path,
+            version: &self.gateway.binary.version,
             work,
             listen: addr,
             targets: self.targets,
@@ -190,6 +194,7 @@ impl GatewayStart<'_> {
             cores: self.cores,
             access_log: self.scenario.access_log,
             metrics,
+            profile: self.profile,
             weights: 0,
         };
         let input = input_for(self.scenario, &wiring);

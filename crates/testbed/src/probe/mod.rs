@@ -26,6 +26,6 @@ pub use environment::{
 };
 pub use frequency::FrequencySource;
 pub use machine::{CoreTimes, MachineSample, load_average};
-pub use profile::{Profile, ProfileError, Profiler};
+pub use profile::{OwnProfiler, Profile, ProfileError, Profiler};
 pub use sampler::{Outside, Sample, Sampler, Scope};
 pub use topology::{allowed_cores, topology, topology_below};

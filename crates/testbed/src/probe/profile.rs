@@ -16,7 +16,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use self::samples::{Reading, Samples};
 
+mod own;
 mod samples;
+
+pub use own::OwnProfiler;
 
 const PERF: &str = "perf";
 
@@ -42,6 +45,9 @@ pub enum ProfileError {
     /// perf took no sample.
     #[error("perf took no samples: {0}")]
     NoSamples(String),
+    /// The gateway's own profiler wrote no sample.
+    #[error("the gateway's own profiler wrote no samples to {}*", .0.display())]
+    NoOwnSamples(PathBuf),
 }
 
 impl Blame for ProfileError {
@@ -55,6 +61,9 @@ impl Blame for ProfileError {
             Self::Io(_) | Self::NoSamples(_) => {
                 "allow sampling: run as root, or sysctl kernel.perf_event_paranoid=1; in a \
                  container also --security-opt seccomp=unconfined --cap-add PERFMON"
+            }
+            Self::NoOwnSamples(_) => {
+                "read the gateway's log in the trial's folder, or sample with perf: --stacks dwarf"
             }
         };
         remedy.into()

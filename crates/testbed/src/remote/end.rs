@@ -172,6 +172,7 @@ impl End {
             targets: &[start.target],
             more_upstreams: &[],
             connections: start.connections,
+            profile: None,
             ports: &[],
             launcher: &self.launcher,
         }

@@ -149,6 +149,7 @@ impl Testbed {
             targets: &upstreams.addresses(),
             more_upstreams: &upstreams.named(),
             connections: trial.connections,
+            profile: trial.profile,
             ports: &[],
             launcher: &self.launcher,
         };

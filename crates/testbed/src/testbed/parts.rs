@@ -31,6 +31,8 @@ pub struct TrialParts<'a> {
     pub placement: &'a Placement,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
+    /// Samples per second of the gateway's own profiler, if its folder has one and it must run.
+    pub profile: Option<u32>,
     /// The request that determines when the gateway is ready [default: that of its folder].
     pub opening: Option<Opening<'a>>,
 }

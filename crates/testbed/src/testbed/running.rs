@@ -12,7 +12,7 @@ use super::upstreams::Upstreams;
 use crate::error::DriverError;
 use crate::gateway::{Attached, FoundGateway, Started};
 use crate::interrupt::{Interrupt, Urgency};
-use crate::probe::{Sampler, Scope};
+use crate::probe::{OwnProfiler, Sampler, Scope};
 use crate::wire::Wire;
 
 /// The name that means standard output in `gateway.yaml`.
@@ -74,6 +74,8 @@ impl Running {
             STDOUT => local.process.stdout.clone(),
             file => work.join(file),
         });
+        let profile = spec.profile.as_ref().filter(|_| trial.profile.is_some());
+        let profile = profile.filter(|_| gateway.here().is_some());
         Self {
             front: Front::Gateway(StartedGateway {
                 label: trial.variant.label().to_owned(),
@@ -81,6 +83,10 @@ impl Running {
                 stop: spec.stop.clone(),
                 stderr_log: work.join("gateway.stderr.log"),
                 access_log,
+                profiler: profile.map(|file| OwnProfiler {
+                    name: spec.gateway.clone(),
+                    prefix: work.join(file),
+                }),
             }),
             upstreams,
             target,
@@ -129,6 +135,14 @@ impl Running {
                 let sampler = Sampler::new((*pid)?, Scope::Tree);
                 Some(GatewaySampler::Here(Box::new(sampler)))
             }
+        }
+    }
+
+    /// Returns the gateway's own profiler, if it runs one.
+    pub fn own_profiler(&self) -> Option<&OwnProfiler> {
+        match &self.front {
+            Front::Gateway(started) => started.profiler.as_ref(),
+            _ => None,
         }
     }
 

@@ -10,6 +10,7 @@ use gatebench_model::gateway::Stop;
 use super::death;
 use super::placed::PlacedGateway;
 use crate::error::DriverError;
+use crate::probe::OwnProfiler;
 use crate::system::exit::Ended;
 
 /// A gateway, with everything that is needed to end it.
@@ -21,6 +22,8 @@ pub(super) struct StartedGateway {
     pub(super) stderr_log: PathBuf,
     /// None if the gateway's folder names no access log, or if the gateway runs on another host.
     pub(super) access_log: Option<PathBuf>,
+    /// Its own profiler, if it runs one on this machine.
+    pub(super) profiler: Option<OwnProfiler>,
 }
 
 /// How a gateway ended.

@@ -47,8 +47,28 @@ const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_proxy_",
 ];
 
-/// Each scenario that a folder claims to support, rendered with one target and with two.
-fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
+/// The releases of Kong that the folder supports, each with the settings that later releases added.
+const KONG_RELEASES: [(&str, &[&str]); 6] = [
+    ("3.4.2", &["realm", "headers_upstream"]),
+    ("3.5.0", &["realm"]),
+    ("3.6.1", &[]),
+    ("3.7.1", &[]),
+    ("3.8.1", &[]),
+    ("3.9.1", &[]),
+];
+
+/// Each scenario that a folder claims to support, rendered for any version of the gateway.
+fn each_rendered(folder: &Folder, check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
+    each_rendered_for(folder, "1.0", check);
+}
+
+/// Each scenario that a folder claims to support, rendered for a version of the gateway with one
+/// target and with two.
+fn each_rendered_for(
+    folder: &Folder,
+    version: &str,
+    mut check: impl FnMut(&Scenario, &BTreeMap<String, String>),
+) {
     let targets = ["127.0.0.1:2", "127.0.0.1:3"].map(|target| target.parse().unwrap());
     let mut claimed = BTreeSet::new();
     for scenario in scenarios()
@@ -64,6 +84,7 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
         let more: Vec<_> = more.map(|name| (name.clone(), targets[1])).collect();
         for count in [1, 2] {
             let wiring = Wiring {
+                version,
                 more_upstreams: &more,
                 access_log: scenario.access_log,
                 metrics: scenario.metrics.is_some().then_some(targets[1]),
@@ -117,22 +138,41 @@ fn must_fit(facts: &jsonschema::Validator, found: &Json, of: &Scenario) {
 }
 
 #[test]
-fn kong_gets_files_that_it_accepts() {
-    let facts = facts(KONG);
-    each_rendered(&folder("kong"), |scenario, files| {
-        let found: Json = serde_json::from_str(&files["kong.json"]).unwrap();
-        must_fit(&facts, &found, scenario);
-        let lines = files["kong.conf"].lines().map(str::trim);
-        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let (property, value) = line.split_once(" = ").unwrap_or_else(|| panic!("{line}"));
-            let is_known = KONG_PROPERTIES.iter().any(|known| {
-                property == *known || known.ends_with('_') && property.starts_with(known)
-            });
-            let is_directive = KONG_DIRECTIVES.iter().any(|it| property.starts_with(it));
-            assert!(is_known || is_directive, "{line}");
-            assert!(!value.is_empty(), "{line}");
-        }
-    });
+fn each_release_of_kong_gets_files_that_it_accepts() {
+    for (version, later) in KONG_RELEASES {
+        let mut facts: Json = serde_json::from_str(KONG).unwrap();
+        let basic_auth = &mut facts["$defs"]["basic-auth"]["properties"];
+        basic_auth
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| !later.contains(&name.as_str()));
+        let facts = jsonschema::validator_for(&facts).unwrap();
+        each_rendered_for(&folder("kong"), version, |scenario, files| {
+            let found: Json = serde_json::from_str(&files["kong.json"]).unwrap();
+            must_fit(&facts, &found, scenario);
+            for property in kong_properties(&files["kong.conf"]) {
+                assert!(!later.contains(&property), "{version}: {property}");
+            }
+        });
+    }
+}
+
+/// The properties that a file sets, each of which Kong knows.
+fn kong_properties(file: &str) -> Vec<&str> {
+    let lines = file.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let property = |line| {
+        let (property, value): (&str, &str) =
+            str::split_once(line, " = ").unwrap_or_else(|| panic!("{line}"));
+        let is_known = KONG_PROPERTIES
+            .iter()
+            .any(|known| property == *known || known.ends_with('_') && property.starts_with(known));
+        let is_directive = KONG_DIRECTIVES.iter().any(|it| property.starts_with(it));
+        assert!(is_known || is_directive, "{line}");
+        assert!(!value.is_empty(), "{line}");
+        property
+    };
+    lines.map(property).collect()
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn the_reference_gateway_gets_its_file() {
     let targets = ["[::1]:1".parse().unwrap()];
     let wiring = Wiring {
         binary: Path::new("/gatebench"),
+        version: "1.0",
         work: Path::new("/w"),
         listen,
         targets: &targets,
@@ -171,6 +172,7 @@ fn the_reference_gateway_gets_its_file() {
         cores: &[2, 3],
         access_log: false,
         metrics: None,
+        profile: None,
         weights: 0,
     };
     let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
@@ -210,6 +212,7 @@ fn no_cap_on_connections_lies_below_the_load() {
             let targets = ["127.0.0.1:1".parse().unwrap()];
             let wiring = Wiring {
                 binary: Path::new("/gateway"),
+                version: "1.0",
                 work: Path::new("/w"),
                 listen: "127.0.0.1:1234".parse().unwrap(),
                 targets: &targets,
@@ -218,6 +221,7 @@ fn no_cap_on_connections_lies_below_the_load() {
                 cores: &[0],
                 access_log: false,
                 metrics: None,
+                profile: None,
                 weights: 0,
             };
             let files =
@@ -301,6 +305,52 @@ fn a_file_is_rendered_for_each_setting_of_a_policy() {
         files["nginx.conf"].matches(&name).count()
     };
     assert_eq!((uses(1), uses(2)), (4, 2));
+}
+
+/// The plug-in with which Kong's workers start LuaJIT's profiler, and a policy of all routes.
+#[test]
+fn kong_has_plug_ins_for_a_profile_and_for_all_routes() {
+    let scenario = scenario(
+        "scenario: s\ntitle: s\nupstream: httpbin\nconsumers: [{name: a, password: b}]\n\
+         global_policies: [{request_size_limit: {max_bytes: 9}}]\n\
+         routes: [{name: a, path: /a, policies: [{basic_auth: {}}]}, {name: b, path: /b}]\n\
+         requests: [{path: /a}]\n",
+    );
+    let targets = ["127.0.0.1:2".parse().unwrap()];
+    let rendered = |profile| {
+        let wiring = Wiring {
+            profile,
+            ..wiring(&targets)
+        };
+        let files = render(&folder("kong"), &input_for(&scenario, &wiring)).unwrap();
+        let texts = files.into_iter();
+        let texts = texts.map(|file| (file.path.display().to_string(), file.text));
+        texts.collect::<BTreeMap<_, _>>()
+    };
+    let (without, with) = (rendered(None), rendered(Some(499)));
+    let plug_in = "kong/plugins/profiler/handler.lua";
+    assert!(!without.contains_key(plug_in) && !without["kong.conf"].contains("profiler"));
+    assert!(with["kong.conf"].contains("plugins = bundled,profiler"));
+    assert!(with[plug_in].contains("start(\"/w/lua.profile.\", 499)"));
+
+    let found: serde_json::Value = serde_json::from_str(&without["kong.json"]).unwrap();
+    assert_eq!(found["plugins"][0]["name"], "request-size-limiting");
+    let routes = &found["services"][0]["routes"];
+    assert_eq!(routes[0]["plugins"][0]["name"], "basic-auth");
+    assert_eq!(routes[0]["plugins"].as_array().unwrap().len(), 1);
+    assert_eq!(routes[1]["plugins"], json!([]));
+}
+
+#[test]
+fn a_misspelt_condition_of_a_file_is_reported() {
+    let (_at, folder) = variant("files: [{template: nginx.conf, when: profil}]\n");
+    let input = input_for(&crate::common::plain(), &wiring(&[]));
+    let error = render(&folder.unwrap(), &input).unwrap_err();
+    assert!(
+        error.to_string().contains("there is no `profil`"),
+        "{error}"
+    );
+    assert!(error.remedy().contains("did you mean `profile`?"));
 }
 
 /// A folder that is a variant of nginx.

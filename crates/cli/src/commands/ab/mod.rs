@@ -26,6 +26,7 @@ Examples:
   gatebench ab haproxy envoy --scenario api-key --metric added-p99
   gatebench ab --config old.yml --config new.yml --gateway kong    compare two configurations
   gatebench ab --git main HEAD --build 'make' --gateway ./gateway
+  gatebench ab --git 3.9.0 3.9.1 --build ./over-a-release --gateway kong@prefix
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
 Each block runs three fresh processes: the candidate, the baseline, and the baseline again. The
@@ -54,8 +55,9 @@ pub struct Ab {
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
           conflicts_with_all = ["baseline", "candidate"])]
     git: Option<Vec<String>>,
-    /// With --git, the gateway's folder in your repository; with --config, the gateway that uses
-    /// the files [default: the one that reads files of this kind]
+    /// With --git, the gateway's folder in your repository, or NAME@PREFIX with the prefix of the
+    /// program in each clone; with --config, the gateway that uses the files [default: the one
+    /// that reads files of this kind]
     #[arg(long, value_name = "DIR|NAME", conflicts_with_all = ["baseline", "candidate"])]
     gateway: Option<PathBuf>,
     /// Build each commit with this shell command, in the root of its clone

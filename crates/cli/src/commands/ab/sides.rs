@@ -27,45 +27,88 @@ impl Side {
     }
 }
 
-/// Returns the folder `gateway` at each commit of its repository, built with the command `build`.
+/// Returns the gateway at each commit of a repository, built with the command `build`. The
+/// repository is that of the gateway's folder, or the current one for `NAME@PREFIX`.
 pub fn commits(
     references: &[&str],
     gateway: &Path,
     build: Option<&str>,
 ) -> Result<Vec<Side>, Failure> {
-    let gateway = gateway.canonicalize().map_err(|error| {
-        Failure::words(
-            format!("--gateway {}", gateway.display()),
-            format!("cannot open the folder: {error}"),
-            "name the gateway's folder in your repository, for example ./gateway",
-        )
-    })?;
-    let builds = Builds::of(&gateway, build).map_err(failed)?;
-    let within = gateway
-        .strip_prefix(builds.repository())
-        .map_or_else(|_| PathBuf::from("."), Path::to_owned);
+    let place = Place::of(gateway)?;
+    let repository = match &place {
+        Place::Folder(folder) => folder,
+        Place::Program { .. } => Path::new("."),
+    };
+    let builds = Builds::of(repository, build).map_err(failed)?;
     let side = |reference: &str| {
         terminal::complain(&format!("building {reference} …"));
         let revision = builds.revision(reference).map_err(failed)?;
         Ok::<_, Failure>(Side {
-            word: folder_of(&revision, &within)?,
+            word: place.in_clone(&revision, builds.repository())?,
             label: Some(label(&revision)),
         })
     };
     references.iter().map(|reference| side(reference)).collect()
 }
 
-/// Returns the gateway's folder in the clone of a commit.
-fn folder_of(revision: &Revision, within: &Path) -> Result<String, Failure> {
-    let folder = revision.folder.join(within);
-    if folder.join("gateway.yaml").is_file() {
-        return Ok(folder.display().to_string());
+/// The gateway in a repository.
+enum Place {
+    /// Its folder, which the repository contains.
+    Folder(PathBuf),
+    /// The program of a gateway with this name, below `prefix` in each clone.
+    Program { name: String, prefix: String },
+}
+
+impl Place {
+    fn of(gateway: &Path) -> Result<Self, Failure> {
+        let error = match gateway.canonicalize() {
+            Ok(folder) => return Ok(Self::Folder(folder)),
+            Err(error) => error,
+        };
+        let word = gateway.display().to_string();
+        match word.split_once('@') {
+            Some((name, prefix)) if Path::new(prefix).is_relative() => Ok(Self::Program {
+                name: name.into(),
+                prefix: prefix.into(),
+            }),
+            _ => Err(Failure::words(
+                format!("--gateway {word}"),
+                format!("cannot open the folder: {error}"),
+                "name the gateway's folder in your repository, for example ./gateway; or a gateway \
+                 and the prefix of its program in each clone, for example kong@prefix",
+            )),
+        }
     }
-    Err(Failure::words(
-        format!("--git {}", revision.reference),
-        format!("this commit has no {}/gateway.yaml", within.display()),
-        "name commits that contain the gateway's folder",
-    ))
+
+    /// Returns the word for the gateway in the clone of a commit.
+    fn in_clone(&self, revision: &Revision, repository: &Path) -> Result<String, Failure> {
+        let missing = |path: &Path, remedy| {
+            Failure::words(
+                format!("--git {}", revision.reference),
+                format!("this commit has no {}", path.display()),
+                remedy,
+            )
+        };
+        match self {
+            Self::Folder(folder) => {
+                let within = folder.strip_prefix(repository).unwrap_or(Path::new("."));
+                let folder = revision.folder.join(within);
+                if folder.join("gateway.yaml").is_file() {
+                    return Ok(folder.display().to_string());
+                }
+                let remedy = "name commits that contain the gateway's folder";
+                Err(missing(&within.join("gateway.yaml"), remedy))
+            }
+            Self::Program { name, prefix } => {
+                // The label is found by this path, which the plan resolves.
+                if let Ok(place) = revision.folder.join(prefix).canonicalize() {
+                    return Ok(format!("{name}@{}", place.display()));
+                }
+                let remedy = "name a folder that the command given with --build creates";
+                Err(missing(Path::new(prefix), remedy))
+            }
+        }
+    }
 }
 
 /// Returns a label such as `main-1a2b3c4d5e6f`, because a branch may later point to another commit.

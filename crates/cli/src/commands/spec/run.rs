@@ -46,7 +46,8 @@ pub struct RunSpecifications {
     #[arg(long = "gateway", value_name = "NAME|DIR")]
     gateways: Vec<String>,
     /// Use this commit, branch or tag of your repository, cloned and built separately (repeatable);
-    /// --gateway is then the gateway's folder in the repository
+    /// --gateway is then the gateway's folder in the repository, or NAME@PREFIX with the prefix of
+    /// the program in each clone
     #[arg(long = "git", value_name = "REF", requires = "gateways")]
     references: Vec<String>,
     /// Build each commit with this shell command, in the root of its clone
@@ -100,7 +101,7 @@ impl RunSpecifications {
         if self.references.is_empty() {
             return Ok(self.gateways.iter().map(|it| Side::named(it)).collect());
         }
-        let [folder] = &self.gateways[..] else {
+        let [gateway] = &self.gateways[..] else {
             return Err(Failure::words(
                 "--git",
                 "commits are valid only with one gateway, but several are named",
@@ -108,7 +109,7 @@ impl RunSpecifications {
             ));
         };
         let references: Vec<&str> = self.references.iter().map(String::as_str).collect();
-        commits(&references, Path::new(folder), self.build.as_deref())
+        commits(&references, Path::new(gateway), self.build.as_deref())
     }
 
     fn prepare(

@@ -4,7 +4,7 @@
 mod candidates;
 mod extras;
 mod image;
-mod version;
+pub(super) mod version;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,13 @@ use std::cmp::Ordering;
 /// Reports whether a version is at least `min` and below `below`, if these are given. A suffix
 /// after the numbers is ignored, such as `-1+deb12u4` in `2.6.12-1+deb12u4`.
 pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
-    let at_least = |bound: &String| compare(version, bound) != Ordering::Less;
+    let at_least = |bound: &String| at_least(version, bound);
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
+}
+
+/// Reports whether a version is `bound` or a later one.
+pub(in crate::gateway) fn at_least(version: &str, bound: &str) -> bool {
+    compare(version, bound) != Ordering::Less
 }
 
 /// Reports whether a version begins with these numbers: `1.22.1` begins with `1.22`, but `1.221`

@@ -8,6 +8,8 @@ use gatebench_model::HumanDuration;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 
+use crate::gateway::binary::version;
+
 /// Adds every filter of this module to an environment. Their names are part of the folder contract.
 pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("nginx_literal", nginx_literal);
@@ -24,6 +26,7 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("seconds", seconds);
     environment.add_filter("settings_of", settings_of);
     environment.add_filter("each_key", each_key);
+    environment.add_filter("at_least", at_least);
 }
 
 /// `{{ text | nginx_literal }}`: an nginx token in places where nginx expands no variables, such as
@@ -171,6 +174,11 @@ fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {
     Ok(found)
 }
 
+/// `{{ version | at_least("3.6") }}`: true for 3.6 and later versions, including 3.10.
+fn at_least(version: &str, bound: &str) -> bool {
+    version::at_least(version, bound)
+}
+
 fn quoted(text: &str, escape: impl Fn(char) -> Option<String>) -> Result<String, Error> {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -273,6 +281,12 @@ mod tests {
             .iter()
             .map(|it| attributes(it).map(|it| it.to_string()).join(" "));
         assert!(rendered.eq(["a k1", "a k2", "b k3"]));
+    }
+
+    #[test]
+    fn a_version_is_compared_by_its_numbers() {
+        assert!(at_least("3.10.0", "3.6") && at_least("3.6", "3.6"));
+        assert!(!at_least("3.5.0", "3.6"));
     }
 
     #[test]

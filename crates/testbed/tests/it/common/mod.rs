@@ -72,6 +72,7 @@ fn add_scenarios(folder: &Path, scenarios: &mut Vec<Scenario>) {
 pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
     Wiring {
         binary: Path::new("/gateway"),
+        version: "1.0",
         work: Path::new("/w"),
         listen: "127.0.0.1:1".parse().unwrap(),
         targets,
@@ -80,6 +81,7 @@ pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
         cores: &[0],
         access_log: false,
         metrics: None,
+        profile: None,
         weights: 0,
     }
 }
@@ -216,6 +218,7 @@ pub fn start_before_all(
         targets,
         more_upstreams: &[],
         connections: 0,
+        profile: None,
         ports,
         launcher: &launcher,
     }

@@ -1,0 +1,1 @@
+return { name = "profiler", fields = { { config = { type = "record", fields = {} } } } }
