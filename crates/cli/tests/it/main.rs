@@ -31,6 +31,7 @@ mod load;
 mod load_reports;
 mod outputs;
 mod own_metrics;
+mod planes;
 mod processes;
 mod published;
 mod pull_requests;

@@ -257,7 +257,7 @@ fn syntax() -> SyntaxConfig {
 /// Gives each policy a key for every kind; only one of them has a value. In templates, `{% if
 /// policy.api_key %}` then works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
-    for name in ["routes", "all_routes"] {
+    for name in ["routes", "all_routes", "later_routes"] {
         let routes = input.get_mut(name).and_then(Json::as_array_mut);
         let policies = routes
             .into_iter()

@@ -171,6 +171,8 @@ fn the_reference_gateway_gets_its_file() {
         cores: &[2, 3],
         access_log: false,
         metrics: None,
+        control_plane: None,
+        database: None,
         weights: 0,
     };
     let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
@@ -218,6 +220,8 @@ fn no_cap_on_connections_lies_below_the_load() {
                 cores: &[0],
                 access_log: false,
                 metrics: None,
+                control_plane: None,
+                database: None,
                 weights: 0,
             };
             let files =

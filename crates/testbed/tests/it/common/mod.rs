@@ -80,6 +80,8 @@ pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
         cores: &[0],
         access_log: false,
         metrics: None,
+        control_plane: None,
+        database: None,
         weights: 0,
     }
 }
@@ -212,9 +214,11 @@ pub fn start_before_all(
         scenario: &scenario,
         work,
         cores: &[0],
+        control_plane_cores: &[0],
         listen: targets[0].ip(),
         targets,
         more_upstreams: &[],
+        database: None,
         connections: 0,
         ports,
         launcher: &launcher,
