@@ -54,6 +54,8 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
         cores: &[0],
         access_log: false,
         metrics: scenario.metrics.is_some().then_some(target),
+        control_plane: None,
+        database: None,
         weights: 0,
     };
     let folder = Catalogue::default().resolve(gateway).unwrap();

@@ -52,8 +52,11 @@ impl AdminRequest {
             let stream = unix_socket::connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
             stream.set_write_timeout(Some(timeout))?;
-            // A Unix socket has no host, so the field is empty (RFC 9112 section 3.2).
-            let fields: [(&str, &[u8]); 2] = [("Host", b""), ("Content-Type", b"application/json")];
+            // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but this.
+            let fields: [(&str, &[u8]); 2] = [
+                ("Host", b"127.0.0.1"),
+                ("Content-Type", b"application/json"),
+            ];
             let body = body.as_deref().map(str::as_bytes);
             let mut response = ResponseReader::send(stream, method, path, &fields, body)?;
             let mut text = Vec::new();

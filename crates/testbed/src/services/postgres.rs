@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -103,6 +104,11 @@ pub(crate) fn start_postgres(
 /// Creates the files of a server whose only user needs no password.
 fn create(programs: &Path, work: &Path) -> Result<(), DriverError> {
     fs::create_dir_all(work).map_err(DriverError::at("create", work))?;
+    // A check repeated in the same folder finds the data of the previous one.
+    match fs::remove_dir_all(work.join(DATA)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed.map_err(DriverError::at("empty", work))?,
+    }
     let words = as_user(programs.join("initdb"));
     let more = [
         "-D",

@@ -177,8 +177,11 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
-    // A Unix socket has no host, so the field is empty (RFC 9112 section 3.2).
-    let fields: [(&str, &[u8]); 2] = [("Host", b""), ("Content-Type", b"application/json")];
+    // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but this.
+    let fields: [(&str, &[u8]); 2] = [
+        ("Host", b"127.0.0.1"),
+        ("Content-Type", b"application/json"),
+    ];
     let (method, path) = (&request.method, &request.path);
     write_request_head(&mut bytes, method, path, fields, length);
     bytes.extend_from_slice(body.as_bytes());
