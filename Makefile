@@ -98,6 +98,9 @@ external: ## installs the load generators with which `cargo xtask bench engine` 
 k6: ## builds k6, for `gatebench run --engine k6`
 	@scripts/install-k6
 
+xds: ## builds the control plane for Envoy in `gatebench run hybrid`, with Go
+	@scripts/install-xds
+
 saxon: ## installs SaxonC-HE, which runs XSLT 2.0 and 3.0 for the reference gateway
 	@scripts/install-saxon
 

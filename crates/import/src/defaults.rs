@@ -28,6 +28,7 @@ pub(crate) fn scenario(name: &str, title: &str, upstream: UpstreamKind) -> Scena
         upstreams: 1,
         failover: false,
         admin: None,
+        control_plane: false,
         not_understood: Vec::new(),
         metrics: None,
     }

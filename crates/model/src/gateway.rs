@@ -11,8 +11,8 @@ use crate::own_metrics::OwnMetrics;
 
 pub use crate::feature::{Extra, Feature, Support};
 pub use crate::input::{
-    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, MetricsPort, Target,
-    Upstream, UpstreamTls,
+    CONTRACT_VERSION, Endpoint, GatewayInput, InputRoute, Listener, ListenerTls, Target, Upstream,
+    UpstreamTls,
 };
 
 /// A `gateway.yaml`. Every string of `check`, `start` and `actions` is a template with the same
@@ -97,6 +97,13 @@ pub struct GatewayFolder {
     /// different weights of the targets. If one of these two is not stated, `reload` is used.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
+    /// The database in which the gateway keeps its configuration, if some features need one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Database>,
+    /// The control plane, if the gateway can get its configuration from one. The feature
+    /// `control_plane` states by what means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<ControlPlane>,
     /// Notes for readers who compare the gateway with others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -337,6 +344,38 @@ impl Default for Stop {
     }
 }
 
+/// A database server, which gatebench starts for a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Database {
+    /// The features that need PostgreSQL. It is started, with an empty database, only if a scenario
+    /// uses one of them.
+    #[schemars(length(min = 1))]
+    pub postgres: Vec<String>,
+}
+
+/// A process that sends the gateway its configuration. The gateway itself, which `start` starts, is
+/// then the data plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ControlPlane {
+    /// The command that starts it in the foreground, before the gateway. It must listen on the
+    /// address `control_plane` of the input. Like `start`, it is a list of templates.
+    #[schemars(length(min = 1))]
+    pub start: Vec<String>,
+    /// The maximum time until it listens [default: 10s].
+    #[serde(default = "listen_timeout")]
+    pub timeout: HumanDuration,
+    /// Actions that replace those of the gateway with the same name. A signal goes to the control
+    /// plane.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub actions: BTreeMap<String, Action>,
+}
+
+fn listen_timeout() -> HumanDuration {
+    HumanDuration::from_millis(10_000)
+}
+
 /// A change to a running gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -350,10 +389,14 @@ pub enum Action {
     /// A file is rendered again, and its lines are sent to a control socket; for `configure` and
     /// `weights`.
     Send(Lines),
+    /// A file is rendered again. Each of its lines is a request to an admin interface, such as
+    /// `{"method": "PATCH", "path": "/routes/a", "body": {"hosts": []}}`; for `configure` and
+    /// `weights`. Any status from 200 to 299 is a success.
+    Call(Lines),
 }
 
-/// Lines, each of which is sent on a separate connection. If the response to a line is not blank,
-/// the line has failed, and the response states the reason.
+/// Lines, each of which is sent on a separate connection. With `send`, a line has failed if the
+/// response is not blank; the response states the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {

@@ -41,6 +41,8 @@ pub struct GatewayInput {
     /// The policies with which the chain of every route begins, for a gateway that has policies of
     /// all routes.
     pub global_policies: Vec<Policy>,
+    /// The routes that `configure` adds or replaces, after it; none before it.
+    pub later_routes: Vec<InputRoute>,
     /// The clients that may send requests.
     pub consumers: Vec<Consumer>,
     /// The upstreams with their targets.
@@ -56,16 +58,21 @@ pub struct GatewayInput {
     /// True if weights of targets change while the gateway runs, by the action `weights`.
     pub weights_change: bool,
     /// The address of the gateway's own metrics, for Prometheus.
-    pub metrics: Option<MetricsPort>,
+    pub metrics: Option<Endpoint>,
     /// Samples per second of CPU time for the gateway's own profiler, if it must run.
     pub profile: Option<u32>,
     /// True if the gateway's admin interface is used and must therefore be open.
     pub admin: bool,
+    /// The address on which the control plane listens for the gateway, if there is one.
+    pub control_plane: Option<Endpoint>,
+    /// The address of the PostgreSQL server, if the scenario uses a feature that needs one. Its
+    /// superuser `gatebench` needs no password and owns the empty database `gatebench`.
+    pub database: Option<Endpoint>,
 }
 
-/// An address for a gateway's own metrics.
+/// An address in addition to those to which clients connect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MetricsPort {
+pub struct Endpoint {
     /// IP address.
     pub address: String,
     /// TCP port, never 0.

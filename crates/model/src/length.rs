@@ -94,6 +94,10 @@ impl Phase {
         if let Some(failure) = &mut phase.failure {
             failure.from = SMOKE_PART;
             failure.until = HumanDuration(SMOKE_PART.0 * 2);
+            if let Some(change) = &mut phase.change {
+                change.at = failure.until;
+                after += SMOKE_PART.0;
+            }
         }
         phase.measure = HumanDuration(SMOKE_PART.0 + after);
         phase

@@ -56,10 +56,10 @@ pub struct Phase {
     /// supported*; the direct variant is not changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
-    /// A failure of the upstream's first target during the phase. The single target of the direct
-    /// variant does not fail.
+    /// A failure of the upstream's first target, or of the gateway's control plane, during the
+    /// phase. The direct variant has no failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<TargetFailure>,
+    pub failure: Option<PartFailure>,
     /// True if all gateways of a block receive this load at the same time, on the same cores, so
     /// that their CPU times per request cover the same seconds. The phase's other figures are not
     /// reported. In other phases, each gateway is loaded while the others wait.
@@ -82,10 +82,13 @@ pub enum Sweep {
     ),
 }
 
-/// A period in which the first target of the upstream fails.
+/// A period in which a part of a trial fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TargetFailure {
+pub struct PartFailure {
+    /// The part that fails [default: target].
+    #[serde(default)]
+    pub part: FailingPart,
     /// The kind of failure.
     pub how: Ill,
     /// The delay of responses, for `how: slow`.
@@ -97,13 +100,24 @@ pub struct TargetFailure {
     pub until: HumanDuration,
 }
 
-/// The kinds of failure of a target.
+/// A part of a trial that can fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailingPart {
+    /// The first target of the upstream.
+    #[default]
+    Target,
+    /// The gateway's control plane, which can only be `refusing`.
+    ControlPlane,
+}
+
+/// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ill {
     /// The target responds with a delay.
     Slow,
-    /// The target's process is killed, so connections are refused. The process is restarted at the
+    /// The part's process is killed, so connections are refused. The process is restarted at the
     /// end.
     Refusing,
     /// The target accepts requests and resets their connections.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gateway::{Action, Extra, Feature, GatewayFolder, Support};
+use crate::gateway::{Action, ControlPlane, Extra, Feature, GatewayFolder, Support};
 use crate::load::{CONFIGURE, WEIGHTS};
 use crate::policy::{JwtKey, Policy, RateLimitKey, RateLimitPolicy, SAXON};
 use crate::scenario::Scenario;
@@ -37,7 +37,7 @@ const MANY_PER_MINUTE: u128 = 1_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The features that a folder states in addition to policies and transports.
-pub(crate) const OTHER_FEATURES: [&str; 9] = [
+pub(crate) const OTHER_FEATURES: [&str; 10] = [
     FAILOVER,
     RELOAD,
     CONFIGURE,
@@ -45,6 +45,7 @@ pub(crate) const OTHER_FEATURES: [&str; 9] = [
     METRICS,
     ADMIN,
     ACCESS_LOG,
+    CONTROL_PLANE,
     SAXON,
     UPSTREAM_KEEPALIVE,
 ];
@@ -63,6 +64,8 @@ const ADMIN: &str = "admin";
 /// Connections to the upstream stay open between requests. Unlike other features, a gateway has it
 /// unless its folder states that it is missing.
 pub const UPSTREAM_KEEPALIVE: &str = "upstream_keepalive";
+/// The feature of getting the configuration from a separate process.
+pub(crate) const CONTROL_PLANE: &str = "control_plane";
 /// The action that makes a gateway read its files again.
 pub const RELOAD: &str = "reload";
 
@@ -79,6 +82,7 @@ impl Scenario {
             .chain(self.failover.then_some(FAILOVER))
             .chain(self.metrics.as_ref().map(|_| METRICS))
             .chain(self.admin.as_ref().map(|_| ADMIN))
+            .chain(self.control_plane.then_some(CONTROL_PLANE))
             .collect()
     }
 
@@ -148,12 +152,32 @@ impl GatewayFolder {
             .collect()
     }
 
-    /// The actions that change a running gateway, by name.
-    pub fn all_actions(&self) -> BTreeMap<&str, &Action> {
+    /// The control plane in a scenario, if the scenario uses it.
+    pub fn control_plane_in(&self, scenario: &Scenario) -> Option<&ControlPlane> {
+        let control_plane = self.control_plane.as_ref();
+        control_plane.filter(|_| scenario.control_plane)
+    }
+
+    /// Reports whether a scenario uses a feature that needs PostgreSQL.
+    pub fn needs_postgres(&self, scenario: &Scenario) -> bool {
+        let actions = [
+            scenario.later.as_ref().map(|_| CONFIGURE),
+            (!scenario.weights.is_empty()).then_some(WEIGHTS),
+        ];
+        let mut used = scenario.needs();
+        used.extend(actions.into_iter().flatten());
+        let named = self.database.iter().flat_map(|it| &it.postgres);
+        named.into_iter().any(|it| used.contains(it.as_str()))
+    }
+
+    /// The actions that change the running gateway in a scenario, by name.
+    pub fn all_actions(&self, scenario: &Scenario) -> BTreeMap<&str, &Action> {
         let names = self.actions.keys().map(String::as_str);
         let names = names.chain([CONFIGURE, WEIGHTS]);
-        names
-            .filter_map(|name| Some((name, self.action(name)?)))
+        let own = names.filter_map(|name| Some((name, self.action(name)?)));
+        let of_control_plane = self.control_plane_in(scenario).map(|it| &it.actions);
+        let of_control_plane = of_control_plane.into_iter().flatten();
+        own.chain(of_control_plane.map(|(name, action)| (name.as_str(), action)))
             .collect()
     }
 

@@ -33,6 +33,46 @@ pub struct OwnMetrics {
     /// The metrics of the gateway's internal pools, which a soak test monitors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<Pool>,
+    /// Figures that a soak shows over time, without a verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<OwnSeries>,
+}
+
+/// A figure over time, from counters of the gateway's metrics: one line for each combination of
+/// labels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnSeries {
+    /// The figure's name in reports.
+    #[schemars(schema_with = "schema_fragments::name")]
+    pub name: String,
+    /// The counter.
+    pub metric: String,
+    /// The counter by whose growth that of `metric` is divided, such as `…_count` for `…_sum`. The
+    /// result is in milliseconds [default: growth per second].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// The labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+}
+
+impl OwnSeries {
+    /// The name of the figure's series, with the values of its labels and the unit: `latency.a_ns`,
+    /// `requests.a.200_per_1000_s`.
+    pub fn series(&self, values: &[String]) -> String {
+        let unit = match self.over {
+            Some(_) => "ns",
+            None => "per_1000_s",
+        };
+        format!("{}_{unit}", dotted(&self.name, values))
+    }
+}
+
+/// A name followed by the values of labels.
+fn dotted(name: &str, values: &[String]) -> String {
+    let values = values.iter().map(String::as_str);
+    Vec::from_iter(std::iter::once(name).chain(values)).join(".")
 }
 
 /// The format of a page of metrics.
@@ -129,17 +169,20 @@ pub struct Pool {
     /// Labels that a sample must have to be counted. The samples are summed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// A label such as a worker's process ID, each of whose values is a separate pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     pub unit: PoolUnit,
 }
 
 impl Pool {
-    /// The name of the pool's series: `heap_bytes`.
-    pub fn series(&self) -> String {
+    /// The name of the pool's series, with the value of its label: `heap_bytes`, `heap.4711_bytes`.
+    pub fn series(&self, values: &[String]) -> String {
         let unit = match self.unit {
             PoolUnit::Bytes => "bytes",
             PoolUnit::Count => "count",
         };
-        format!("{}_{unit}", self.name)
+        format!("{}_{unit}", dotted(&self.name, values))
     }
 }
 

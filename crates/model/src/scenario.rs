@@ -98,6 +98,10 @@ pub struct Scenario {
     /// The calls to the gateway's admin interface, during and after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
+    /// True if the gateway gets its configuration from its control plane, a separate process,
+    /// instead of from files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control_plane: bool,
     /// Effects of an imported configuration for which gatebench has no policy. Only the gateway
     /// with this configuration supports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -236,7 +240,8 @@ impl Scenario {
     /// and routes without policies.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_policies().next().is_some();
-        let has_duties = self.access_log || self.metrics.is_some() || self.admin.is_some();
+        let has_duties =
+            self.access_log || self.metrics.is_some() || self.admin.is_some() || self.control_plane;
         let is_shared = self.targets > 1 || !self.more_upstreams.is_empty() || self.later.is_some();
         if has_policies {
             Some("its routes have policies")

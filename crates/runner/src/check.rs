@@ -7,14 +7,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gatebench_config::parse;
-use gatebench_model::load::CONFIGURE;
+use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use gatebench_model::needs::UPSTREAM_KEEPALIVE;
 use gatebench_model::{Culprit, Placement, Request, Scenario, Setup, Variant};
 use gatebench_net::clock;
-use gatebench_store::{ParityCaseRecord, ParityRecord};
+use gatebench_store::{AdminRecord, ParityCaseRecord, ParityRecord};
 use gatebench_testbed::gateway::{Catalogue, FoundGateway};
 use gatebench_testbed::probe::{allowed_cores, topology};
 use gatebench_testbed::{Interrupt, Running, Testbed, TrialParts, Wire};
@@ -25,6 +25,7 @@ use crate::http_probe::{exchange, render};
 use crate::ledger;
 use crate::parity::propagation::Propagation;
 use crate::parity::{self, Place, proof};
+use crate::phase::admin;
 use crate::plan::gateway_selection::split_version;
 use crate::plan::library::Library;
 
@@ -40,6 +41,11 @@ const REUSE_REQUESTS: u64 = 20;
 /// The maximum number of upstream connections for these requests; the gateway may have several
 /// workers.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
+
+/// The number of requests that show the effect of weights, and the tolerance of a share. With several
+/// workers, each distributes its own requests.
+const WEIGHED_REQUESTS: u64 = 220;
+const WEIGHED_TOLERANCE: f64 = 0.1;
 
 /// The maximum time until changed routes take effect. Traefik waits 2 s for further changes.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -320,9 +326,80 @@ fn ask(
             .extend(burst::burst(scenario, running, request.interrupt)?);
     }
     if parity::failure(&record).is_none() {
+        let (spec, interrupt) = (&request.gateway.folder.spec, request.interrupt);
+        if let Some(case) = proxied.filter(|_| spec.has(WEIGHTS)) {
+            let proven = prove_weights(scenario, &case.request, running, interrupt)?;
+            record.cases.extend(proven);
+        }
+        let rounds = admin::make_rounds(scenario, 1, running, interrupt)?;
+        record.cases.extend(rounds.map(proof_of_rounds));
         prove_later(scenario, running, place, &mut record)?;
     }
     Ok(record)
+}
+
+/// Proves that a route can be created, read, updated and deleted.
+fn proof_of_rounds(record: AdminRecord) -> ParityCaseRecord {
+    let name = "a route is created, read, updated and deleted through the admin interface";
+    let failure = record.failure.map(|failure| {
+        let request = "one round of calls to the admin interface".into();
+        let expected = "every call returns 2xx and takes effect".into();
+        [request, expected, failure]
+    });
+    proof(name, true, failure)
+}
+
+/// Changes the weights of the targets once, and checks that the heaviest targets get their share of
+/// the requests; none if the scenario changes no weights.
+fn prove_weights(
+    scenario: &Scenario,
+    request: &Request,
+    running: &mut Running,
+    interrupt: &Interrupt,
+) -> Result<Option<ParityCaseRecord>, Abort> {
+    let Some(weights) = scenario.weights.get(1) else {
+        return Ok(None);
+    };
+    running.change(WEIGHTS)?;
+    let heaviest = weights.iter().max().copied().unwrap_or(0);
+    let share_of_heaviest = |amounts: &[u64]| {
+        let of_all: u64 = amounts.iter().sum();
+        let all = amounts.iter().zip(weights);
+        let of_heaviest = all.filter(|(_, weight)| **weight == heaviest);
+        let of_heaviest: u64 = of_heaviest.map(|(amount, _)| amount).sum();
+        of_heaviest as f64 / of_all.max(1) as f64
+    };
+    let wanted: Vec<u64> = weights.iter().map(|weight| u64::from(*weight)).collect();
+    let wanted = share_of_heaviest(&wanted);
+    let upstream = running.upstream();
+    let bytes = render(request, &running.target().address.to_string(), None);
+    let until = Instant::now() + EFFECT_TIMEOUT;
+    loop {
+        let before = ledger::begun(&upstream, interrupt)?;
+        for _ in 0..WEIGHED_REQUESTS {
+            // The ledgers count the requests that reached a target.
+            let _ = exchange(running.target(), &bytes, false, interrupt);
+            interrupt.check()?;
+        }
+        let after = ledger::begun(&upstream, interrupt)?;
+        let got = share_of_heaviest(&ledger::gained(&before, &after));
+        let is_right = (got - wanted).abs() <= WEIGHED_TOLERANCE;
+        if is_right || Instant::now() >= until {
+            let failure = (!is_right).then(|| {
+                let request = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+                [
+                    format!("{WEIGHED_REQUESTS} times, after new weights:\n{request}"),
+                    format!(
+                        "the targets with weight {heaviest} get {:.0} %",
+                        wanted * 100.0
+                    ),
+                    format!("they got {:.0} %", got * 100.0),
+                ]
+            });
+            let name = "new weights change the share of the targets";
+            return Ok(Some(proof(name, true, failure)));
+        }
+    }
 }
 
 /// Changes the routes of the gateway, and adds the cases for the changed routes.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gatebench_engine::{DataError, DataSet, Group as EngineGroup, Target, sample};
 use gatebench_model::group::{Group, TooFewConnections, divide};
-use gatebench_model::load::{CONFIGURE, WEIGHTS};
+use gatebench_model::load::{CONFIGURE, FailingPart, WEIGHTS};
 use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
 
 use crate::error::RunnerError;
@@ -163,6 +163,19 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
             let message = format!("the phase '{}' {what}", phase.name);
             return Some((message, remedy.into()));
         }
+    }
+    let fails = |phase: &&Phase| {
+        let failure = phase.failure.as_ref();
+        failure.is_some_and(|it| it.part == FailingPart::ControlPlane)
+    };
+    if let Some(phase) = phases
+        .iter()
+        .find(fails)
+        .filter(|_| !scenario.control_plane)
+    {
+        let what = "kills the control plane, but the scenario does not use one";
+        let remedy = "write `control_plane: true`, as in scenarios/change/control-plane.yaml";
+        return Some((format!("the phase '{}' {what}", phase.name), remedy.into()));
     }
     let groups = scenario.groups();
     phases.iter().find_map(|phase| {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gatebench_model::Shape;
 use gatebench_model::admin::AdminVerb;
+use gatebench_model::load::FailingPart;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{Counts, ExactSum, GroupRecord, TimeFigures};
@@ -198,9 +199,13 @@ pub struct CeilingRecord {
     pub measure_ns: u64,
 }
 
-/// A failure of the upstream's first target. Times count from the start of the measurement.
+/// A failure of the upstream's first target, or of the gateway's control plane. Times count from the
+/// start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRecord {
+    /// The part that failed.
+    #[serde(default, skip_serializing_if = "is_target")]
+    pub part: FailingPart,
     /// The kind of failure: `slow`, `refusing`, `resetting`.
     pub how: String,
     /// The added delay of the target's responses, if the target was slow.
@@ -210,12 +215,19 @@ pub struct FailureRecord {
     pub began_ns: u64,
     /// End of the failure.
     pub over_ns: u64,
-    /// Requests that each target received, the failing one first. `before` includes the warm-up.
+    /// Requests that each target received; a failing target is the first one. `before` includes the
+    /// warm-up.
     pub targets: Vec<TargetShare>,
     /// Requests that the targets received beyond those that were sent: each is a retry by the
     /// gateway. Each request that never reached a target hides one retry. Requests that a killed
     /// target received after its last report (about a millisecond) are not included.
     pub sent_again: u64,
+}
+
+// serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_target(part: &FailingPart) -> bool {
+    *part == FailingPart::Target
 }
 
 /// Requests that one target received.

@@ -36,6 +36,9 @@ pub struct SeriesRow {
     /// The sizes of the gateway's pools from the same metrics, by names that end with the unit:
     /// `heap_bytes`, `threads_count`.
     pub pools: BTreeMap<String, u64>,
+    /// Further figures from the same metrics over the time since the previous fetch, by names with
+    /// the values of labels and the unit: `latency.a_ns`, `requests.a.200_per_1000_s`.
+    pub own_series: BTreeMap<String, u64>,
 }
 
 /// The usage of a component in one second.
@@ -69,6 +72,9 @@ const OWN_REQUESTS: &str = "gateway_own_requests";
 /// The prefix of the columns of pools.
 const POOL: &str = "gateway_pool_";
 
+/// The prefix of the columns of further figures.
+const OWN_SERIES: &str = "gateway_own_";
+
 /// The components; each has the columns [`USAGE_COLUMNS`].
 const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
 
@@ -90,7 +96,9 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
     header.push(OWN_REQUESTS.into());
     let pools: BTreeSet<&String> = rows.iter().flat_map(|row| row.pools.keys()).collect();
     header.extend(pools.iter().map(|pool| format!("{POOL}{pool}")));
-    let rows = rows.iter().map(|row| cells(row, &pools));
+    let own: BTreeSet<&String> = rows.iter().flat_map(|row| row.own_series.keys()).collect();
+    header.extend(own.iter().map(|name| format!("{OWN_SERIES}{name}")));
+    let rows = rows.iter().map(|row| cells(row, &pools, &own));
     table::write(&folder.join(FILE), header, rows)
 }
 
@@ -100,7 +108,7 @@ pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
 }
 
 /// The cells of a row, in the order of the header.
-fn cells(row: &SeriesRow, pools: &BTreeSet<&String>) -> Vec<String> {
+fn cells(row: &SeriesRow, pools: &BTreeSet<&String>, own: &BTreeSet<&String>) -> Vec<String> {
     let optional = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let mut cells = vec![
         row.phase.clone(),
@@ -116,16 +124,20 @@ fn cells(row: &SeriesRow, pools: &BTreeSet<&String>) -> Vec<String> {
     }
     cells.push(optional(row.own_requests));
     let sizes = pools.iter().map(|pool| row.pools.get(*pool).copied());
-    cells.extend(sizes.map(optional));
+    let own = own.iter().map(|name| row.own_series.get(*name).copied());
+    cells.extend(sizes.chain(own).map(optional));
     cells
 }
 
 fn parse(row: &Row<'_>) -> Result<SeriesRow, String> {
-    let mut pools = BTreeMap::new();
-    for column in row.columns() {
-        if let Some(pool) = column.strip_prefix(POOL) {
-            let size = row.number(column)?;
-            pools.extend(size.map(|size| (pool.to_owned(), size)));
+    let (mut pools, mut own_series) = (BTreeMap::new(), BTreeMap::new());
+    for column in row.columns().filter(|column| *column != OWN_REQUESTS) {
+        let pool = column.strip_prefix(POOL).map(|name| (name, &mut pools));
+        let own = column.strip_prefix(OWN_SERIES);
+        let own = own.map(|name| (name, &mut own_series));
+        if let Some((name, values)) = pool.or(own) {
+            let value = row.number(column)?;
+            values.extend(value.map(|value| (name.to_owned(), value)));
         }
     }
     Ok(SeriesRow {
@@ -140,6 +152,7 @@ fn parse(row: &Row<'_>) -> Result<SeriesRow, String> {
         upstream: usage(row, "upstream")?,
         own_requests: row.number(OWN_REQUESTS)?,
         pools,
+        own_series,
     })
 }
 

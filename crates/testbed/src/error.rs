@@ -222,6 +222,24 @@ pub enum DriverError {
         /// The end of the Redis server's output.
         stderr: String,
     },
+    /// The PostgreSQL server in which a gateway keeps its configuration is not installed or did not
+    /// start.
+    #[error("PostgreSQL cannot be started: {message}\n{stderr}")]
+    Postgres {
+        /// A description of the failure.
+        message: String,
+        /// The end of its output.
+        stderr: String,
+    },
+    /// The control plane of a gateway did not start, or ended.
+    #[error("the control plane of {gateway} cannot be used: {message}\n{stderr}")]
+    ControlPlane {
+        gateway: String,
+        /// A description of the failure.
+        message: String,
+        /// The end of its output.
+        stderr: String,
+    },
     /// The system refused an operation.
     #[error("cannot {operation}: {source}")]
     Io {
@@ -329,6 +347,7 @@ impl Blame for DriverError {
             | Self::Unchecked { gateway, .. }
             | Self::EndedAtStart { gateway, .. }
             | Self::NotReady { gateway, .. }
+            | Self::ControlPlane { gateway, .. }
             | Self::Action { gateway, .. } => Culprit::Gateway(gateway.clone()),
             Self::Attach { url, .. } => Culprit::Gateway(url.clone()),
             Self::Remote(RemoteError { culprit, .. }) | Self::Died { culprit, .. } => {
@@ -381,6 +400,8 @@ impl Blame for DriverError {
             Self::Supervisor { .. } => "check that the program, the cores and the control groups that the message names are available".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),
             Self::Redis { .. } => "install it with `gatebench install redis`, or set the address of a running one in the scenario: `redis: 127.0.0.1:6379`".into(),
+            Self::Postgres { .. } => "install Debian's packages: apt-get install postgresql util-linux".into(),
+            Self::ControlPlane { .. } => "read its logs in the trial's folder, and correct control_plane in gateway.yaml".into(),
             Self::Certificate(_) => "check the machine's clock".into(),
             Self::Limits { .. } => {
                 format!("{NO_GROUPS}; whole CPUs without a memory limit need no control group")

@@ -10,7 +10,7 @@ const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connectio
 
 /// The record of a run's only trial, and its series.
 #[track_caller]
-fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
+pub fn record_of_run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
     bench.gatebench(&format!(
         "run --scenario {scenario} --load load.yaml --blocks 1 --no-direct --dir run \
          --gateway {gateway}"
@@ -32,7 +32,7 @@ fn a_new_route_responds_after_the_change_and_the_others_all_the_time() {
     let _turn = turn();
     let bench = Bench::new();
     bench.load(CONFIGURE);
-    let (record, _) = run(&bench, "route-added", "reference");
+    let (record, _) = record_of_run(&bench, "route-added", "reference");
     let phase = &record["phases"][0];
     assert!(phase["change"]["effective_ns"].is_u64(), "{phase:#}");
     assert_eq!(phase["counts"]["errors"], serde_json::json!({}));
@@ -57,7 +57,7 @@ fn a_change_without_effect_is_detected() {
         let deaf = text.replace("reload: {signal: HUP}", "reload: {signal: WINCH}");
         bench.write(&format!("deaf/{file}"), &deaf);
     }
-    let (record, _) = run(&bench, "route-added", "./deaf");
+    let (record, _) = record_of_run(&bench, "route-added", "./deaf");
     assert!(
         record["phases"][0]["change"]["effective_ns"].is_null(),
         "{record:#}"
@@ -94,7 +94,7 @@ fn each_target_is_seen_to_fail_and_to_recover() {
         )
     };
     bench.load(&(phase("slow", "by: 20ms, ") + &phase("resetting", "") + &phase("refusing", "")));
-    let (record, _) = run(&bench, "three-targets", "reference");
+    let (record, _) = record_of_run(&bench, "three-targets", "reference");
     let failure = |index: usize| &record["phases"][index]["failure"];
     let seen = |index: usize, target: usize, when: &str| {
         failure(index)["targets"][target][when].as_u64().unwrap()
@@ -125,7 +125,7 @@ fn a_cold_load_begins_at_the_first_correct_response() {
         "profile: cold\ntitle: Cold\ncold: true\nphases:\n\
          - {name: first, open: {rate_per_second: 200, connections_max: 8}, measure: 1s}\n",
     );
-    let (record, _) = run(&bench, "proxy-json", "reference");
+    let (record, _) = record_of_run(&bench, "proxy-json", "reference");
     let first = &record["gateway"]["first_correct"];
     let of = |key: &str| first[key].as_u64().unwrap_or_else(|| panic!("{first:#}"));
     assert!(of("not_before_ns") < of("after_ns"), "{first:#}");
@@ -149,7 +149,7 @@ fn a_gateways_own_metrics_are_fetched_during_the_load() {
     bench.load(
         "- {name: steady, open: {rate_per_second: 200, connections_max: 8}, measure: 2200ms}\n",
     );
-    let (record, series) = run(&bench, "metrics-scraped", "haproxy");
+    let (record, series) = record_of_run(&bench, "metrics-scraped", "haproxy");
     let own = &record["phases"][0]["own_metrics"];
     // On a busy machine, one of the fetches may be late.
     assert!(
@@ -182,7 +182,7 @@ fn an_admin_interface_is_called_during_the_load() {
     let often = one.replace(rounds, "rounds: 1\n  under_load_every: 50ms");
     bench.write("mine.yaml", &often);
     // Parity proves that the route no longer exists at the end.
-    let (record, _) = run(&bench, "./mine.yaml", "caddy");
+    let (record, _) = record_of_run(&bench, "./mine.yaml", "caddy");
     let admin = &record["phases"][0]["admin"];
     assert_eq!(admin["every_ns"].as_u64(), Some(50_000_000), "{admin:#}");
     let created = admin["took_ns"]["create"].as_array().unwrap();

@@ -32,6 +32,7 @@ mod load_reports;
 mod outputs;
 mod own_gateways;
 mod own_metrics;
+mod planes;
 mod processes;
 mod published;
 mod pull_requests;

@@ -56,6 +56,8 @@ fn rendered(gateway: &str, file: &str, scenario: &Scenario) -> String {
         access_log: false,
         metrics: scenario.metrics.is_some().then_some(target),
         profile: None,
+        control_plane: None,
+        database: None,
         weights: 0,
     };
     let folder = Catalogue::default().resolve(gateway).unwrap();

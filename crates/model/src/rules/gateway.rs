@@ -10,7 +10,7 @@ use super::not_zero;
 use crate::Policy;
 use crate::gateway::CONTRACT_VERSION;
 use crate::label::is_direct;
-use crate::needs::{ACCESS_LOG, OTHER_FEATURES, PARTS, SECTIONS};
+use crate::needs::{ACCESS_LOG, CONTROL_PLANE, OTHER_FEATURES, PARTS, SECTIONS};
 use crate::transport::Transport;
 
 const WORKING_FOLDER: &str = "the trial's working folder";
@@ -128,7 +128,8 @@ fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
     let files = root.list("files").iter();
     let names: Vec<&str> = files.filter_map(made).collect();
     let named = actions(root).flat_map(|action| {
-        let sent = action.at(&["send", "file"]);
+        let sent = [["send", "file"], ["call", "file"]];
+        let sent = sent.into_iter().filter_map(|path| action.at(&path));
         action.list("watched").iter().chain(sent)
     });
     for node in named {
@@ -144,14 +145,46 @@ fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
 
 /// Checks that control sockets stay in the trial's working folder.
 fn sockets(root: &Node, problems: &mut Vec<Problem>) {
-    let sent = actions(root).filter_map(|action| action.at(&["send", "to"]));
+    let sent = actions(root).flat_map(|action| {
+        let sent = [["send", "to"], ["call", "to"]];
+        sent.into_iter().filter_map(|path| action.at(&path))
+    });
     let admin = root.at(&["admin", "socket"]);
     stay_in(sent.chain(admin), WORKING_FOLDER, "admin.sock", problems);
 }
 
 fn actions(root: &Node) -> impl Iterator<Item = &Node> {
-    let entries = root.mapping("actions");
-    entries.iter().map(|entry| &entry.value)
+    let of_control_plane = root.at(&["control_plane", "actions"]);
+    let of_control_plane = of_control_plane.map_or(&[][..], Node::entries);
+    let entries = root.mapping("actions").iter().chain(of_control_plane);
+    entries.map(|entry| &entry.value)
+}
+
+/// Checks that the features that need a database exist, and that a control plane and the feature of
+/// this name are stated together.
+fn roles(root: &Node, words: &Words<'_>, problems: &mut Vec<Problem>) {
+    for node in root
+        .at(&["database", "postgres"])
+        .map_or(&[][..], Node::items)
+    {
+        if let Some(word) = node.text() {
+            words.must_have(word, &node.span, problems);
+        }
+    }
+    let claim = root.at(&["features", CONTROL_PLANE]);
+    let claim = claim.filter(|feature| is_claim(feature));
+    let help = "state both: the section has its command, and the feature its means";
+    match (root.entry(CONTROL_PLANE), claim) {
+        (Some(section), None) => {
+            let message = "`features` does not claim `control_plane`";
+            problems.push(section.problem(message, help));
+        }
+        (None, Some(claim)) => {
+            let message = "`control_plane` is claimed without its section";
+            problems.push(claim.problem(message, help));
+        }
+        _ => {}
+    }
 }
 
 /// Checks that templates and parts are in the folder or in a folder next to it.
@@ -203,6 +236,7 @@ fn features(root: &Node, problems: &mut Vec<Problem>) {
         all: "features",
         words: &all,
     };
+    roles(root, &words, problems);
     let entries = root.mapping("features");
     for (index, entry) in entries.iter().enumerate() {
         words.must_have(&entry.key, &entry.key_span, problems);
@@ -284,9 +318,8 @@ fn templates(root: &Node, problems: &mut Vec<Problem>) {
     let commands = actions(root).filter_map(|action| action.get("command"));
     let systems = root.at(&["install", "vendor", "systems"]);
     let systems = systems.map_or(&[][..], Node::items).iter();
-    let lists = ["check", "start"]
-        .into_iter()
-        .filter_map(|key| root.get(key));
+    let lists = [&["check"][..], &["start"], &["control_plane", "start"]];
+    let lists = lists.into_iter().filter_map(|path| root.at(path));
     let lists = lists.chain(commands);
     let lists = lists.chain(systems.filter_map(|system| system.get("commands")));
     let of_program = root.at(&["binary", "environment"]);

@@ -133,6 +133,13 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     let Some(failure) = phase.get("failure") else {
         return;
     };
+    if let Some(how) = failure.entry("how")
+        && is_of_control_plane(failure)
+        && how.value.text() != Some("refusing")
+    {
+        let help = "write `how: refusing`, which kills it";
+        problems.push(how.problem("a control plane can only be `refusing`", help));
+    }
     let is_slow = failure.text_of("how") == Some("slow");
     if is_slow != failure.get("by").is_some() {
         let message = "`by` is valid only with `how: slow`";
@@ -154,12 +161,29 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
 }
 
 /// Reports a phase with both a change and a failure, in which lost requests would have two possible
-/// causes.
+/// causes. A change after an outage of the control plane is permitted, because it shows whether the
+/// gateway is connected again.
 fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
-    if let Some((_, failure)) = phase.get("change").zip(phase.entry("failure")) {
+    let Some((change, failure)) = phase.get("change").zip(phase.entry("failure")) else {
+        return;
+    };
+    if !is_of_control_plane(&failure.value) {
         let help = "move the failure to a separate phase after this one";
         problems.push(failure.problem("`change` and `failure` are mutually exclusive", help));
+        return;
     }
+    let times = [change.get("at"), failure.value.get("until")].map(span);
+    if let [Some(at), Some(until)] = times
+        && at < until
+    {
+        let message = format!("the change occurs at {at}, before the control plane is back");
+        let help = format!("write `at: {until}` or a later time");
+        problems.push(Problem::new(change.head(), message, help));
+    }
+}
+
+fn is_of_control_plane(failure: &Node) -> bool {
+    failure.text_of("part") == Some("control_plane")
 }
 
 /// Returns the number of arrivals of an open load in this many seconds, by the rules for `stages`

@@ -38,10 +38,28 @@ impl Page {
         let wanted = move |it: &&Sample| {
             let mut pairs = asked.iter();
             it.name == metric
-                && pairs.all(|(name, value)| has_label(&it.labels, &format!("{name}=\"{value}\"")))
+                && pairs.all(|(name, value)| label(&it.labels, name) == Some(value))
         };
         let samples = self.samples.iter().filter(wanted);
         samples.map(|it| (it.labels.as_str(), it.value))
+    }
+
+    /// Returns the sums of a metric's samples with these labels, for each combination of values of
+    /// the labels `by`.
+    pub(crate) fn sums(
+        &self,
+        metric: &str,
+        asked: &BTreeMap<String, String>,
+        by: &[String],
+    ) -> BTreeMap<Vec<String>, f64> {
+        let mut sums = BTreeMap::new();
+        for (labels, value) in self.of(metric, asked) {
+            let values = by.iter().map(|name| label(labels, name).map(str::to_owned));
+            if let Some(values) = values.collect::<Option<Vec<String>>>() {
+                *sums.entry(values).or_insert(0.0) += value;
+            }
+        }
+        sums
     }
 
     /// Returns the sum of a metric's samples with these labels; none if there are none.
@@ -88,22 +106,21 @@ fn stub_status(text: &str) -> Vec<Sample> {
         .collect()
 }
 
-/// Reports whether a sample has exactly this label: `status_code="200"` is not a label `code`.
-fn has_label(labels: &str, label: &str) -> bool {
-    let begins =
-        |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
-    labels.match_indices(label).any(|(at, _)| begins(at))
+/// Returns the value of exactly this label: `status_code="200"` has no label `code`.
+fn label<'l>(labels: &'l str, name: &str) -> Option<&'l str> {
+    let begins = |at: usize| {
+        let before = labels[..at].trim_end();
+        before.is_empty() || before.ends_with(',')
+    };
+    let start = format!("{name}=\"");
+    let mut found = labels.match_indices(&start).filter(|(at, _)| begins(*at));
+    let rest = &labels[found.next()?.0 + start.len()..];
+    rest.split_once('"').map(|(value, _)| value)
 }
 
 /// Returns the upper bound of a bucket.
 pub(crate) fn bound(labels: &str) -> Option<f64> {
-    let mut found = labels.match_indices("le=\"");
-    let (at, start) = found.find(|(at, _)| {
-        let before = labels[..*at].trim_end();
-        before.is_empty() || before.ends_with(',')
-    })?;
-    let value = labels[at + start.len()..].split('"').next()?;
-    match value {
+    match label(labels, "le")? {
         "+Inf" => Some(f64::INFINITY),
         number => number.parse().ok(),
     }

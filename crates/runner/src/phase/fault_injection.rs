@@ -1,7 +1,7 @@
-//! Makes one target of the upstream fail for a while under load, and counts the requests of each
-//! target before, during and after the failure.
+//! Makes one target of the upstream, or the gateway's control plane, fail for a while under load, and
+//! counts the requests of each target before, during and after the failure.
 
-use gatebench_model::load::{Ill, TargetFailure};
+use gatebench_model::load::{FailingPart, Ill, PartFailure};
 use gatebench_store::{FailureRecord, TargetShare};
 use gatebench_testbed::{Interrupt, Running};
 use gatebench_upstream::Snapshot;
@@ -16,10 +16,10 @@ struct Mark {
     seen: Vec<u64>,
 }
 
-/// The failure of a target in a phase.
+/// The failure in a phase.
 #[derive(Debug)]
 pub(crate) struct FaultInjection<'a> {
-    failure: &'a TargetFailure,
+    failure: &'a PartFailure,
     interrupt: &'a Interrupt,
     before_load: Vec<u64>,
     began: Option<Mark>,
@@ -31,7 +31,7 @@ pub(crate) struct FaultInjection<'a> {
 impl<'a> FaultInjection<'a> {
     /// Prepares a failure before the load.
     pub(crate) fn new(
-        failure: &'a TargetFailure,
+        failure: &'a PartFailure,
         running: &Running,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Abort> {
@@ -45,8 +45,7 @@ impl<'a> FaultInjection<'a> {
         })
     }
 
-    /// Starts or ends the failure of the first target if this is due `at_ns` after the start of the
-    /// measurement.
+    /// Starts or ends the failure if this is due `at_ns` after the start of the measurement.
     pub(crate) fn advance(&mut self, running: &mut Running, at_ns: u64) -> Result<(), Abort> {
         if self.began.is_none() && at_ns >= self.failure.from.as_nanos() {
             let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
@@ -63,7 +62,7 @@ impl<'a> FaultInjection<'a> {
             && at_ns >= self.failure.until.as_nanos()
         {
             let mut seen = ledger::begun(&running.upstream(), self.interrupt)?;
-            if self.failure.how == Ill::Refusing {
+            if self.kills_target() {
                 // The target is down, so its count has not changed.
                 seen.insert(0, began.seen.first().copied().unwrap_or(0));
             }
@@ -73,8 +72,17 @@ impl<'a> FaultInjection<'a> {
         Ok(())
     }
 
-    /// Starts the failure of the first target.
+    /// Reports whether the process of the first target is killed.
+    fn kills_target(&self) -> bool {
+        self.failure.part == FailingPart::Target && self.failure.how == Ill::Refusing
+    }
+
+    /// Starts the failure.
     fn start(&mut self, running: &mut Running) -> Result<(), Abort> {
+        if self.failure.part == FailingPart::ControlPlane {
+            running.kill_control_plane();
+            return Ok(());
+        }
         let targets = running.upstream();
         let Some(first) = targets.first() else {
             return Ok(());
@@ -91,9 +99,12 @@ impl<'a> FaultInjection<'a> {
         }
     }
 
-    /// Ends the failure of the first target.
+    /// Ends the failure.
     fn end(&self, running: &mut Running) -> Result<(), Abort> {
-        if self.failure.how == Ill::Refusing {
+        if self.failure.part == FailingPart::ControlPlane {
+            return Ok(running.start_control_plane_again()?);
+        }
+        if self.kills_target() {
             return Ok(running.start_first_target_again()?);
         }
         match running.upstream().first() {
@@ -114,14 +125,13 @@ impl<'a> FaultInjection<'a> {
         running: &Running,
         ended: u64,
     ) -> Result<Option<FailureRecord>, Abort> {
+        let kills_target = self.kills_target();
         let Some((began, mut over)) = self.began.zip(self.over) else {
             return Ok(None);
         };
         let end = ledger::begun(&running.upstream(), self.interrupt)?;
         let during = ledger::gained(&began.seen, &over.seen);
-        if self.failure.how == Ill::Refusing
-            && let Some(first) = over.seen.first_mut()
-        {
+        if kills_target && let Some(first) = over.seen.first_mut() {
             // The new process counts from zero.
             *first = 0;
         }
@@ -137,6 +147,7 @@ impl<'a> FaultInjection<'a> {
         let of_target = |it: &TargetShare| it.before + it.during + it.after;
         let saw: u64 = targets.iter().map(of_target).sum();
         Ok(Some(FailureRecord {
+            part: self.failure.part,
             how: self.failure.how.as_str().into(),
             by_ns: self.failure.by.map(|by| by.as_nanos()),
             began_ns: began.at_ns,

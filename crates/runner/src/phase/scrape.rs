@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Request;
-use gatebench_model::own_metrics::OwnMetrics;
+use gatebench_model::own_metrics::{OwnMetrics, OwnSeries};
 use gatebench_store::{OwnAuditRecord, OwnMetricsRecord, SeriesRow};
 use gatebench_testbed::{Interrupt, Wire};
 
@@ -70,7 +70,33 @@ pub(crate) struct Scrape {
     responses: u64,
     /// The sizes of the gateway's pools, by the name of the series.
     pools: BTreeMap<String, u64>,
+    /// The counters of its further figures, by name.
+    counters: BTreeMap<String, Counter>,
 }
+
+/// A counter at the time of a fetch, and the counter by which it is divided, if there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counter {
+    value: f64,
+    over: Option<f64>,
+}
+
+impl Counter {
+    /// Returns the mean since an earlier fetch in nanoseconds, or the growth per 1,000 seconds; none
+    /// if nothing was counted, or if the gateway has restarted.
+    fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
+        let growth = self.value - earlier.value;
+        let figure = match (self.over, earlier.over) {
+            (Some(now), Some(before)) => growth * NS_PER_MS / (now - before),
+            _ => growth * PER_SECONDS / seconds,
+        };
+        (figure.is_finite() && figure >= 0.0).then_some(figure.round() as u64)
+    }
+}
+
+const NS_PER_MS: f64 = 1e6;
+/// The number of seconds to which a recorded rate refers.
+const PER_SECONDS: f64 = 1_000.0;
 
 impl Scraping<'_> {
     /// Fetches once in each interval of the measurement, until the load is over.
@@ -101,9 +127,10 @@ impl Scraping<'_> {
         let took_ns = nanos(began.elapsed());
         let page = page.unwrap_or_default();
         let metrics = self.source.metrics;
-        let pools = metrics.pools.iter().filter_map(|pool| {
-            let held = page.sum(&pool.metric, &pool.labels)?;
-            Some((pool.series(), held as u64))
+        let pools = metrics.pools.iter().flat_map(|pool| {
+            let by = pool.by.as_slice();
+            let sums = page.sums(&pool.metric, &pool.labels, by).into_iter();
+            sums.map(|(values, sum)| (pool.series(&values), sum as u64))
         });
         let requests = page.sum(&metrics.requests, &metrics.labels);
         Scrape {
@@ -113,8 +140,20 @@ impl Scraping<'_> {
             requests: requests.map(|it| it as u64),
             responses,
             pools: pools.collect(),
+            counters: metrics.series.iter().flat_map(|it| counters(&page, it)).collect(),
         }
     }
+}
+
+/// Returns the counters of a figure, by its name and the values of its labels.
+fn counters(page: &Page, series: &OwnSeries) -> BTreeMap<String, Counter> {
+    let of = |metric: &str| page.sums(metric, &BTreeMap::new(), &series.by);
+    let over = series.over.as_deref().map(of);
+    let named = |(values, value): (Vec<String>, f64)| {
+        let over = over.as_ref().and_then(|it| it.get(&values)).copied();
+        (series.series(&values), Counter { value, over })
+    };
+    of(&series.metric).into_iter().map(named).collect()
 }
 
 /// Returns the time of the next fetch. As in Prometheus, fetches that are due during a slow
@@ -141,6 +180,21 @@ pub(crate) fn record(all: &[Scrape], audit: Option<OwnAuditRecord>) -> Option<Ow
     })
 }
 
+/// Returns the further figures by second, each over the time since the previous fetch.
+fn figures(all: &[Scrape]) -> HashMap<u32, BTreeMap<String, u64>> {
+    let pairs = all.iter().zip(all.iter().skip(1));
+    let of_pair = |(earlier, later): (&Scrape, &Scrape)| {
+        let seconds = f64::from(later.second - earlier.second);
+        let figure = |(name, counter): (&String, &Counter)| {
+            let figure = counter.since(*earlier.counters.get(name)?, seconds)?;
+            Some((name.clone(), figure))
+        };
+        let figures = later.counters.iter().filter_map(figure);
+        (later.second, figures.collect())
+    };
+    pairs.map(of_pair).collect()
+}
+
 /// Adds the metrics to the series row of the same second. If a second has several fetches, the
 /// first one is used.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
@@ -148,7 +202,9 @@ pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
     // kept.
     let first_last = all.iter().rev().map(|it| (it.second, it));
     let by_second: HashMap<u32, &Scrape> = first_last.collect();
+    let figures = figures(all);
     for row in series {
+        row.own_series = figures.get(&row.second).cloned().unwrap_or_default();
         let of_second = by_second.get(&row.second);
         row.own_requests = of_second.and_then(|it| it.requests);
         row.pools = of_second.map(|it| it.pools.clone()).unwrap_or_default();
@@ -157,7 +213,44 @@ pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
 
 #[cfg(test)]
 mod tests {
+    use gatebench_model::own_metrics::MetricsFormat;
+
     use super::*;
+
+    #[test]
+    fn figures_are_the_growth_of_counters_between_two_fetches() {
+        let text = |count: u32, ms: f64| {
+            format!(
+                "rq{{route=\"a\",code=\"200\"}} {count}\nrq{{route=\"a\",code=\"500\"}} 1\n\
+                 ms_sum{{service=\"s\"}} {ms}\nms_count{{service=\"s\"}} {count}\n"
+            )
+        };
+        let series = |name: &str, metric: &str, over: Option<&str>, by: &[&str]| OwnSeries {
+            name: name.into(),
+            metric: metric.into(),
+            over: over.map(str::to_owned),
+            by: by.iter().map(|it| (*it).to_owned()).collect(),
+        };
+        let asked = [
+            series("requests", "rq", None, &["route", "code"]),
+            series("latency", "ms_sum", Some("ms_count"), &["service"]),
+        ];
+        let page = |text: &str| Page::read(text, MetricsFormat::Prometheus);
+        let scrape = |second, text: &str| Scrape {
+            second,
+            counters: asked.iter().flat_map(|it| counters(&page(text), it)).collect(),
+            ..Scrape::default()
+        };
+        let all = [scrape(0, &text(10, 5.0)), scrape(4, &text(30, 15.0))];
+        let figures = figures(&all);
+        let expected = [
+            ("latency.s_ns", 500_000),
+            ("requests.a.200_per_1000_s", 5_000),
+            ("requests.a.500_per_1000_s", 0),
+        ];
+        let expected = expected.map(|(name, figure)| (name.to_owned(), figure));
+        assert_eq!(figures[&4], BTreeMap::from(expected));
+    }
 
     #[test]
     fn fetches_during_a_slow_response_are_skipped() {
@@ -174,6 +267,7 @@ mod tests {
             responses,
             took_ns: 5 + u64::from(second),
             bytes: 10,
+            counters: BTreeMap::new(),
             pools: BTreeMap::from([("heap_bytes".into(), 7 + u64::from(second))]),
         };
         let all = [

@@ -244,11 +244,12 @@ impl Watch<'_> {
         let Some(since_ns) = self.shared.since_begin_ns() else {
             return Ok(());
         };
-        if let Some(reconfiguration) = &mut self.reconfiguration {
-            reconfiguration.advance(self.running, since_ns)?;
+        // A change that is due when an outage ends needs the control plane.
+        if let Some(fault_injection) = &mut self.fault_injection {
+            fault_injection.advance(self.running, since_ns)?;
         }
-        match &mut self.fault_injection {
-            Some(fault_injection) => fault_injection.advance(self.running, since_ns),
+        match &mut self.reconfiguration {
+            Some(reconfiguration) => reconfiguration.advance(self.running, since_ns),
             None => Ok(()),
         }
     }

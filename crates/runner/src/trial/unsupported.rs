@@ -1,6 +1,7 @@
 //! Finds the requirements of a scenario and its load that a gateway cannot meet.
 
 use gatebench_model::Variant;
+use gatebench_model::load::FailingPart;
 
 use crate::context::TrialContext;
 
@@ -15,7 +16,12 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
         (Variant::Attached { .. }, _) => {
             lacking.extend(changes.map(|it| it.action.clone()));
             let failures = context.phases().iter().filter_map(|it| it.failure.as_ref());
-            lacking.extend(failures.map(|it| format!("an upstream that is {}", it.how.as_str())));
+            let part = |part| match part {
+                FailingPart::Target => "an upstream",
+                FailingPart::ControlPlane => "a control plane",
+            };
+            let failures = failures.map(|it| (part(it.part), it.how.as_str()));
+            lacking.extend(failures.map(|(part, how)| format!("{part} that is {how}")));
             lacking.extend(context.is_cold().then(|| "a cold start".to_owned()));
         }
         (_, Some(gateway)) => {
@@ -36,12 +42,16 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
 /// Returns the requirements of the trial that gatebench cannot meet with a gateway on another host.
 fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item = &'static str> {
     let scenario = context.scenario;
+    let spec = context.gateway.map(|it| &it.folder.spec);
+    let needs_postgres = spec.is_some_and(|it| it.needs_postgres(scenario));
     let is_several = scenario.targets > 1 || !scenario.more_upstreams.is_empty();
     let needs = [
         (is_several, "several targets across hosts"),
         (scenario.needs_redis(), "Redis across hosts"),
         (scenario.metrics.is_some(), "metrics across hosts"),
         (scenario.admin.is_some(), "the admin interface across hosts"),
+        (scenario.control_plane, "a control plane across hosts"),
+        (needs_postgres, "PostgreSQL across hosts"),
         (
             context.plan.study.profile().is_some(),
             "a profile across hosts",

@@ -48,6 +48,7 @@ fn records_are_read_back_as_written() {
             second: 1,
             response_p50_ns: Some(9),
             pools: [("heap_bytes".to_owned(), 4_096)].into(),
+            own_series: [("requests.a.200_per_1000_s".to_owned(), 5)].into(),
             ..Default::default()
         },
     ];

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_model::load::FailingPart;
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{ChangeRecord, FailureRecord, PhaseRecord, SecondHistogram, SeriesRow};
 
@@ -24,7 +25,8 @@ struct Second {
     p99_ns: u64,
 }
 
-/// A change or failure in a phase: the second in which it began, and the time at which it ended.
+/// A change or failure in a phase, or both: the second in which the first began, and the time at
+/// which the last ended.
 struct Event {
     begin: u32,
     over_ns: u64,
@@ -34,8 +36,9 @@ impl Event {
     fn of(phase: &PhaseRecord) -> Option<Self> {
         let last_ns = |it: &ChangeRecord| it.again_ns.last().copied().unwrap_or(it.began_ns);
         let change = phase.change.as_ref().map(|it| (it.began_ns, last_ns(it)));
-        let failure = || phase.failure.as_ref().map(|it| (it.began_ns, it.over_ns));
-        let (began_ns, over_ns) = change.or_else(failure)?;
+        let failure = phase.failure.as_ref().map(|it| (it.began_ns, it.over_ns));
+        let both = [change, failure].into_iter().flatten();
+        let (began_ns, over_ns) = both.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         Some(Self {
             begin: second_of(began_ns),
             over_ns,
@@ -149,13 +152,16 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     found
 }
 
-/// The additional metrics of a failure: the share of requests that went to the failing target, the
-/// number of retries, and the latency that the gateway added in the whole seconds of the failure.
+/// The additional metrics of a failure: for a target, the share of requests that went to it and the
+/// number of retries; for every part, the latency that the gateway added in the whole seconds of the
+/// failure.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
-    let mut found = vec![(Metric::FailureSentAgain, failure.sent_again as f64)];
-    let during: u64 = failure.targets.iter().map(|it| it.during).sum();
-    if let Some(ill) = failure.targets.first().filter(|_| during > 0) {
-        found.push((Metric::FailureShare, ill.during as f64 / during as f64));
+    let mut found = Vec::new();
+    if failure.part == FailingPart::Target {
+        found.push((Metric::FailureSentAgain, failure.sent_again as f64));
+        let during: u64 = failure.targets.iter().map(|it| it.during).sum();
+        let ill = failure.targets.first().filter(|_| during > 0);
+        found.extend(ill.map(|it| (Metric::FailureShare, it.during as f64 / during as f64)));
     }
     let whole = second_of(failure.began_ns) + 1..second_of(failure.over_ns);
     let added = seconds

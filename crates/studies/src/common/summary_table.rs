@@ -1,5 +1,6 @@
 //! The table of a scenario: one row per variant, with medians and ranges over the blocks.
 
+use gatebench_model::load::FailingPart;
 use gatebench_model::{Phase, Scenario, Variant};
 use gatebench_report::Validity;
 use gatebench_report::validity::estimate_of;
@@ -79,21 +80,24 @@ fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
     lines
 }
 
-/// Describes the change or failure of a phase: `, reload at 3s`, `, a target slow by 200ms from 3s
-/// until 6s`; empty if there is none.
+/// Describes the changes and failures of a phase: `, reload at 3s`, `, a target slow by 200ms from 3s
+/// until 6s`; empty if there are none.
 pub(crate) fn change_words(phase: &Phase) -> String {
-    if let Some(change) = &phase.change {
+    let failure = phase.failure.as_ref().map(|it| {
+        let by = it.by.map_or(String::new(), |by| format!(" by {by}"));
+        let what = match it.part {
+            FailingPart::Target => format!("a target {}", it.how.as_str()),
+            FailingPart::ControlPlane => "the control plane down".into(),
+        };
+        format!(", {what}{by} from {} until {}", it.from, it.until)
+    });
+    let change = phase.change.as_ref().map(|change| {
         let every = change
             .every
             .map_or_else(String::new, |every| format!(" and every {every}"));
-        return format!(", {} at {}{every}", change.action, change.at);
-    }
-    let failure = phase.failure.as_ref();
-    failure.map_or_else(String::new, |it| {
-        let by = it.by.map_or(String::new(), |by| format!(" by {by}"));
-        let how = it.how.as_str();
-        format!(", a target {how}{by} from {} until {}", it.from, it.until)
-    })
+        format!(", {} at {}{every}", change.action, change.at)
+    });
+    [failure, change].into_iter().flatten().collect()
 }
 
 fn row(

@@ -216,10 +216,15 @@ fn changed(row: &VariantRow) -> Option<String> {
         ),
     };
     let again = estimate(row, Metric::FailureSentAgain).map(|it| it.median);
-    let what = if again.is_some() { "failure" } else { "change" };
+    let is_failure = estimate(row, Metric::FailureAdded).is_some();
+    let what = match (again.is_some(), is_failure) {
+        (true, _) => "failure",
+        (false, true) => "outage of the control plane",
+        (false, false) => "change",
+    };
     let effect = estimate(row, Metric::ChangeEffective).map_or(String::new(), |it| {
         let after = quantity(it.median, Unit::Nanoseconds);
-        format!("; the {what} took effect after {after}")
+        format!("; the change took effect after {after}")
     });
     let again = again
         .filter(|count| *count > 0.0)

@@ -14,6 +14,7 @@ use gatebench_report::palette::Palette;
 use gatebench_stats::leak::LeakVerdict;
 
 use super::facts::{SoakFindings, SoakQuantity, SoakSegment};
+use super::own_series;
 use crate::common::facts::Decision;
 use crate::kind::StudyFacts;
 
@@ -58,13 +59,21 @@ fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block
     let title = segment_title(found, segment);
     let name = format!("{} in {}", found.variant, found.scenario);
     let heads = Head::row("| verdict |> per hour |> interval |> smallest detectable leak");
+    let own = segment.own_series.iter().map(|figure| {
+        let id = format!("soak-{}-own-{}", segment.trial, figure.name);
+        let (svg, note) = own_series::chart(&id, figure);
+        Chart::new(format!("Its own metrics: {}", figure.name), svg).note(note)
+    });
     let lines = Lines::new(&*name, heads, segment.quantities.iter().map(line));
     let blocks = vec![
         Block::heading(format!("{TITLE} · {title}")).on(TERMINAL),
         Block::heading(name).on(PAGE),
         Block::sentence(title).on(MARKDOWN | PAGE),
         lines.into(),
-        Block::charts(PANELS, segment.quantities.iter().enumerate().map(chart)),
+        Block::charts(
+            PANELS,
+            segment.quantities.iter().enumerate().map(chart).chain(own),
+        ),
     ];
     Block::card("", blocks)
 }

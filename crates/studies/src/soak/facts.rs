@@ -54,6 +54,20 @@ pub struct SoakSegment {
     pub pss_after_bytes: Option<u64>,
     /// The watched quantities, memory first.
     pub quantities: Vec<SoakQuantity>,
+    /// Figures of the gateway's own metrics over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_series: Vec<OwnFigure>,
+}
+
+/// A figure of the gateway's own metrics.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnFigure {
+    /// Its name in the gateway's folder.
+    pub name: String,
+    pub unit: Unit,
+    /// Its lines, the highest first, by the values of its labels. Each point is a second of the
+    /// measurement and a value.
+    pub lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 /// A quantity that should not grow.

@@ -2,6 +2,7 @@
 
 mod chapter;
 pub mod facts;
+mod own_series;
 pub mod plan;
 mod quantity;
 mod text;
@@ -86,6 +87,7 @@ fn segment(
         pss_before_bytes: usage.and_then(|usage| usage.pss_before_bytes),
         pss_after_bytes: usage.and_then(|usage| usage.pss_after_bytes),
         quantities: watched.quantities(),
+        own_series: own_series::figures(&watched.rows),
     })
 }
 

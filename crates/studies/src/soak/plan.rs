@@ -39,9 +39,11 @@ impl StudyChoice for SoakChoice {
             duration: HumanDuration(measured.fold(Duration::ZERO, Duration::saturating_add)),
             growth_bytes_per_hour: self.growth_bytes_per_hour,
         });
-        let has_pools =
-            |spec: &&GatewayFolder| spec.metrics.as_ref().is_some_and(|it| !it.pools.is_empty());
-        if given.gateways.iter().all(has_pools) {
+        let is_watched = |spec: &&GatewayFolder| {
+            let metrics = spec.metrics.as_ref();
+            metrics.is_some_and(|it| !it.pools.is_empty() || !it.series.is_empty())
+        };
+        if given.gateways.iter().all(is_watched) {
             for scenario in &mut plan.scenarios {
                 let metrics = scenario.metrics.get_or_insert_default();
                 metrics.scrape_every.get_or_insert(POOLS_EVERY);

@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gatebench_model::gateway::{Action, Lines};
 use rustix::process::Signal;
+use serde::Deserialize;
 
+use super::admin::AdminRequest;
 use super::render::RenderedFile;
 use crate::container;
 use crate::error::DriverError;
@@ -34,6 +36,8 @@ pub(crate) struct Ready {
     pub gateway: String,
     pub name: String,
     pub action: Action,
+    /// True if a signal goes to the control plane.
+    pub is_of_control_plane: bool,
     /// The trial's working folder.
     pub work: PathBuf,
     /// Environment variables of a command in addition to those of this process. A command in a
@@ -49,12 +53,12 @@ pub(crate) struct Ready {
 }
 
 /// Returns the signals among the actions.
-pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
+pub(crate) fn signals<'r>(actions: impl Iterator<Item = &'r Ready>) -> Vec<Signal> {
     let signal = |ready: &Ready| match &ready.action {
         Action::Signal(name) => signal_from_name(name),
-        Action::Command(_) | Action::Watched(_) | Action::Send(_) => None,
+        Action::Command(_) | Action::Watched(_) | Action::Send(_) | Action::Call(_) => None,
     };
-    actions.iter().filter_map(signal).collect()
+    actions.filter_map(signal).collect()
 }
 
 /// Sets the modification time of the first version of watched files to the past, so that any later
@@ -62,7 +66,7 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),
-        Action::Signal(_) | Action::Command(_) | Action::Send(_) => &[],
+        Action::Signal(_) | Action::Command(_) | Action::Send(_) | Action::Call(_) => &[],
     });
     for name in names {
         File::open(work.join(name))?.set_modified(SystemTime::now() - WATCHED_AGE)?;
@@ -97,6 +101,7 @@ impl Ready {
             Action::Command(words) => self.run(words, process),
             Action::Watched(_) => Ok(()),
             Action::Send(lines) => send(lines, files, &self.work),
+            Action::Call(lines) => call(lines, files, &self.work),
         });
         result.map_err(|message| DriverError::Action {
             gateway: self.gateway.clone(),
@@ -140,7 +145,7 @@ impl Ready {
     fn is_written(&self, file: &RenderedFile) -> bool {
         match &self.action {
             Action::Watched(names) => names.iter().any(|name| Path::new(name) == file.path),
-            Action::Signal(_) | Action::Command(_) | Action::Send(_) => true,
+            Action::Signal(_) | Action::Command(_) | Action::Send(_) | Action::Call(_) => true,
         }
     }
 }
@@ -151,13 +156,48 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     process.signal(signal).map_err(|error| error.to_string())
 }
 
-/// Sends each line of a file; a response that contains text is an error.
-fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
+/// The lines of a file that are not blank.
+fn lines_of<'f>(
+    lines: &Lines,
+    files: &'f [RenderedFile],
+) -> Result<impl Iterator<Item = &'f str>, String> {
     let is_it = |file: &&RenderedFile| file.path == Path::new(&lines.file);
     let text = files.iter().find(is_it).map(|file| file.text.as_str());
     let text = text.ok_or_else(|| format!("{} is not rendered for this action", lines.file))?;
+    Ok(text.lines().filter(|line| !line.trim().is_empty()))
+}
+
+/// Sends each line of a file as a request to an admin interface.
+fn call(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
     let socket = work.join(&lines.to);
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+    for line in lines_of(lines, files)? {
+        let request: JsonCall = serde_json::from_str(line).map_err(|error| {
+            let line = shortened(line);
+            format!("`{line}` in {} is not a request: {error}", lines.file)
+        })?;
+        let request = AdminRequest {
+            method: request.method,
+            path: request.path,
+            body: request.body.map(|body| body.to_string()),
+        };
+        request.send(&socket, ACTION_TIMEOUT)?;
+    }
+    Ok(())
+}
+
+/// A request to an admin interface, as a line of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonCall {
+    method: String,
+    path: String,
+    body: Option<serde_json::Value>,
+}
+
+/// Sends each line of a file; a response that contains text is an error.
+fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
+    let socket = work.join(&lines.to);
+    for line in lines_of(lines, files)? {
         let response = response(line, &socket).unwrap_or_else(|error| error.to_string());
         if !response.trim().is_empty() {
             let (line, response) = (shortened(line), shortened(response.trim()));
@@ -245,6 +285,7 @@ mod tests {
             gateway: "g".into(),
             name: "weights".into(),
             action: Action::Watched(vec!["routes.yaml".into()]),
+            is_of_control_plane: false,
             work: work.path().into(),
             environment: BTreeMap::new(),
             files: Vec::new(),

@@ -1,12 +1,14 @@
 //! Rendered requests to a gateway's admin interface.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gatebench_model::Route;
 use gatebench_model::admin::{Admin, AdminCall, AdminRounds, AdminVerb};
 use gatebench_model::gateway::InputRoute;
+use gatebench_net::http1::ResponseReader;
 use serde::{Deserialize, Serialize};
 
 use super::render::Renderer;
@@ -39,6 +41,40 @@ pub struct AdminRequest {
     pub path: String,
     /// The body, if there is one.
     pub body: Option<String>,
+}
+
+impl AdminRequest {
+    /// Sends the request to a Unix socket on a new connection; a status from 200 to 299 is a
+    /// success.
+    pub(crate) fn send(&self, socket: &Path, timeout: Duration) -> Result<(), String> {
+        let Self { method, path, body } = self;
+        let exchange = || {
+            let stream = unix_socket::connect(socket)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but this.
+            let fields: [(&str, &[u8]); 2] = [
+                ("Host", b"127.0.0.1"),
+                ("Content-Type", b"application/json"),
+            ];
+            let body = body.as_deref().map(str::as_bytes);
+            let mut response = ResponseReader::send(stream, method, path, &fields, body)?;
+            let mut text = Vec::new();
+            response.read_to_end(&mut text)?;
+            Ok::<_, io::Error>((response.status(), text))
+        };
+        match exchange() {
+            Ok((200..=299, _)) => Ok(()),
+            Ok((status, text)) => {
+                let text = String::from_utf8_lossy(&text);
+                Err(format!(
+                    "{method} {path} returned {status}: {}",
+                    text.trim()
+                ))
+            }
+            Err(error) => Err(format!("{method} {path} got no response: {error}")),
+        }
+    }
 }
 
 /// Renders the requests for a scenario's rounds. `work` is the working folder with the socket.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use gatebench_model::gateway::{
-    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, MetricsPort, Target,
-    Upstream, UpstreamTls,
+    CONTRACT_VERSION, Endpoint, GatewayInput, InputRoute, Listener, ListenerTls, Target, Upstream,
+    UpstreamTls,
 };
 use gatebench_model::{Route, Scenario};
 
@@ -50,6 +50,10 @@ pub struct Wiring<'a> {
     pub metrics: Option<SocketAddr>,
     /// Samples per second of its own profiler, if it must run.
     pub profile: Option<u32>,
+    /// The address on which its control plane listens, if it has one.
+    pub control_plane: Option<SocketAddr>,
+    /// The address of PostgreSQL, if it needs a database.
+    pub database: Option<SocketAddr>,
     /// The index of the current weights in the scenario's lists, if it has any.
     pub weights: usize,
 }
@@ -104,18 +108,25 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         global_policies: (scenario.routes.iter().take(1))
             .flat_map(|route| route.policies.iter().take(global).cloned())
             .collect(),
+        later_routes: Vec::new(),
         consumers: scenario.consumers.clone(),
         upstreams: own.chain(more).collect(),
         access_log: wiring.access_log,
         failover: scenario.failover,
         changes: scenario.later.is_some() || !scenario.weights.is_empty(),
         weights_change: !scenario.weights.is_empty(),
-        metrics: wiring.metrics.map(|at| MetricsPort {
-            address: at.ip().to_string(),
-            port: at.port(),
-        }),
+        metrics: wiring.metrics.map(endpoint),
         profile: wiring.profile,
         admin: scenario.admin.is_some(),
+        control_plane: wiring.control_plane.map(endpoint),
+        database: wiring.database.map(endpoint),
+    }
+}
+
+fn endpoint(at: SocketAddr) -> Endpoint {
+    Endpoint {
+        address: at.ip().to_string(),
+        port: at.port(),
     }
 }
 
@@ -128,12 +139,14 @@ pub(super) fn prefix_of(program: &Path) -> &Path {
 /// The input for a scenario after its change, which has different routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let names = upstream_names(scenario.upstreams);
+    let later = scenario.later.iter().flat_map(|later| &later.routes);
     GatewayInput {
         routes: input_routes(
             &scenario.changed().routes,
             &names,
             scenario.global_policies.len(),
         ),
+        later_routes: input_routes(later, &names, scenario.global_policies.len()),
         ..input_for(scenario, wiring)
     }
 }

@@ -9,6 +9,7 @@ mod attach;
 mod binary;
 mod catalogue;
 mod config;
+mod control_plane;
 mod folder;
 mod input;
 mod limiter;

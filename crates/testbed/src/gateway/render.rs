@@ -270,7 +270,7 @@ fn syntax() -> SyntaxConfig {
 /// policy.api_key %}` then works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
     complete(&mut input["global_policies"]);
-    for name in ["routes", "all_routes"] {
+    for name in ["routes", "all_routes", "later_routes"] {
         let routes = input.get_mut(name).and_then(Json::as_array_mut);
         for route in routes.into_iter().flatten() {
             complete(&mut route["policies"]);

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatebench_model::Scenario;
-use gatebench_model::gateway::Action;
+use gatebench_model::gateway::{Action, ControlPlane as ControlPlaneSpec, Ready};
 use gatebench_model::load::{CONFIGURE, WEIGHTS};
+use gatebench_model::{ParityCase, Scenario};
 use gatebench_net::tls::Pem;
 use serde::{Deserialize, Serialize};
 
 use super::admin::{self, AdminCalls};
 use super::binary::FoundGateway;
+use super::control_plane::{self, ControlPlane};
 use super::folder::{Folder, SPEC_FILE};
 use super::input::{
     CERTIFICATE_FILE, UPSTREAM_KEEPALIVE, Wiring, changed_input_for, input_for, route_of,
@@ -42,11 +43,12 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The stop timeout of a check, which has no requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The ports of the gateway, the upstream and Redis in a rehearsal. No process listens on them.
+/// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal. No process listens on them.
 /// They are unusual, so a configuration does not contain them by accident.
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
+const REHEARSED_DATABASE_PORT: u16 = 48_614;
 
 /// The inputs for starting a gateway.
 #[derive(Clone, Debug)]
@@ -59,12 +61,16 @@ pub struct GatewayStart<'a> {
     pub work: &'a Path,
     /// The cores on which the gateway runs, with one worker for each.
     pub cores: &'a [usize],
+    /// The cores on which the control plane runs.
+    pub control_plane_cores: &'a [usize],
     /// The address of this machine on which the gateway listens.
     pub listen: IpAddr,
     /// The addresses of the upstream.
     pub targets: &'a [SocketAddr],
     /// The addresses of the scenario's further upstreams, by name.
     pub more_upstreams: &'a [(String, SocketAddr)],
+    /// The address of PostgreSQL, if the gateway needs a database.
+    pub database: Option<SocketAddr>,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
     /// Samples per second of the gateway's own profiler, if it must run.
@@ -87,14 +93,17 @@ pub(crate) fn rehearse(
     let upstream = at(REHEARSED_UPSTREAM_PORT);
     let names = scenario.more_upstreams.keys();
     let more_upstreams: Vec<_> = names.map(|name| (name.clone(), upstream)).collect();
+    let needs_postgres = gateway.folder.spec.needs_postgres(scenario);
     let start = GatewayStart {
         gateway,
         scenario: &scenario.clone().with_redis(at(REHEARSED_REDIS_PORT)),
         work: Path::new("/trial/gateway"),
         cores,
+        control_plane_cores: &[],
         listen: Ipv4Addr::LOCALHOST.into(),
         targets: &[upstream],
         more_upstreams: &more_upstreams,
+        database: needs_postgres.then_some(at(REHEARSED_DATABASE_PORT)),
         connections: 0,
         profile: None,
         ports: &[],
@@ -136,17 +145,21 @@ impl GatewayStart<'_> {
         prepared.write_files(work)?;
         self.check(work, &prepared)?;
         let spec = &self.folder().spec;
+        let control_plane = self.control_plane_start(work, &prepared);
+        let control_plane = control_plane.map(ControlPlane::start).transpose()?;
         let started = Instant::now();
         let mut process = self.spawn(work, &prepared)?;
         let gateway = spec.gateway.clone();
-        match ready::wait_for(&mut process, &wire, &spec.ready, opening) {
+        match ready::wait_for(&mut process, &wire, &self.ready(), opening) {
             Outcome::Ready(since, unready_at) => {
                 if opening.is_none() {
-                    ready::wait_for_signal_handlers(&process, &action::signals(&prepared.actions));
+                    let own = prepared.actions.iter().filter(|it| !it.is_of_control_plane);
+                    ready::wait_for_signal_handlers(&process, &action::signals(own));
                 }
                 let since_start = |at: Instant| at.duration_since(started);
                 Ok(Some(LocalGateway {
                     process,
+                    control_plane,
                     gateway,
                     actions: prepared.actions,
                     started: Started {
@@ -174,6 +187,21 @@ impl GatewayStart<'_> {
         }
     }
 
+    /// When the gateway counts as ready. With a control plane, it may listen before it has its
+    /// routes, so a request must reach the upstream.
+    fn ready(&self) -> Ready {
+        let mut ready = self.folder().spec.ready.clone();
+        if self.folder().spec.control_plane_in(self.scenario).is_some() {
+            let is_plain = |it: &&ParityCase| {
+                let request = &it.request;
+                it.reaches_upstream && request.method == "GET" && request.headers.is_empty()
+            };
+            let case = self.scenario.parity.iter().find(is_plain);
+            ready.path = case.map(|it| it.request.path.clone()).or(ready.path);
+        }
+        ready
+    }
+
     /// The address on which the gateway will listen, with the certificate for TLS.
     fn wire(&self, work: &Path, address: SocketAddr) -> Result<Wire, DriverError> {
         let has_tls = self.scenario.transport.tls;
@@ -182,7 +210,9 @@ impl GatewayStart<'_> {
     }
 
     fn prepare(&self, work: &Path, addr: SocketAddr) -> Result<Prepared, DriverError> {
-        let metrics = self.metrics_address()?;
+        let spec = &self.folder().spec;
+        let metrics = self.reserved(self.scenario.metrics.is_some())?;
+        let control_plane = spec.control_plane_in(self.scenario);
         let wiring = Wiring {
             binary: &self.gateway.binary.path,
             version: &self.gateway.binary.version,
@@ -195,17 +225,18 @@ impl GatewayStart<'_> {
             access_log: self.scenario.access_log,
             metrics,
             profile: self.profile,
+            control_plane: self.reserved(control_plane.is_some())?,
+            database: self.database,
             weights: 0,
         };
         let input = input_for(self.scenario, &wiring);
-        let spec = &self.folder().spec;
         let renderer = Renderer::new(self.folder(), &input)?;
         let environment = renderer.variables()?;
         let secrets = Arc::new(self.scenario.secrets());
         let action = |(name, action): (&str, &Action)| {
             let action = match action {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
-                Action::Signal(_) | Action::Watched(_) | Action::Send(_) => action.clone(),
+                _ => action.clone(),
             };
             let files = match name {
                 CONFIGURE if self.scenario.later.is_some() => {
@@ -219,6 +250,7 @@ impl GatewayStart<'_> {
                 gateway: spec.gateway.clone(),
                 name: name.to_owned(),
                 action,
+                is_of_control_plane: control_plane.is_some_and(|it| it.actions.contains_key(name)),
                 work: work.to_owned(),
                 environment: environment.clone(),
                 files,
@@ -228,15 +260,23 @@ impl GatewayStart<'_> {
         };
         let rendered = render(self.folder(), &input)?;
         config::must_be_wired(self.folder(), &rendered, &input)?;
-        let actions = spec.all_actions().into_iter().map(action);
+        let actions = spec.all_actions(self.scenario).into_iter().map(action);
         let actions = actions.collect::<Result<_, DriverError>>()?;
         let check = renderer.words("check", &spec.check)?;
         let start = renderer.words("start", &spec.start)?;
-        let commands = [check.clone(), start.clone()].into_iter();
+        let of_control_plane = |it: &ControlPlaneSpec| {
+            let command = renderer.words("control_plane.start", &it.start)?;
+            Ok::<_, DriverError>((command, it.timeout.0))
+        };
+        let control_plane = control_plane.map(of_control_plane).transpose()?;
+        let started_first = control_plane.as_ref().map(|it| it.0.clone());
+        let commands = [Some(check.clone()), started_first, Some(start.clone())];
+        let commands = commands.into_iter().flatten();
         Ok(Prepared {
             own_config: self.folder().own_file(),
             check,
             start,
+            control_plane: control_plane.zip(wiring.control_plane),
             actions,
             environment,
             secrets: Arc::clone(&secrets),
@@ -281,11 +321,36 @@ impl GatewayStart<'_> {
             .collect()
     }
 
-    /// Reserves a separate port for the gateway's metrics, if the scenario needs them.
-    fn metrics_address(&self) -> Result<Option<SocketAddr>, DriverError> {
-        let metrics = self.scenario.metrics.as_ref();
-        let port = metrics.map(|_| reserve_port(self.listen)).transpose()?;
+    /// Reserves a further port, if it is needed.
+    fn reserved(&self, is_needed: bool) -> Result<Option<SocketAddr>, DriverError> {
+        let port = is_needed.then(|| reserve_port(self.listen)).transpose()?;
         Ok(port.map(|port| SocketAddr::new(self.listen, port)))
+    }
+
+    /// The inputs for starting the control plane, if the scenario uses it.
+    fn control_plane_start(
+        &self,
+        work: &Path,
+        prepared: &Prepared,
+    ) -> Option<control_plane::Start> {
+        let ((command, timeout), address) = prepared.control_plane.clone()?;
+        let orders = Orders {
+            cores: self.control_plane_cores.to_vec(),
+            nofile: Some(NOFILE),
+            container: self.container(work, prepared, control_plane::NAME, &[]),
+            stop_timeout: CHECK_STOP_TIMEOUT,
+            command: command.into_iter().map(Into::into).collect(),
+            ..Orders::default()
+        };
+        Some(control_plane::Start {
+            gateway: self.folder().spec.gateway.clone(),
+            orders,
+            environment: prepared.environment.clone(),
+            work: work.to_owned(),
+            address,
+            timeout,
+            launcher: self.launcher.clone(),
+        })
     }
 
     /// Runs the folder's check under a supervisor, so that a check that hangs ends with gatebench
@@ -423,6 +488,8 @@ struct Prepared {
     own_config: Option<PathBuf>,
     check: Vec<String>,
     start: Vec<String>,
+    /// The command of the control plane with its timeout, and its address.
+    control_plane: Option<((Vec<String>, Duration), SocketAddr)>,
     environment: BTreeMap<String, String>,
     secrets: Arc<BTreeSet<String>>,
     actions: Vec<action::Ready>,
@@ -447,11 +514,12 @@ impl Prepared {
     }
 }
 
-/// A gateway on this machine that responds. Dropping it stops the process.
+/// A gateway on this machine that responds. Dropping it stops the process, then its control plane.
 #[derive(Debug)]
 pub struct LocalGateway {
     /// The supervised process.
     pub process: Supervised,
+    control_plane: Option<ControlPlane>,
     /// The result of the gateway's start.
     pub started: Started,
     gateway: String,
@@ -471,7 +539,7 @@ pub struct Started {
     /// The time from the gateway's start to the last observation that it was not ready. The gateway
     /// became ready between this time and `ready_after`.
     pub not_ready_before: Duration,
-    /// The commands that ran: check, start.
+    /// The commands that ran: check, control plane, start.
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
@@ -486,13 +554,38 @@ impl LocalGateway {
     /// # Errors
     /// [`DriverError::Action`] if there is no such action, or if it failed.
     pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
-        match self.actions.iter_mut().find(|action| action.name == name) {
-            Some(action) => action.perform(&mut self.process),
+        let actions = &mut self.actions;
+        match actions.iter_mut().find(|action| action.name == name) {
+            Some(action) => {
+                let of_control_plane = self.control_plane.as_mut();
+                match of_control_plane.filter(|_| action.is_of_control_plane) {
+                    Some(control_plane) => action.perform(control_plane.process()?),
+                    None => action.perform(&mut self.process),
+                }
+            }
             None => Err(DriverError::Action {
                 gateway: self.gateway.clone(),
                 action: name.into(),
                 message: "its folder has no such action".into(),
             }),
         }
+    }
+
+    /// Kills its control plane.
+    pub(crate) fn kill_control_plane(&mut self) {
+        if let Some(control_plane) = &mut self.control_plane {
+            control_plane.kill();
+        }
+    }
+
+    /// Restarts its control plane at its address.
+    pub(crate) fn start_control_plane_again(&mut self) -> Result<(), DriverError> {
+        let control_plane = self.control_plane.as_mut();
+        control_plane.map_or(Ok(()), ControlPlane::start_again)
+    }
+
+    /// Returns the error if its control plane ended by itself.
+    pub(crate) fn control_plane_death(&mut self) -> Option<DriverError> {
+        self.control_plane.as_mut()?.death()
     }
 }

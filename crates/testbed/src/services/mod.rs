@@ -1,8 +1,10 @@
-//! The processes of a trial other than its gateway: upstreams, Redis, and external load generators.
+//! The processes of a trial other than its gateway: upstreams, Redis, PostgreSQL, and external load
+//! generators.
 //!
 //! This module knows nothing about gateways or about the meaning of a load generator's arguments
 //! and output.
 
+mod postgres;
 mod redis;
 mod upstream;
 
@@ -16,11 +18,12 @@ use crate::process::Supervised;
 use crate::system::command;
 
 pub use crate::process::PlainStart as GeneratorStart;
+pub(crate) use postgres::start_postgres;
 pub use redis::FoundRedis;
 pub(crate) use redis::start_redis;
 pub use upstream::UpstreamStart;
 
-/// A listening upstream or Redis. Dropping it stops the process.
+/// A listening upstream, Redis or PostgreSQL. Dropping it stops the process.
 #[derive(Debug)]
 pub struct Service {
     pub process: Supervised,

@@ -32,10 +32,10 @@ pub(super) fn of_upstream(exit: Exit, stderr: &str) -> DriverError {
     died(Culprit::Upstream, "upstream", exit, stderr, remedy)
 }
 
-pub(super) fn of_redis() -> DriverError {
+pub(super) fn of_server(name: &str) -> DriverError {
     DriverError::Died {
         culprit: Culprit::Environment,
-        message: "the Redis server that counts requests has ended".into(),
+        message: format!("the {name} server has ended"),
         remedy: "read its log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`"
             .into(),
     }

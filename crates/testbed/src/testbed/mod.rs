@@ -94,9 +94,10 @@ impl Testbed {
         gateway::rehearse(gateway, scenario, cores, &self.launcher)
     }
 
-    /// Starts the upstreams, Redis and the gateway of a trial, each once the previous one is ready.
-    /// An attached gateway is only checked. `begin` is called before each part, and its error ends
-    /// the start. After an error, an interrupt or a panic, no process is left.
+    /// Starts the upstreams, the servers that the scenario and the gateway need, and the gateway of a
+    /// trial, each once the previous one is ready. An attached gateway is only checked. `begin` is
+    /// called before each part, and its error ends the start. After an error, an interrupt or a
+    /// panic, no process is left.
     ///
     /// # Errors
     /// The error of `begin`, or of a part.
@@ -145,9 +146,11 @@ impl Testbed {
             scenario: &upstreams.with_redis(trial.scenario),
             work: &work,
             cores: trial.gateway_cores(),
+            control_plane_cores: &trial.placement.upstream,
             listen: HERE,
             targets: &upstreams.addresses(),
             more_upstreams: &upstreams.named(),
+            database: upstreams.database(),
             connections: trial.connections,
             profile: trial.profile,
             ports: &[],

@@ -22,6 +22,14 @@ impl PlacedGateway {
         }
     }
 
+    /// Like [`Self::here`], to change it.
+    pub(super) fn here_mut(&mut self) -> Option<&mut LocalGateway> {
+        match self {
+            Self::Here(local) => Some(local),
+            Self::There(_) => None,
+        }
+    }
+
     /// Returns the result of the gateway's start.
     pub(super) fn started(&self) -> &Started {
         match self {

@@ -10,7 +10,7 @@ use super::placed::{GatewaySampler, PlacedGateway};
 use super::shutdown::{Shutdown, StartedGateway};
 use super::upstreams::Upstreams;
 use crate::error::DriverError;
-use crate::gateway::{Attached, FoundGateway, Started};
+use crate::gateway::{Attached, FoundGateway, LocalGateway, Started};
 use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::{OwnProfiler, Sampler, Scope};
 use crate::wire::Wire;
@@ -162,7 +162,7 @@ impl Running {
         let upstreams = &mut self.upstreams;
         let front = self.front.death();
         front
-            .or_else(|| upstreams.redis_has_ended().then(death::of_redis))
+            .or_else(|| upstreams.ended_server().map(death::of_server))
             .or_else(|| upstreams.death())
     }
 
@@ -177,6 +177,30 @@ impl Running {
     /// The target does not start.
     pub fn start_first_target_again(&mut self) -> Result<(), DriverError> {
         self.upstreams.start_first_again()
+    }
+
+    /// Kills the gateway's control plane.
+    pub fn kill_control_plane(&mut self) {
+        if let Some(local) = self.local_gateway() {
+            local.kill_control_plane();
+        }
+    }
+
+    /// Restarts the gateway's control plane at its address.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start_control_plane_again(&mut self) -> Result<(), DriverError> {
+        let local = self.local_gateway();
+        local.map_or(Ok(()), LocalGateway::start_control_plane_again)
+    }
+
+    /// The gateway, if gatebench started it on this machine.
+    fn local_gateway(&mut self) -> Option<&mut LocalGateway> {
+        match &mut self.front {
+            Front::Gateway(started) => started.gateway.here_mut(),
+            _ => None,
+        }
     }
 
     /// Ends everything, the gateway first; an urgent interrupt kills the gateway. Returns how the
@@ -198,7 +222,7 @@ impl Front {
         match self {
             Self::Upstream => None,
             Self::Gateway(started) => match started.gateway.exit_status() {
-                Ok(None) => None,
+                Ok(None) => started.gateway.here_mut()?.control_plane_death(),
                 Ok(Some(exit)) => {
                     let stderr = started.gateway.stderr_tail();
                     Some(death::of_gateway(&started.label, exit, &stderr))

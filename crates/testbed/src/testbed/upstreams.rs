@@ -1,4 +1,5 @@
-//! The upstreams of a trial, and the Redis server that keeps its rate-limit counters.
+//! The upstreams of a trial, the Redis server that keeps its rate-limit counters, and the PostgreSQL
+//! server that keeps the gateway's configuration.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +12,7 @@ use super::{certificate, death};
 use crate::error::DriverError;
 use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
 use crate::process::{Launcher, Supervised};
-use crate::services::{Service, UpstreamStart, start_redis};
+use crate::services::{Service, UpstreamStart, start_postgres, start_redis};
 use crate::wire::Wire;
 
 /// A target of the scenario's own upstream, or a further upstream.
@@ -31,12 +32,13 @@ struct Target {
 pub(super) struct Upstreams {
     all: Vec<Target>,
     redis: Option<Service>,
+    postgres: Option<Service>,
     certificate: Option<Pem>,
 }
 
 impl Upstreams {
     /// Starts the targets of the scenario's own upstream and, if there is a gateway, the further
-    /// upstreams and Redis. Without a gateway there is a single target, which uses the protocol
+    /// upstreams, Redis and PostgreSQL. Without a gateway there is a single target, which uses the protocol
     /// that the gateway would use.
     pub(super) fn start(
         trial: &TrialParts<'_>,
@@ -85,6 +87,11 @@ impl Upstreams {
         }
         if scenario.needs_redis() {
             upstreams.redis = Some(start_redis(&trial.folder.join("redis"), cores, launcher)?);
+        }
+        let gateway = trial.gateway.map(|it| &it.folder.spec);
+        if gateway.is_some_and(|it| it.needs_postgres(scenario)) {
+            let work = trial.folder.join("postgres");
+            upstreams.postgres = Some(start_postgres(&work, cores, launcher)?);
         }
         Ok(upstreams)
     }
@@ -151,9 +158,21 @@ impl Upstreams {
         })
     }
 
-    /// Reports whether Redis was started and has ended.
-    pub(super) fn redis_has_ended(&mut self) -> bool {
-        let redis = self.redis.as_mut();
-        redis.is_some_and(|redis| !redis.process.is_alive())
+    /// The address of PostgreSQL, if it was started.
+    pub(super) fn database(&self) -> Option<SocketAddr> {
+        self.postgres.as_ref().map(|it| it.addr)
+    }
+
+    /// Returns the name of a server other than the upstreams that was started and has ended.
+    pub(super) fn ended_server(&mut self) -> Option<&'static str> {
+        let servers = [
+            ("Redis", &mut self.redis),
+            ("PostgreSQL", &mut self.postgres),
+        ];
+        let running = servers
+            .into_iter()
+            .filter_map(|(name, it)| Some((name, it.as_mut()?)));
+        let mut ended = running.filter_map(|(name, it)| (!it.process.is_alive()).then_some(name));
+        ended.next()
     }
 }

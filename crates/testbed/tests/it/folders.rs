@@ -173,6 +173,8 @@ fn the_reference_gateway_gets_its_file() {
         access_log: false,
         metrics: None,
         profile: None,
+        control_plane: None,
+        database: None,
         weights: 0,
     };
     let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
@@ -222,6 +224,8 @@ fn no_cap_on_connections_lies_below_the_load() {
                 access_log: false,
                 metrics: None,
                 profile: None,
+                control_plane: None,
+                database: None,
                 weights: 0,
             };
             let files =

@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
+use gatebench_model::{Request, Scenario};
 use gatebench_net::http1::{BodyLength, write_request_head};
 use gatebench_report::format::counted;
 use gatebench_store::{AdminRecord, PhaseRecord};
@@ -40,34 +40,47 @@ pub(crate) fn rounds(
     running: &Running,
     warnings: &mut Vec<String>,
 ) -> Result<Option<AdminRecord>, Abort> {
-    let asked = context.scenario.admin.as_ref();
+    if context.scenario.admin.is_some() {
+        context.step(Step::Admin)?;
+    }
+    let record = make_rounds(context.scenario, u32::MAX, running, context.interrupt)?;
+    if let Some(failure) = record.as_ref().and_then(|it| it.failure.as_ref()) {
+        warnings.push(format!(
+            "the admin interface: {failure}; correct the call under `admin:` in the gateway's folder, or read its log"
+        ));
+    }
+    Ok(record)
+}
+
+/// Like [`rounds`], with a maximum number of rounds. The record has the failure, if there is one.
+pub(crate) fn make_rounds(
+    scenario: &Scenario,
+    rounds_max: u32,
+    running: &Running,
+    interrupt: &Interrupt,
+) -> Result<Option<AdminRecord>, Abort> {
     let calls = running.started().and_then(|it| it.admin.as_ref());
-    let Some((rounds, calls)) = asked.zip(calls) else {
+    let Some((rounds, calls)) = scenario.admin.as_ref().zip(calls) else {
         return Ok(None);
     };
-    context.step(Step::Admin)?;
     let mut record = AdminRecord {
-        routes: context.scenario.routes.len() as u64,
-        rounds: rounds.rounds,
+        routes: scenario.routes.len() as u64,
+        rounds: rounds.rounds.min(rounds_max),
         ..AdminRecord::default()
     };
     let speaker = Speaker {
         rounds,
         calls,
         target: running.target(),
-        interrupt: context.interrupt,
+        interrupt,
     };
-    'rounds: for round in 1..=rounds.rounds {
+    for round in 1..=record.rounds {
         for (verb, request) in &calls.calls {
             let done = speaker.act(*verb, request, &mut record);
-            context.interrupt.check()?;
+            interrupt.check()?;
             if let Err(why) = done {
-                let failure = format!("round {round}, {}: {why}", verb.as_str());
-                warnings.push(format!(
-                    "the admin interface: {failure}; correct the call under `admin:` in the gateway's folder, or read its log"
-                ));
-                record.failure = Some(failure);
-                break 'rounds;
+                record.failure = Some(format!("round {round}, {}: {why}", verb.as_str()));
+                return Ok(Some(record));
             }
         }
     }
@@ -164,8 +177,11 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
-    // A Unix socket has no host, so the field is empty (RFC 9112 section 3.2).
-    let fields: [(&str, &[u8]); 2] = [("Host", b""), ("Content-Type", b"application/json")];
+    // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but this.
+    let fields: [(&str, &[u8]); 2] = [
+        ("Host", b"127.0.0.1"),
+        ("Content-Type", b"application/json"),
+    ];
     let (method, path) = (&request.method, &request.path);
     write_request_head(&mut bytes, method, path, fields, length);
     bytes.extend_from_slice(body.as_bytes());

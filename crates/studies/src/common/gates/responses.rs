@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_model::load::FailingPart;
 use gatebench_report::Validity;
 use gatebench_report::format::{counted, listed_counts, percent};
 use gatebench_store::PhaseRecord;
@@ -78,12 +79,13 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let Some(before) = Beforehand::of(phase, view.series, seconds) else {
         return Vec::new();
     };
-    let what = if phase.change.is_some() {
-        "the change"
-    } else if phase.failure.is_some() {
-        "the failure of the target"
-    } else {
-        "the first change through the admin interface"
+    let what = match (&phase.failure, &phase.change) {
+        (Some(failure), _) if failure.part == FailingPart::ControlPlane => {
+            "the failure of the control plane"
+        }
+        (_, Some(_)) => "the change",
+        (Some(_), None) => "the failure of the target",
+        (None, None) => "the first change through the admin interface",
     };
     let mut reasons = Vec::new();
     if before.wrong > 0 {

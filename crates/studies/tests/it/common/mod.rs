@@ -374,6 +374,7 @@ fn rows(numbers: &Numbers, direct: bool) -> Vec<SeriesRow> {
         response_p99_ns: Some(2 * p50),
         own_requests: None,
         pools: BTreeMap::new(),
+        own_series: BTreeMap::new(),
         gateway: (!direct).then(|| SeriesUsage {
             cpu_ns: SECOND_NS / 2,
             rss_anon_bytes: 8 << 20,

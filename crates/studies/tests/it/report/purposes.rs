@@ -87,6 +87,7 @@ pub fn soak() -> SoakFindings {
                     9e4,
                 ),
             ],
+            own_series: Vec::new(),
         }],
     }
 }

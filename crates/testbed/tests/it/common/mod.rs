@@ -82,6 +82,8 @@ pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
         access_log: false,
         metrics: None,
         profile: None,
+        control_plane: None,
+        database: None,
         weights: 0,
     }
 }
@@ -214,9 +216,11 @@ pub fn start_before_all(
         scenario: &scenario,
         work,
         cores: &[0],
+        control_plane_cores: &[0],
         listen: targets[0].ip(),
         targets,
         more_upstreams: &[],
+        database: None,
         connections: 0,
         profile: None,
         ports,

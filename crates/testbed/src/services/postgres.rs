@@ -1,0 +1,166 @@
+//! A PostgreSQL server for one trial, for gateways that keep their configuration in a database.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::Service;
+use crate::error::DriverError;
+use crate::gateway::on_usable_port;
+use crate::process::{Launcher, NOFILE, PlainStart};
+use crate::system::command::{self, wait_until};
+
+/// The folder of Debian's packages, with a folder for each version.
+const VERSIONS: &str = "/usr/lib/postgresql";
+
+/// The name of the database and of its owner.
+const NAME: &str = "gatebench";
+
+/// The folder of its data, in the working folder.
+const DATA: &str = "data";
+
+/// A part of the line that it writes when it accepts connections.
+const READY: &str = "database system is ready to accept connections";
+
+/// A part of the line that it writes if another process listens on its port.
+const TAKEN: &str = "Address already in use";
+
+/// The timeout for the creation of its files, and for its start.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Its settings in addition to its port and its data: no Unix socket, and no effort to survive a
+/// crash of the machine.
+const SETTINGS: [&str; 5] = [
+    "unix_socket_directories=",
+    "listen_addresses=127.0.0.1",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+];
+
+fn failed(message: impl Into<String>, stderr: String) -> DriverError {
+    DriverError::Postgres {
+        message: message.into(),
+        stderr,
+    }
+}
+
+/// Returns the folder of the programs of the newest version.
+fn programs() -> Result<PathBuf, DriverError> {
+    let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
+    let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let newest = versions.map(|it| it.path()).max_by_key(number);
+    let programs = newest.map(|version| version.join("bin"));
+    let programs = programs.filter(|bin| bin.join("postgres").is_file());
+    programs.ok_or_else(|| failed(format!("there is no version in {VERSIONS}"), String::new()))
+}
+
+/// A command that PostgreSQL does not refuse to run as root. In a user namespace without a mapping,
+/// root is the user `nobody`, which still owns the files that root creates.
+fn as_user(program: PathBuf) -> Vec<OsString> {
+    let is_root = rustix::process::geteuid().is_root();
+    let namespace = is_root.then(|| ["unshare", "--user"].map(OsString::from));
+    let words = namespace.into_iter().flatten();
+    words.chain([program.into()]).collect()
+}
+
+/// Starts PostgreSQL with an empty database on a free port, and waits until it accepts connections.
+/// `work` is its working folder with its data and its log. After an error, no process is left.
+pub(crate) fn start_postgres(
+    work: &Path,
+    cores: &[usize],
+    launcher: &Launcher,
+) -> Result<Service, DriverError> {
+    let programs = programs()?;
+    create(&programs, work)?;
+    let service = on_usable_port(Ipv4Addr::LOCALHOST.into(), &[], |port| {
+        let mut words = as_user(programs.join("postgres"));
+        words.extend(["-D", DATA, "-p"].map(OsString::from));
+        words.push(port.to_string().into());
+        let settings = SETTINGS.into_iter();
+        words.extend(settings.flat_map(|setting| ["-c".into(), setting.into()]));
+        let start = PlainStart {
+            name: "postgres",
+            command: words,
+            environment: &BTreeMap::new(),
+            work,
+            cores,
+        };
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        attempt(start, addr, launcher)
+    })?;
+    let (create, port) = (as_user(programs.join("createdb")), service.addr.port());
+    let port = port.to_string();
+    let more = ["-h", "127.0.0.1", "-p", &port, "-U", NAME, NAME].map(OsString::from);
+    run(create.into_iter().chain(more), work)?;
+    Ok(service)
+}
+
+/// Creates the files of a server whose only user needs no password.
+fn create(programs: &Path, work: &Path) -> Result<(), DriverError> {
+    fs::create_dir_all(work).map_err(DriverError::at("create", work))?;
+    // A check repeated in the same folder finds the data of the previous one.
+    match fs::remove_dir_all(work.join(DATA)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed.map_err(DriverError::at("empty", work))?,
+    }
+    let words = as_user(programs.join("initdb"));
+    let more = [
+        "-D",
+        DATA,
+        "-U",
+        NAME,
+        "-A",
+        "trust",
+        "-N",
+        "-E",
+        "UTF8",
+        "--locale=C",
+    ];
+    run(words.into_iter().chain(more.map(OsString::from)), work)
+}
+
+/// Runs a short program of PostgreSQL in its working folder.
+fn run(words: impl IntoIterator<Item = OsString>, work: &Path) -> Result<(), DriverError> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let shown = words.join(" ".as_ref()).display().to_string();
+    let mut ask = Command::new(&words[0]);
+    ask.args(&words[1..]).current_dir(work);
+    match command::run(&mut ask, START_TIMEOUT) {
+        Ok(finished) if finished.status.success() => Ok(()),
+        Ok(finished) => {
+            let message = format!("{shown}: {}", finished.status);
+            Err(failed(message, finished.output))
+        }
+        Err(error) => Err(failed(format!("{shown}: {error}"), String::new())),
+    }
+}
+
+/// Starts PostgreSQL on one port; none if another process uses the port.
+fn attempt(
+    start: PlainStart<'_>,
+    addr: SocketAddr,
+    launcher: &Launcher,
+) -> Result<Option<Service>, DriverError> {
+    let mut process = start.start(NOFILE, launcher)?;
+    let result = wait_until(Instant::now() + START_TIMEOUT, || {
+        // The exit is checked before the log is read, so that the last output is not missed.
+        let exit = process.exit_status();
+        let stderr = fs::read_to_string(&process.stderr).unwrap_or_default();
+        let is_ready = stderr.contains(READY) && TcpStream::connect(addr).is_ok();
+        let is_ready = is_ready.then_some(Ok(()));
+        is_ready.or_else(|| exit.map(|exit| Err((exit, stderr.contains(TAKEN)))))
+    });
+    let message = match result {
+        Some(Ok(())) => return Ok(Some(Service { process, addr })),
+        Some(Err((_, true))) => return Ok(None),
+        Some(Err((exit, false))) => format!("it ended ({exit})"),
+        None => format!("it was not ready within {START_TIMEOUT:?}"),
+    };
+    Err(failed(message, process.output_tail()))
+}
