@@ -202,7 +202,7 @@ fn the_reference_gateway_gets_its_file() {
 #[test]
 fn no_cap_on_connections_lies_below_the_load() {
     let caps = [
-        ("haproxy", "maxconn", [(64, 4096), (10_000, 10_064)]),
+        ("haproxy", "maxconn", [(64, 1024), (10_000, 10_064)]),
         (
             "nginx",
             "worker_connections",
