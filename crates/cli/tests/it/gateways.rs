@@ -6,7 +6,8 @@ use std::process::Command;
 use crate::bench::Bench;
 
 /// Sends a hundred requests as fast as possible, because only the parity cases matter.
-pub(crate) const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
+pub(crate) const HUNDRED: &str =
+    "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
 /// Scenarios with policies and protocols that nginx supports.
 const NATIVE: [&str; 5] = [
