@@ -42,8 +42,8 @@ const REUSE_REQUESTS: u64 = 20;
 /// workers.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
 
-/// The number of requests that show the effect of weights, and the tolerance of a share. With several
-/// workers, each distributes its own requests.
+/// The number of requests that show the effect of weights, and the tolerance of a share. With
+/// several workers, each distributes its own requests.
 const WEIGHED_REQUESTS: u64 = 220;
 const WEIGHED_TOLERANCE: f64 = 0.1;
 

@@ -199,8 +199,8 @@ pub struct CeilingRecord {
     pub measure_ns: u64,
 }
 
-/// A failure of the upstream's first target, or of the gateway's control plane. Times count from the
-/// start of the measurement.
+/// A failure of the upstream's first target, or of the gateway's control plane. Times count from
+/// the start of the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureRecord {
     /// The part that failed.

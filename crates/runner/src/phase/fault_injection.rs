@@ -1,5 +1,5 @@
-//! Makes one target of the upstream, or the gateway's control plane, fail for a while under load, and
-//! counts the requests of each target before, during and after the failure.
+//! Makes one target of the upstream, or the gateway's control plane, fail for a while under load,
+//! and counts the requests of each target before, during and after the failure.
 
 use gatebench_model::load::{FailingPart, Ill, PartFailure};
 use gatebench_store::{FailureRecord, TargetShare};

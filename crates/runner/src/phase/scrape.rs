@@ -82,8 +82,8 @@ struct Counter {
 }
 
 impl Counter {
-    /// Returns the mean since an earlier fetch in nanoseconds, or the growth per 1,000 seconds; none
-    /// if nothing was counted, or if the gateway has restarted.
+    /// Returns the mean since an earlier fetch in nanoseconds, or the growth per 1,000 seconds;
+    /// none if nothing was counted, or if the gateway has restarted.
     fn since(self, earlier: Self, seconds: f64) -> Option<u64> {
         let growth = self.value - earlier.value;
         let figure = match (self.over, earlier.over) {

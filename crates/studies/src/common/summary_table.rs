@@ -80,8 +80,8 @@ fn distinct(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
     lines
 }
 
-/// Describes the changes and failures of a phase: `, reload at 3s`, `, a target slow by 200ms from 3s
-/// until 6s`; empty if there are none.
+/// Describes the changes and failures of a phase: `, reload at 3s`, `, a target slow by 200ms from
+/// 3s until 6s`; empty if there are none.
 pub(crate) fn change_words(phase: &Phase) -> String {
     let failure = phase.failure.as_ref().map(|it| {
         let by = it.by.map_or(String::new(), |by| format!(" by {by}"));

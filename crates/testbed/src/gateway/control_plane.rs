@@ -54,7 +54,7 @@ impl ControlPlane {
         self.process.as_mut().ok_or_else(down)
     }
 
-    /// Kills it.
+    /// Kills it with all its processes, as an outage does.
     pub(super) fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();

@@ -43,8 +43,8 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The stop timeout of a check, which has no requests to finish.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal. No process listens on them.
-/// They are unusual, so a configuration does not contain them by accident.
+/// The ports of the gateway, the upstream, Redis and PostgreSQL in a rehearsal. No process listens
+/// on them. They are unusual, so a configuration does not contain them by accident.
 const REHEARSED_PORT: u16 = 48_611;
 const REHEARSED_UPSTREAM_PORT: u16 = 48_612;
 const REHEARSED_REDIS_PORT: u16 = 48_613;
@@ -571,7 +571,7 @@ impl LocalGateway {
         }
     }
 
-    /// Kills its control plane.
+    /// Kills its control plane, if it has one, and leaves the gateway alone.
     pub(crate) fn kill_control_plane(&mut self) {
         if let Some(control_plane) = &mut self.control_plane {
             control_plane.kill();

@@ -94,9 +94,9 @@ impl Testbed {
         gateway::rehearse(gateway, scenario, cores, &self.launcher)
     }
 
-    /// Starts the upstreams, the servers that the scenario and the gateway need, and the gateway of a
-    /// trial, each once the previous one is ready. An attached gateway is only checked. `begin` is
-    /// called before each part, and its error ends the start. After an error, an interrupt or a
+    /// Starts the upstreams, the servers that the scenario and the gateway need, and the gateway of
+    /// a trial, each once the previous one is ready. An attached gateway is only checked. `begin`
+    /// is called before each part, and its error ends the start. After an error, an interrupt or a
     /// panic, no process is left.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! The upstreams of a trial, the Redis server that keeps its rate-limit counters, and the PostgreSQL
-//! server that keeps the gateway's configuration.
+//! The upstreams of a trial, the Redis server that keeps its rate-limit counters, and the
+//! PostgreSQL server that keeps the gateway's configuration.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -38,8 +38,8 @@ pub(super) struct Upstreams {
 
 impl Upstreams {
     /// Starts the targets of the scenario's own upstream and, if there is a gateway, the further
-    /// upstreams, Redis and PostgreSQL. Without a gateway there is a single target, which uses the protocol
-    /// that the gateway would use.
+    /// upstreams, Redis and PostgreSQL. Without a gateway there is a single target, which uses the
+    /// protocol that the gateway would use.
     pub(super) fn start(
         trial: &TrialParts<'_>,
         listen: IpAddr,

@@ -14,8 +14,8 @@ use super::{Profile, ProfileError};
 const WRITTEN: Duration = Duration::from_millis(300);
 
 /// The profiler of a running gateway. Each of its processes appends lines to a file: the time in
-/// milliseconds since 1970, the CPU time of a stack in nanoseconds since the previous line with this
-/// stack, and the stack, whose functions are separated by semicolons, the outermost first.
+/// milliseconds since 1970, the CPU time of a stack in nanoseconds since the previous line with
+/// this stack, and the stack, whose functions are separated by semicolons, the outermost first.
 #[derive(Clone, Debug)]
 pub struct OwnProfiler {
     /// The name of the gateway, which becomes the outermost frame.
