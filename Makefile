@@ -19,7 +19,7 @@ export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
 .DEFAULT_GOAL := help
-.PHONY: help run build quick test test-full lint workflows deny format deb image test-packages \
+.PHONY: help run build agent quick test test-full lint workflows deny format deb image test-packages \
 	release-notes gateways external k6 saxon fuzz memcheck
 
 help: ## prints this list
@@ -37,6 +37,9 @@ build: ## builds target/dist/gatebench
 	$(CARGO) build --profile dist --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)
 	@scripts/split-symbols $(GATEBENCH)
+
+agent: ## builds target/dist/gatebench-agent, a small static program for load generators on other hosts
+	@scripts/build-agent
 
 quick: ## checks formatting, lints and the project's own rules, and runs all unit tests
 	$(CARGO) fmt --all --check
@@ -76,7 +79,7 @@ deny: ## checks licenses and sources of the dependencies against deny.toml
 
 deb: ## installs what is missing and builds the Debian package in target/packages
 	@scripts/install-deps
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build agent
 	@scripts/build-deb $(GATEBENCH)
 
 image: deb ## builds the container image localhost/gatebench with nginx and HAProxy

@@ -24,7 +24,6 @@ mod external;
 mod http_probe;
 mod ledger;
 mod lockstep;
-mod merge;
 mod numbers;
 pub mod outputs;
 mod parity;
@@ -43,8 +42,7 @@ pub use check::{
 pub use error::RunnerError;
 pub use external::{GeneratorChoice, PreparedGenerator};
 pub use gatebench_testbed::{Interrupt, Urgency};
-pub use merge::Merge;
-pub use phase::judge_outcome;
+pub use phase::{agents_record, judge_outcome};
 pub use plan::{
     Attach, Library, Listed, Prepared, Selection, Source, allow_descriptors, own_config, prepare,
     prepare_resume, scenario_and_load,

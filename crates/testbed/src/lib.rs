@@ -13,7 +13,8 @@
 //!
 //! ```text
 //! testbed
-//! services   remote
+//! remote
+//! services
 //! install
 //! gateway
 //! interrupt

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Args;
+use gatebench_agent::Agent;
 
 use super::values::launcher;
 use crate::failure::Failure;
@@ -48,14 +49,14 @@ impl Splice {
     }
 }
 
-/// Start gateways on this host for gatebench on another host, connected over ssh
+/// Start gateways, upstreams and load generators here for gatebench on another host
 #[derive(Debug, Args)]
 pub struct RemoteEnd {}
 
 impl RemoteEnd {
     /// Serves until the other end closes the connection.
     pub fn run(self) -> Result<(), Failure> {
-        gatebench_testbed::remote::serve(launcher()?).map_err(|error| {
+        gatebench_testbed::remote::serve(launcher()?, Agent::default()).map_err(|error| {
             let remedy = "`gatebench run --gateway-on USER@HOST` starts this over ssh";
             Failure::environment(error.to_string(), remedy)
         })

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ab;
+mod agents;
 mod audit;
 mod bench;
 mod capacity;

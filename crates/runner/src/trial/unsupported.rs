@@ -36,10 +36,7 @@ pub(super) fn unsupported(context: &TrialContext<'_>) -> Option<Vec<String>> {
 /// Returns the requirements of the trial that gatebench cannot meet with a gateway on another host.
 fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item = &'static str> {
     let scenario = context.scenario;
-    let is_several = scenario.targets > 1 || !scenario.more_upstreams.is_empty();
     let needs = [
-        (is_several, "several targets across hosts"),
-        (scenario.needs_redis(), "Redis across hosts"),
         (scenario.metrics.is_some(), "metrics across hosts"),
         (scenario.admin.is_some(), "the admin interface across hosts"),
         (

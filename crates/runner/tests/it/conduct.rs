@@ -154,6 +154,7 @@ fn someone_elses_gateway() -> std::net::SocketAddr {
             cores: vec![],
             backend: None,
             tls: None,
+            streams: gatebench_upstream::STREAMS,
         };
         gatebench_upstream::serve(config, stop(), |address| origin.send(address).unwrap()).unwrap();
     });

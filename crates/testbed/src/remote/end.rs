@@ -4,22 +4,28 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use super::folder::WorkFolder;
 use super::kept;
-use super::link::{LIFE_SIGN, READY};
-use super::protocol::{Ask, CANCEL, Hello, Response, Start, Stopped, Tried};
-use crate::error::RemoteError;
+use super::link::{CONNECTION, LIFE_SIGN, READY};
+use super::protocol::{
+    Ask, CANCEL, Hello, Numbered, Ordered, Response, ServiceOrder, Start, StartedService, Stopped,
+    Tried, VERSION,
+};
+use crate::error::{DriverError, RemoteError};
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
-use crate::probe::{Sampler, allowed_cores};
+use crate::probe::{Sampler, allowed_cores, clock_identity};
 use crate::process::{Launcher, end_supervisors};
+use crate::services::{Service, UpstreamStart, start_redis};
+use crate::system::exit::Exit;
 
 /// The other end is considered lost after this time without a message.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
@@ -27,16 +33,21 @@ const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 /// The timeout of a connection to the upstream.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
-/// ENVIRONMENT).
-const CONNECTION: &str = "SSH_CONNECTION";
+/// A role that a remote end has in addition to those of this crate. Dropping it ends its work.
+pub trait Role {
+    /// Returns the response to a request.
+    ///
+    /// # Errors
+    /// The request cannot be fulfilled.
+    fn respond(&mut self, ask: Json) -> Result<Json, RemoteError>;
+}
 
 /// Responds on standard output to requests on standard input, until standard input ends. Leaves no
 /// processes or files behind.
 ///
 /// # Errors
 /// There is no folder for temporary files, or standard output is closed.
-pub fn serve(launcher: Launcher) -> io::Result<()> {
+pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
     let hello = hello()?;
     let folder = WorkFolder::make(&env::temp_dir())?;
     say(&format!("{READY}{}", serde_json::to_string(&hello)?))?;
@@ -46,17 +57,29 @@ pub fn serve(launcher: Launcher) -> io::Result<()> {
         trials: 0,
         gateway: None,
         samplers: BTreeMap::new(),
+        services: Vec::new(),
+        role: Box::new(role),
         folder,
     };
+    let mut last = (0, String::new());
     while let Ok(line) = questions.recv_timeout(SILENCE) {
         if line.is_empty() {
             continue;
         }
-        let response: Response = match serde_json::from_str(&line) {
-            Ok(ask) => end.response(ask),
-            Err(error) => Err(error.into()),
-        };
-        say(&serde_json::to_string(&response)?)?;
+        let asked: Numbered<Json> = serde_json::from_str(&line)?;
+        // A repeated request must not be carried out twice.
+        if asked.number != last.0 {
+            let response: Response = match serde_json::from_value(asked.message) {
+                Ok(ask) => end.response(ask),
+                Err(error) => Err(error.into()),
+            };
+            let response = Numbered {
+                number: asked.number,
+                message: response,
+            };
+            last = (asked.number, serde_json::to_string(&response)?);
+        }
+        say(&last.1)?;
     }
     Ok(())
 }
@@ -93,22 +116,27 @@ fn hello() -> io::Result<Hello> {
     };
     let (Some(here), Some(there)) = (address(0), address(2)) else {
         return Err(io::Error::other(format!(
-            "{CONNECTION} does not name the client; sshd must start this command"
+            "{CONNECTION} does not name the client; gatebench or sshd must start this command"
         )));
     };
     Ok(Hello {
+        version: VERSION.to_owned(),
         here,
         there,
         cores: allowed_cores(),
+        clock: clock_identity(),
     })
 }
 
-/// Fields drop in this order: the gateway ends before its folder is removed.
+/// Fields drop in this order: all processes end before their folder is removed.
 struct End {
     launcher: Launcher,
     trials: u32,
     gateway: Option<LocalGateway>,
     samplers: BTreeMap<u32, Sampler>,
+    /// None for one that was ended.
+    services: Vec<Option<Service>>,
+    role: Box<dyn Role>,
     folder: WorkFolder,
 }
 
@@ -134,7 +162,45 @@ impl End {
             Ask::Outside { sampler } => json(&self.sampler(sampler)?.outside()),
             Ask::Pss { sampler } => json(&self.sampler(sampler)?.pss_bytes()),
             Ask::Stop => json(&self.stop()?),
+            Ask::StartService(order) => json(&self.start_service(&order)?),
+            Ask::ServiceDeath { number } => json(&self.service_death(number)),
+            Ask::StopService { number } => {
+                if let Some(service) = self.services.get_mut(number) {
+                    *service = None;
+                }
+                json(&())
+            }
+            Ask::Role(ask) => self.role.respond(ask),
         }
+    }
+
+    /// Starts an upstream or Redis on all cores of this host.
+    fn start_service(&mut self, order: &ServiceOrder) -> Result<StartedService, RemoteError> {
+        let number = self.services.len();
+        let work = self.folder.path().join(format!("service-{number}"));
+        let cores = allowed_cores();
+        let service = match &order.service {
+            Ordered::Redis => start_redis(order.listen, &work, &cores, &self.launcher)?,
+            Ordered::Upstream {
+                kind,
+                streams,
+                files,
+            } => {
+                kept::put(&work, files).map_err(DriverError::at("write to", &work))?;
+                let start = UpstreamStart::of(*kind, work, &cores, &self.launcher);
+                let start = start.with_streams(*streams).with_tls(!files.is_empty());
+                start.start(SocketAddr::new(order.listen, order.port))?
+            }
+        };
+        let address = service.addr;
+        self.services.push(Some(service));
+        Ok(StartedService { number, address })
+    }
+
+    fn service_death(&mut self, number: usize) -> Option<(Exit, String)> {
+        let process = &mut self.services.get_mut(number)?.as_mut()?.process;
+        let exit = process.exit_status()?;
+        Some((exit, process.stderr_tail()))
     }
 
     fn try_start(&mut self, start: &Start) -> Tried {
@@ -169,8 +235,8 @@ impl End {
             work: &work,
             cores: &some_cores(start.cores)?,
             listen: start.listen,
-            targets: &[start.target],
-            more_upstreams: &[],
+            targets: &start.targets,
+            more_upstreams: &start.more_upstreams,
             connections: start.connections,
             ports: &[],
             launcher: &self.launcher,

@@ -1,18 +1,20 @@
-//! The connection: a child process `ssh`, which carries the program to the host, and lines to and
-//! from that program.
+//! The connection: a child process, which is `ssh` or, for this machine, the program itself. `ssh`
+//! carries the program to the host, and lines to and from that program.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use gatebench_model::Place;
+
 use super::complaint;
 use crate::error::{DriverError, RemoteError};
-use crate::process::Launcher;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
@@ -38,38 +40,58 @@ const OPTIONS: [&str; 7] = [
     "RequestTTY=no",
 ];
 
-/// A running gatebench on the host. Dropping it ends the connection and all processes of this
+/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
+/// ENVIRONMENT).
+pub(super) const CONNECTION: &str = "SSH_CONNECTION";
+
+/// The connection of a program on this machine.
+const CONNECTION_HERE: &str = "127.0.0.1 0 127.0.0.1 0";
+
+/// A running gatebench at a place. Dropping it ends the connection and all processes of this
 /// gatebench.
 #[derive(Debug)]
 pub(super) struct Link {
+    /// The place, in messages.
     host: String,
-    ssh: Child,
+    /// `ssh`, or the program on this machine.
+    carrier: Child,
     stdin: Option<Arc<Mutex<ChildStdin>>>,
     lines: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
 }
 
 impl Link {
-    /// Connects, sends the program of `launcher` if the host lacks it, and runs it there with these
-    /// arguments. Returns the rest of the program's first line that begins with [`READY`].
+    /// Connects, sends the program if the place lacks it, and runs it there with these arguments.
+    /// Returns the rest of the program's first line that begins with [`READY`].
     pub(super) fn open(
-        host: &str,
-        launcher: &Launcher,
+        place: &Place,
+        program: &Path,
         words: &[&str],
     ) -> Result<(Self, String), DriverError> {
-        let read = || -> io::Result<_> {
-            let program = File::open(&launcher.program)?;
-            let length_bytes = program.metadata()?.len();
-            Ok((sha256_of_file(&launcher.program)?, length_bytes, program))
-        };
-        let (sha256, length_bytes, mut program) =
-            read().map_err(DriverError::at("read", &launcher.program))?;
-        let mut link = Self::connect(host, &script(&sha256, length_bytes, words))?;
-        let mut greeting = link.greeting()?;
-        if greeting == SEND {
-            // If `ssh` ends early, it prints the reason.
-            let _ = link.send(&mut program);
-            greeting = link.greeting()?;
+        let mut link;
+        let mut greeting;
+        match place {
+            Place::Here => {
+                let mut command = Command::new(program);
+                command.args(words).env(CONNECTION, CONNECTION_HERE);
+                link = Self::connect(place, command)?;
+                greeting = link.greeting()?;
+            }
+            Place::Ssh(host) => {
+                let (mut file, sha256, length_bytes) =
+                    read(program).map_err(DriverError::at("read", program))?;
+                let script = script(&sha256, length_bytes, words);
+                link = Self::connect(place, ssh(host, &script))?;
+                greeting = link.greeting()?;
+                if greeting == SEND {
+                    // If `ssh` ends early, it prints the reason.
+                    let _ = link.send(&mut file);
+                    // A carrier may repeat the request.
+                    while greeting == SEND {
+                        greeting = link.greeting()?;
+                    }
+                }
+            }
         }
         if let Some(stdin) = &link.stdin {
             keep_alive(Arc::downgrade(stdin));
@@ -77,13 +99,8 @@ impl Link {
         Ok((link, greeting))
     }
 
-    fn connect(host: &str, script: &str) -> Result<Self, DriverError> {
-        let mut command = Command::new("ssh");
-        for option in OPTIONS {
-            command.args(["-o", option]);
-        }
-        let mut ssh = command
-            .args(["-T", "--", host, script])
+    fn connect(place: &Place, mut command: Command) -> Result<Self, DriverError> {
+        let mut carrier = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -91,16 +108,18 @@ impl Link {
             // host gracefully.
             .process_group(0)
             .spawn()
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => DriverError::Remote(RemoteError::environment(
-                    "there is no program `ssh` on PATH",
-                    "install it; on Debian: apt-get install openssh-client",
-                )),
-                _ => DriverError::io("start ssh")(error),
+            .map_err(|error| match (error.kind(), place) {
+                (io::ErrorKind::NotFound, Place::Ssh(_)) => {
+                    DriverError::Remote(RemoteError::environment(
+                        "there is no program `ssh` on PATH",
+                        "install it; on Debian: apt-get install openssh-client",
+                    ))
+                }
+                _ => DriverError::io("start the other end")(error),
             })?;
-        let stdin = ssh.stdin.take().map(Mutex::new).map(Arc::new);
+        let stdin = carrier.stdin.take().map(Mutex::new).map(Arc::new);
         let (sender, lines) = mpsc::channel();
-        if let Some(stdout) = ssh.stdout.take() {
+        if let Some(stdout) = carrier.stdout.take() {
             thread::spawn(move || {
                 let lines = BufReader::new(stdout).lines().map_while(Result::ok);
                 for line in lines {
@@ -110,7 +129,7 @@ impl Link {
                 }
             });
         }
-        let stderr = ssh.stderr.take().map(|stderr| {
+        let stderr = carrier.stderr.take().map(|stderr| {
             thread::spawn(move || {
                 let mut bytes = Vec::new();
                 // Text that was read before an error is still shown.
@@ -119,8 +138,8 @@ impl Link {
             })
         });
         Ok(Self {
-            host: host.to_owned(),
-            ssh,
+            host: place.to_string(),
+            carrier,
             stdin,
             lines,
             stderr,
@@ -166,6 +185,8 @@ impl Link {
     /// Returns the next line; none if no line arrives within this time.
     pub(super) fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
         match self.lines.recv_timeout(timeout) {
+            // A carrier may repeat the greeting.
+            Ok(line) if line.starts_with(READY) => Ok(None),
             Ok(line) => Ok(Some(line)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.broken()),
@@ -173,7 +194,9 @@ impl Link {
     }
 
     fn broken(&mut self) -> DriverError {
-        let error = self.over(&format!("the connection to {} broke", self.host));
+        let ended = self.carrier.try_wait().ok().flatten();
+        let how = ended.map_or(String::new(), |status| format!(" ({status})"));
+        let error = self.over(&format!("the connection to {} broke{how}", self.host));
         let remedy = format!(
             "check that {} and the network to it are up; its processes end by themselves, and \
              `gatebench run --resume DIR` measures the missing trials",
@@ -182,20 +205,26 @@ impl Link {
         DriverError::Remote(RemoteError { remedy, ..error })
     }
 
-    /// Ends the connection and returns an error with the error messages of `ssh`.
+    /// Ends the connection and returns an error with the error messages of the carrier.
     fn over(&mut self, what: &str) -> RemoteError {
         self.hang_up(Duration::from_secs(1));
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
         complaint::of(&self.host, what, &stderr.unwrap_or_default())
     }
 
+    /// Ends a connection over which nothing comes any more. The program at the other end stops when
+    /// its standard input ends.
+    pub(super) fn abandon(&mut self) {
+        self.hang_up(Duration::ZERO);
+    }
+
     fn hang_up(&mut self, patience: Duration) {
         self.stdin = None;
-        let ended = || self.ssh.try_wait().transpose();
+        let ended = || self.carrier.try_wait().transpose();
         if wait_until(Instant::now() + patience, ended).is_none() {
             // The program on the host stops at the end of its standard input.
-            let _ = self.ssh.kill();
-            let _ = self.ssh.wait();
+            let _ = self.carrier.kill();
+            let _ = self.carrier.wait();
         }
     }
 }
@@ -204,6 +233,23 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.hang_up(GOODBYE_TIMEOUT);
     }
+}
+
+/// Opens a program to be sent; returns its digest and its length too.
+fn read(program: &Path) -> io::Result<(File, String, u64)> {
+    let file = File::open(program)?;
+    let length_bytes = file.metadata()?.len();
+    Ok((file, sha256_of_file(program)?, length_bytes))
+}
+
+/// The command that runs a script on a host.
+fn ssh(host: &str, script: &str) -> Command {
+    let mut command = Command::new("ssh");
+    for option in OPTIONS {
+        command.args(["-o", option]);
+    }
+    command.args(["-T", "--", host, script]);
+    command
 }
 
 /// Sends an empty line at each interval until the connection ends.

@@ -29,6 +29,8 @@ pub struct TrialParts<'a> {
     pub folder: &'a Path,
     /// The cores of the parts.
     pub placement: &'a Placement,
+    /// The number of streams whose nonces the ledgers of the upstreams remember.
+    pub streams: usize,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
     /// The request that determines when the gateway is ready [default: that of its folder].

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_model::{Elsewhere, Length};
+use gatebench_model::{Elsewhere, Length, Place, Places};
 use gatebench_runner::{Attach, GeneratorChoice, Selection};
 use gatebench_studies::measure::plan::MeasureChoice;
 
@@ -98,7 +98,7 @@ pub struct Run {
     no_direct: bool,
     /// Also measure the null gateway, which only copies bytes; subtract its added latency from that
     /// of a gateway to get the cost of the gateway itself
-    #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
+    #[arg(long, conflicts_with_all = ["attach", "as_published"])]
     null: bool,
     /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from going idle
     #[arg(long, conflicts_with = "gateway_on")]
@@ -117,9 +117,31 @@ pub struct Run {
     /// generator and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
-    /// The address of this machine at which the gateways' host reaches the upstream [default: the
-    /// source address of the ssh connection]
-    #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
+    /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
+    /// each uses all its cores
+    #[arg(
+        long,
+        value_name = "PLACES",
+        value_delimiter = ',',
+        conflicts_with = "engine"
+    )]
+    agents: Vec<Place>,
+    /// Run the upstream on this host over ssh; the targets of a scenario with several use several
+    /// hosts in turn
+    #[arg(
+        long,
+        value_name = "PLACES",
+        value_delimiter = ',',
+        conflicts_with = "attach"
+    )]
+    upstream_on: Vec<Place>,
+    /// Run Redis, for scenarios that need it, on this host over ssh
+    #[arg(long, value_name = "PLACE", conflicts_with = "attach")]
+    redis_on: Option<Place>,
+    /// The address of this machine at which the gateways' host reaches the upstream, and agents
+    /// reach gateways and upstreams on this machine [default: the source address of the ssh
+    /// connection]
+    #[arg(long, value_name = "ADDRESS")]
     upstream_address: Option<IpAddr>,
     /// Measure your own configuration: nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml,
     /// or a template of the gateway's folder. Ports, addresses and file paths are replaced in a
@@ -139,7 +161,7 @@ pub struct Run {
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
         "no_direct", "null", "keep_awake",
-        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script",
+        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "agents", "upstream_on", "redis_on", "configs", "engine", "script",
         "dir",
     ])]
     resume: Option<PathBuf>,
@@ -176,12 +198,23 @@ impl Run {
                 host,
                 upstream_address: self.upstream_address,
             }),
+            places: self.places(),
             configs: self.configs.clone(),
             length: self.length(),
             engine: self.engine()?,
             ..Selection::default()
         };
         Ok(selection.completed()?)
+    }
+
+    fn places(&self) -> Places {
+        let elsewhere = |place: &&Place| **place != Place::Here;
+        Places {
+            agents: self.agents.clone(),
+            upstream: self.upstream_on.iter().filter(elsewhere).cloned().collect(),
+            redis: self.redis_on.iter().find(elsewhere).cloned(),
+            address: self.upstream_address.filter(|_| !self.agents.is_empty()),
+        }
     }
 
     fn length(&self) -> Length {
