@@ -110,7 +110,8 @@ pub struct Load {
     /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. With `None`, no nonce is sent, and nothing is traced. A load
-    /// with more than 256 workers here also uses the tags that follow it, one for every 256 workers.
+    /// with more than 256 workers here also uses the tags that follow it, one for every 256
+    /// workers.
     pub trace_tag: Option<u16>,
     /// True if the upstreams read the same clock as this process. Otherwise the halves of the
     /// latency of traced requests are known only as far as the requests bound the clocks.

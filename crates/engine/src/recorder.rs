@@ -173,7 +173,12 @@ impl Recorder {
         self.failed += 1;
         if !self.window.contains(&exchange.intended_ns) {
             let class = Class::Failed;
-            return self.kept.unmeasured(class, exchange, self.traced, now);
+            let clocks = match self.upstream_clock {
+                None => Clocks::Shared,
+                Some(_) => Clocks::Unknown { stepped: false },
+            };
+            let clocks = self.traced.then_some(clocks);
+            return self.kept.unmeasured(class, clocks, exchange, now);
         }
         self.note(group, |it| it.failure(exchange, kind, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
