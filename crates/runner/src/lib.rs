@@ -46,8 +46,8 @@ pub use gatebench_testbed::{Interrupt, Urgency};
 pub use merge::Merge;
 pub use phase::judge_outcome;
 pub use plan::{
-    Attach, Library, Listed, Prepared, Selection, Source, allow_descriptors, own_config, prepare,
-    prepare_resume, scenario_and_load,
+    Attach, ClusterPlan, Library, Listed, Prepared, Selection, Source, allow_descriptors,
+    known_suite, own_config, prepare, prepare_resume, scenario_and_load,
 };
 pub use progress::{Observer, PhaseSummary, Progress, RunSummary, Step};
 pub use run::{RunRequest, run};

@@ -207,13 +207,26 @@ fn closed(users: u32, stages: Vec<(f64, Duration)>, think: Option<Duration>) -> 
 
 fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     let at_least = |rate: f64| rate.clamp(0.001, 1e8);
-    let stage = |(rate, over): (f64, Duration)| RateStage {
-        rate_per_second: at_least(rate),
-        over: HumanDuration(over),
-        how: Change::Linear,
-    };
     let mut open = Open::new(at_least(rate));
-    open.stages = stages.into_iter().map(stage).collect();
+    let mut jump = None;
+    for (rate, over) in stages {
+        let rate_per_second = at_least(rate);
+        // A stage that takes no time changes the rate at once.
+        if over.is_zero() {
+            jump = Some(rate_per_second);
+            continue;
+        }
+        let is_held = jump.take() == Some(rate_per_second);
+        open.stages.push(RateStage {
+            rate_per_second,
+            over: HumanDuration(over),
+            how: if is_held {
+                Change::Step
+            } else {
+                Change::Linear
+            },
+        });
+    }
     let users = count(of, "maxVUs").or(count(of, "preAllocatedVUs"));
     open.connections_max = users.unwrap_or(open.connections_max).max(1);
     Shape::Open(open)
@@ -261,6 +274,20 @@ mod tests {
             (duration("x"), duration("1x"), duration("é")),
             (None, None, None)
         );
+    }
+
+    #[test]
+    fn a_stage_without_duration_is_a_step() {
+        let options = json!({ "scenarios": { "a": { "executor": "ramping-arrival-rate", "stages": [
+            { "duration": "0s", "target": 200 }, { "duration": "30s", "target": 200 },
+            { "duration": "10s", "target": 300 },
+        ]}}});
+        let (loads, _) = loads(&options, &|_| None);
+        let Shape::Open(open) = &loads[0].shape else {
+            panic!("{loads:?}");
+        };
+        let how: Vec<Change> = open.stages.iter().map(|it| it.how).collect();
+        assert_eq!(how, [Change::Step, Change::Linear]);
     }
 
     #[test]

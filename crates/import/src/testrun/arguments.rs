@@ -34,7 +34,7 @@ const IDLE: [&str; 7] = [
     "--paused",
 ];
 
-/// What the arguments change of a load.
+/// The changes of a load by the arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arguments {
     users: Option<u32>,

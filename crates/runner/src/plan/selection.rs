@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_model::{Elsewhere, Length, Limits, Plan, Scenario, Shape, Specification, Suite};
+use gatebench_model::{
+    AttachedPod, Cluster, Elsewhere, Length, Limits, Plan, Scenario, Shape, Specification, Suite,
+};
 use gatebench_studies::StudyChoice;
 use gatebench_testbed::Testbed;
 use gatebench_testbed::gateway::FoundGateway;
@@ -46,6 +48,8 @@ pub struct Selection {
     pub scenario: Option<Scenario>,
     /// The host on which the gateways run; none for this machine.
     pub elsewhere: Option<Elsewhere>,
+    /// The cluster in which all parts run; none for this machine and hosts.
+    pub cluster: Option<Cluster>,
     /// The length of the run.
     pub length: Length,
     /// An external load generator that replaces the built-in one.
@@ -109,6 +113,8 @@ pub struct Attach {
     pub url: String,
     /// The root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
+    /// The pod in which it runs, if CPU and memory can be read there.
+    pub pod: Option<AttachedPod>,
 }
 
 /// A plan with its resolved gateways and load generator.

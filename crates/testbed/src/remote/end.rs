@@ -1,6 +1,7 @@
 //! The remote end, which responds to requests, one at a time, until the connection ends.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::env;
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
@@ -10,15 +11,16 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use gatebench_net::choose;
 use serde::Serialize;
 
 use super::folder::WorkFolder;
 use super::kept;
 use super::link::{LIFE_SIGN, READY};
-use super::protocol::{Ask, CANCEL, Hello, Response, Start, Stopped, Tried};
+use super::protocol::{Ask, CANCEL, Hello, Inspected, Response, Start, Stopped, Tried};
 use crate::error::RemoteError;
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
-use crate::probe::{Sampler, allowed_cores};
+use crate::probe::{EnvironmentFacts, Sampler, Scope, allowed_cores};
 use crate::process::{Launcher, end_supervisors};
 
 /// The other end is considered lost after this time without a message.
@@ -30,6 +32,9 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 /// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
 /// ENVIRONMENT).
 const CONNECTION: &str = "SSH_CONNECTION";
+
+/// The variable with the address of the pod, if this end runs in one.
+const POD_ADDRESS: &str = "POD_IP";
 
 /// Responds on standard output to requests on standard input, until standard input ends. Leaves no
 /// processes or files behind.
@@ -45,6 +50,7 @@ pub fn serve(launcher: Launcher) -> io::Result<()> {
         launcher,
         trials: 0,
         gateway: None,
+        watched: None,
         samplers: BTreeMap::new(),
         folder,
     };
@@ -85,6 +91,12 @@ fn questions() -> Receiver<String> {
 }
 
 fn hello() -> io::Result<Hello> {
+    let cores = allowed_cores();
+    if let Some(there) = env::var(POD_ADDRESS).ok().and_then(|it| it.parse().ok()) {
+        // Nothing connects from the pod to the other end.
+        let here = there;
+        return Ok(Hello { here, there, cores });
+    }
     let connection = env::var(CONNECTION).unwrap_or_default();
     let words: Vec<&str> = connection.split(' ').collect();
     let address = |at: usize| {
@@ -96,11 +108,7 @@ fn hello() -> io::Result<Hello> {
             "{CONNECTION} does not name the client; sshd must start this command"
         )));
     };
-    Ok(Hello {
-        here,
-        there,
-        cores: allowed_cores(),
-    })
+    Ok(Hello { here, there, cores })
 }
 
 /// Fields drop in this order: the gateway ends before its folder is removed.
@@ -108,6 +116,8 @@ struct End {
     launcher: Launcher,
     trials: u32,
     gateway: Option<LocalGateway>,
+    /// The root of the processes of a gateway that was not started here.
+    watched: Option<u32>,
     samplers: BTreeMap<u32, Sampler>,
     folder: WorkFolder,
 }
@@ -134,6 +144,14 @@ impl End {
             Ask::Outside { sampler } => json(&self.sampler(sampler)?.outside()),
             Ask::Pss { sampler } => json(&self.sampler(sampler)?.pss_bytes()),
             Ask::Stop => json(&self.stop()?),
+            Ask::Watch { pid } => {
+                self.watched = Some(pid);
+                json(&())
+            }
+            Ask::Inspect => json(&Inspected {
+                backend: choose(None).as_str().to_owned(),
+                facts: EnvironmentFacts::read(),
+            }),
         }
     }
 
@@ -184,9 +202,14 @@ impl End {
     }
 
     fn sampler(&mut self, number: u32) -> Result<&mut Sampler, RemoteError> {
-        let gateway = self.gateway.as_ref().ok_or_else(none_runs)?;
-        let new = || gateway.process.sampler();
-        Ok(self.samplers.entry(number).or_insert_with(new))
+        match self.samplers.entry(number) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => match (&self.gateway, self.watched) {
+                (Some(gateway), _) => Ok(entry.insert(gateway.process.sampler())),
+                (None, Some(pid)) => Ok(entry.insert(Sampler::new(pid, Scope::Tree))),
+                (None, None) => Err(none_runs()),
+            },
+        }
     }
 
     fn stop(&mut self) -> Result<Stopped, RemoteError> {

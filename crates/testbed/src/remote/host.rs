@@ -8,14 +8,12 @@ use std::time::Duration;
 use gatebench_model::{Elsewhere, Limits, Setup};
 use serde::de::DeserializeOwned;
 
-use super::link::Link;
+use super::carrier::Carrier;
+use super::connection::Connection;
 use super::protocol::{Ask, CANCEL, Hello, Response};
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway};
 use crate::process::Launcher;
-
-/// The subcommand of the remote end.
-const SUBCOMMAND: &str = "remote-end";
 
 /// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -27,7 +25,7 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
-    link: Mutex<Link>,
+    link: Mutex<Connection>,
     /// The address at which the host reaches this machine.
     pub(crate) here: IpAddr,
     /// The address at which this machine reaches the host.
@@ -44,11 +42,13 @@ impl RemoteHost {
     /// `ssh` or the host fails, or the upstream cannot listen on the address at which the host
     /// reaches this machine.
     pub(crate) fn connect(elsewhere: &Elsewhere, launcher: &Launcher) -> Result<Self, DriverError> {
-        let name = elsewhere.host.clone();
-        let (link, greeting) = Link::open(&name, launcher, &[SUBCOMMAND])?;
-        let hello: Hello =
-            serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
-        let here = elsewhere.upstream_address.unwrap_or(hello.here);
+        let carrier = Carrier::Ssh {
+            host: elsewhere.host.clone(),
+            identity: elsewhere.identity.clone(),
+        };
+        let mut host = Self::over(carrier, launcher)?;
+        let name = &host.name;
+        let here = elsewhere.upstream_address.unwrap_or(host.here);
         // The upstream will listen on this address.
         TcpListener::bind((here, 0)).map_err(|error| {
             RemoteError::environment(
@@ -56,10 +56,21 @@ impl RemoteHost {
                 format!("choose an address of this machine that {name} can reach: --upstream-address ADDRESS"),
             )
         })?;
+        host.here = here;
+        host.there = elsewhere.address.unwrap_or(host.there);
+        Ok(host)
+    }
+
+    /// Connects to a machine, and copies gatebench to it if necessary.
+    pub(super) fn over(carrier: Carrier, launcher: &Launcher) -> Result<Self, DriverError> {
+        let name = carrier.name().to_owned();
+        let (link, greeting) = Connection::open(carrier, launcher)?;
+        let hello: Hello =
+            serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
         Ok(Self {
             name,
             link: Mutex::new(link),
-            here,
+            here: hello.here,
             there: hello.there,
             cores: hello.cores,
             samplers: AtomicU32::new(0),

@@ -12,15 +12,25 @@
 //! The load generator and the upstream stay on this machine, so all times are read from its clock.
 //! Only differences between times of the host's clock are used.
 
+mod carrier;
 mod complaint;
+mod connection;
 mod end;
 mod folder;
+mod holder;
 mod host;
 mod kept;
 mod link;
+mod numbered;
+mod pod;
 mod protocol;
 mod running;
+mod watched;
 
 pub use end::serve;
+pub use holder::{hold, relay};
 pub use host::RemoteHost;
+pub use pod::{InspectedPod, inspect_pod};
+pub use protocol::Inspected;
 pub(crate) use running::{RemoteGateway, RemoteSampler};
+pub(crate) use watched::WatchedPod;

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use super::kept::Texts;
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway, Started};
+use crate::probe::EnvironmentFacts;
 use crate::system::exit::Ended;
 
 /// Sent while a request is open: end all processes that are being started.
@@ -54,6 +55,10 @@ pub(super) enum Ask {
     Pss { sampler: u32 },
     /// Ends the gateway. The response is [`Stopped`].
     Stop,
+    /// Samples this process and its descendants from now on. The response is empty.
+    Watch { pid: u32 },
+    /// The response is [`Inspected`].
+    Inspect,
 }
 
 /// The inputs for starting a gateway on the host.
@@ -83,6 +88,14 @@ pub(super) struct Stopped {
     pub(super) ended: Ended,
     /// The files of the working folder.
     pub(super) kept: Texts,
+}
+
+/// The properties of a machine that matter to gatebench.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Inspected {
+    /// The event loop that gatebench chooses there.
+    pub backend: String,
+    pub facts: EnvironmentFacts,
 }
 
 /// The result of a request.

@@ -13,7 +13,7 @@ mod upstreams;
 
 use std::sync::Arc;
 
-use gatebench_model::{Elsewhere, Limits, Scenario, Setup, Variant};
+use gatebench_model::{AttachedPod, Elsewhere, Limits, Scenario, Setup, Variant};
 use gatebench_net::tls::Identity;
 
 pub use parts::{Part, TrialParts};
@@ -25,7 +25,7 @@ use crate::error::DriverError;
 use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart};
 use crate::interrupt::{Interrupt, Urgency};
 use crate::process::{Launcher, Supervised};
-use crate::remote::{RemoteGateway, RemoteHost};
+use crate::remote::{RemoteGateway, RemoteHost, WatchedPod};
 use crate::services::{GENERATOR_NOFILE, GeneratorStart};
 use crate::wire::Wire;
 use parts::HERE;
@@ -38,6 +38,8 @@ use upstreams::Upstreams;
 pub struct Testbed {
     launcher: Launcher,
     host: Option<Arc<RemoteHost>>,
+    /// The pod of an attached gateway.
+    watched: Option<Arc<WatchedPod>>,
 }
 
 impl Testbed {
@@ -50,7 +52,19 @@ impl Testbed {
         Ok(Self {
             launcher: launcher.clone(),
             host: host.transpose()?.map(Arc::new),
+            watched: None,
         })
+    }
+
+    /// Adds a container to the pod of an attached gateway, in which its CPU time and memory are
+    /// read, and copies gatebench to it.
+    ///
+    /// # Errors
+    /// There is no such pod, or the cluster refuses the container.
+    pub fn watch(&mut self, pod: &AttachedPod) -> Result<(), DriverError> {
+        let watched = WatchedPod::connect(pod, &self.launcher)?;
+        self.watched = Some(Arc::new(watched));
+        Ok(())
     }
 
     /// The host of the gateways; none for this machine.
@@ -107,9 +121,10 @@ impl Testbed {
         begin: impl Fn(Part) -> Result<(), E>,
     ) -> Result<Running, E> {
         interrupt.cuts_short(Urgency::Stop, || {
-            if let Variant::Attached { name, url, pid } = trial.variant {
+            if let Variant::Attached { name, url, pid, .. } = trial.variant {
                 begin(Part::Gateway)?;
-                return Ok(Running::attached(name, Attached::new(url, *pid)?));
+                let watched = self.watched.clone();
+                return Ok(Running::attached(name, Attached::new(url, *pid)?, watched));
             }
             begin(Part::Upstream)?;
             let identity = certificate::create(trial.scenario)?;

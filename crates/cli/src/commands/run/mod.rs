@@ -1,9 +1,11 @@
 //! `gatebench run`.
 
+mod cluster;
 pub mod companion;
 mod conduct;
 mod display;
 mod dry_run;
+mod hosts;
 pub mod measuring;
 mod values;
 mod verdict;
@@ -12,8 +14,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_model::{Elsewhere, Length};
-use gatebench_runner::{Attach, GeneratorChoice, Selection};
+use gatebench_model::{Elsewhere, Hosts, Length};
+use gatebench_runner::{Attach, ClusterPlan, GeneratorChoice, Selection};
 use gatebench_studies::measure::plan::MeasureChoice;
 
 use self::measuring::Measuring;
@@ -33,7 +35,11 @@ Examples:
   gatebench run --config /etc/nginx/nginx.conf --dry-run     show the routes and what is replaced
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
+  gatebench run proxy-json --gateway nginx --hosts terraform:infra --provision --destroy
+  gatebench run gravitee --gateway gravitee --kubernetes bench --image localhost/gravitee --dry-run
+  gatebench run gravitee --attach http://gateway:82 --kubernetes bench --engine k6 --testrun
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
+  gatebench run --attach http://kong.kong.svc:8000 --attach-pod kong/app=kong --scenario proxy-json
   gatebench run proxy-json --at 50%,70%,90%       also measure latency at shares of saturation
   gatebench run my-suite.yaml --dry-run
   gatebench run --serve                           show the run in a browser
@@ -110,7 +116,8 @@ pub struct Run {
     /// each value is a variant
     #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = values::cpu_millis)]
     gateway_cpus: Vec<u32>,
-    /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant
+    /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant. With
+    /// --kubernetes and as many numbers of CPUs, each is for the CPUs at the same place
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
     /// Run the gateways on this host over ssh, which also copies gatebench there; the load
@@ -140,22 +147,47 @@ pub struct Run {
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
         "no_direct", "null", "keep_awake",
         "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script",
-        "dir",
+        "dir", "kubernetes", "hosts",
     ])]
     resume: Option<PathBuf>,
     #[command(flatten)]
+    hosts: hosts::HostsArgs,
+    #[command(flatten)]
     measuring: Measuring,
+    #[command(flatten)]
+    cluster: cluster::ClusterArgs,
 }
 
 impl Run {
     /// Runs the selection and reports the results, even if the run ends early.
     pub fn run(self) -> Result<Exit, Failure> {
+        let is_dry = self.measuring.dry_run;
+        let hosts = self.hosts.read(is_dry)?;
+        let exit = self.measure(hosts.as_ref());
+        let destroyed = if is_dry { Ok(()) } else { self.hosts.destroy() };
+        let exit = exit?;
+        destroyed.map(|()| exit)
+    }
+
+    fn measure(&self, hosts: Option<&Hosts>) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let conducted = self.measuring.conducted(&self.selection()?, resume, None)?;
+        let selection = self.selection(hosts)?;
+        if let (true, Some(url)) = (self.cluster.testrun, &self.attach) {
+            let loads = ClusterPlan::loads(&selection, &self.measuring.overlay.scenarios())?;
+            self.cluster.print_testruns(&loads, url)?;
+            return Ok(Exit::Fine);
+        }
+        if self.measuring.dry_run
+            && let Some(plan) = self.measuring.cluster_plan(&selection)?
+        {
+            cluster::print(&plan)?;
+            return Ok(Exit::Fine);
+        }
+        let conducted = self.measuring.conducted(&selection, resume, None)?;
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
-    fn selection(&self) -> Result<Selection, Failure> {
+    fn selection(&self, hosts: Option<&Hosts>) -> Result<Selection, Failure> {
         let selection = Selection {
             words: self.words.clone(),
             gateways: self.gateways.clone(),
@@ -163,7 +195,11 @@ impl Run {
             no_direct: self.no_direct,
             null: self.null,
             keep_awake: self.keep_awake,
-            attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
+            attach: self.attach.clone().map(|url| Attach {
+                url,
+                pid: self.pid,
+                pod: self.cluster.attached_pod(),
+            }),
             load: self.load.clone(),
             study: Box::new(MeasureChoice {
                 percents: self.at.clone(),
@@ -171,17 +207,29 @@ impl Run {
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
-            sizes: values::sizes(&self.gateway_cpus, &self.gateway_memory),
-            elsewhere: self.gateway_on.clone().map(|host| Elsewhere {
-                host,
-                upstream_address: self.upstream_address,
-            }),
+            sizes: match self.cluster.kubernetes {
+                None => values::sizes(&self.gateway_cpus, &self.gateway_memory),
+                Some(_) => values::paired_sizes(&self.gateway_cpus, &self.gateway_memory),
+            },
+            cluster: self.cluster.cluster(),
+            elsewhere: self.elsewhere(hosts)?,
             configs: self.configs.clone(),
             length: self.length(),
             engine: self.engine()?,
             ..Selection::default()
         };
         Ok(selection.completed()?)
+    }
+
+    /// The host of the gateways; none for this machine.
+    fn elsewhere(&self, hosts: Option<&Hosts>) -> Result<Option<Elsewhere>, Failure> {
+        if let Some(hosts) = hosts {
+            return hosts::elsewhere(hosts).map(Some);
+        }
+        Ok(self.gateway_on.clone().map(|host| Elsewhere {
+            upstream_address: self.upstream_address,
+            ..Elsewhere::new(host)
+        }))
     }
 
     fn length(&self) -> Length {

@@ -65,7 +65,10 @@ pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
 /// Reads an amount of memory, `256M`, in binary units.
 pub(super) fn bytes(word: &str) -> Result<u64, String> {
     let word = word.to_ascii_lowercase();
-    let word = word.strip_suffix("ib").unwrap_or(&word);
+    let word = word
+        .strip_suffix("ib")
+        .or_else(|| word.strip_suffix('i'))
+        .unwrap_or(&word);
     in_units(word, &[("g", 30), ("m", 20), ("k", 10)])
         .filter(|bytes| *bytes > 0)
         .ok_or_else(|| "write a size with a unit, for example 256M or 1G".into())
@@ -83,6 +86,19 @@ pub(super) fn sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     };
     let all = cpus.into_iter().flat_map(with_each_memory);
     all.filter(|limits| !limits.is_none()).collect()
+}
+
+/// Pairs each number of CPUs with the amount of memory at the same place.
+pub(super) fn paired_sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
+    if cpu_millis.len() != memory_bytes.len() {
+        return sizes(cpu_millis, memory_bytes);
+    }
+    let pairs = cpu_millis.iter().zip(memory_bytes);
+    let pair = |(cpu_millis, memory_bytes): (&u32, &u64)| Limits {
+        cpu_millis: Some(*cpu_millis),
+        memory_bytes: Some(*memory_bytes),
+    };
+    pairs.map(pair).collect()
 }
 
 /// Returns each amount, or a single `None` if there are no amounts.
@@ -125,6 +141,7 @@ mod tests {
         }
         assert_eq!(bytes("256M"), Ok(256 << 20));
         assert_eq!(bytes("1gib"), Ok(1 << 30));
+        assert_eq!(bytes("512Mi"), Ok(512 << 20));
         for wrong in ["256", "0M", "M", "1T", "99999999999999999999G", "1é"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
         }
@@ -137,5 +154,8 @@ mod tests {
         assert_eq!(written(sizes(&[500, 1_000], &[])), ["0.5 CPU", "1 CPU"]);
         assert_eq!(written(sizes(&[500], &[1 << 20])), ["0.5 CPU and 1 MiB"]);
         assert_eq!(written(sizes(&[], &[1 << 20])), ["1 MiB"]);
+        let pairs = paired_sizes(&[500, 4_000], &[1 << 20, 3 << 20]);
+        assert_eq!(written(pairs), ["0.5 CPU and 1 MiB", "4 CPU and 3 MiB"]);
+        assert_eq!(paired_sizes(&[500, 1_000], &[1 << 20]).len(), 2);
     }
 }
