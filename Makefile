@@ -20,7 +20,7 @@ TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
 .DEFAULT_GOAL := help
 .PHONY: help run build agent quick test test-full lint workflows deny format deb image test-packages \
-	release-notes gateways external k6 saxon fuzz memcheck
+	release-notes gateways external k6 saxon fuzz memcheck test-cluster
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ image: deb ## builds the container image localhost/gatebench with nginx and HAPr
 test-packages: deb ## installs the package in a fresh root and runs the image (minutes)
 	@scripts/test-deb
 	@scripts/test-image
+
+test-cluster: ## tests on a real Kubernetes cluster: KUBECONFIG=FILE, or KB=FOLDER with binaries (minutes)
+	@scripts/test-cluster
 
 release-notes: ## prints the changelog of version TAG, as in: make release-notes TAG=v0.2.0
 	@scripts/release-notes $(TAG)

@@ -12,8 +12,8 @@ use crate::label;
 use crate::length::SMOKE_PHASE;
 use crate::suite::is_zero;
 use crate::{
-    Length, LoadProfile, Phase, Placement, Places, PlannedLength, Scenario, Settle, Setup, Study,
-    Suite,
+    AttachedPod, Length, LoadProfile, Phase, Placement, Places, PlannedLength, Scenario, Settle,
+    Setup, Study, Suite,
 };
 
 /// The estimated time that a trial takes in addition to its phases, used to predict the end of a
@@ -91,6 +91,9 @@ pub enum Variant {
         url: String,
         /// The root of the gateway's process tree, if its CPU time and memory can be read.
         pid: Option<u32>,
+        /// The gateway's pod, if its CPU time and memory are read there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pod: Option<AttachedPod>,
     },
 }
 

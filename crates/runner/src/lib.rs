@@ -44,8 +44,8 @@ pub use external::{GeneratorChoice, PreparedGenerator};
 pub use gatebench_testbed::{Interrupt, Urgency};
 pub use phase::{agents_record, judge_outcome};
 pub use plan::{
-    Attach, Library, Listed, Prepared, Selection, Source, allow_descriptors, own_config, prepare,
-    prepare_resume, scenario_and_load,
+    Attach, ClusterPlan, Library, Listed, Prepared, Selection, Source, allow_descriptors,
+    known_suite, own_config, prepare, prepare_resume, scenario_and_load,
 };
 pub use progress::{Observer, PhaseSummary, Progress, RunSummary, Step};
 pub use run::{RunRequest, run};

@@ -27,6 +27,7 @@ mod groups;
 mod history;
 mod imports;
 mod interruptions;
+mod kubernetes;
 mod limits;
 mod load;
 mod load_reports;

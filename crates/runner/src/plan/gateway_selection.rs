@@ -139,6 +139,7 @@ impl GatewaySelection {
             name,
             url: attach.url.clone(),
             pid: attach.pid,
+            pod: attach.pod.clone(),
         });
     }
 

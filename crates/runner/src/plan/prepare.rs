@@ -54,7 +54,11 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), &selection.places)?;
+    let places = &selection.places;
+    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places)?;
+    if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
+        testbed.watch(pod)?;
+    }
     let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
@@ -137,8 +141,11 @@ pub fn prepare_resume(
     let mut warnings = Vec::new();
     let setups = || manifest.plan.variants.iter().filter_map(Variant::setup);
     let elsewhere = setups().find_map(|setup| setup.elsewhere.as_ref());
-    let testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places)?;
+    let mut testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places)?;
     for variant in &manifest.plan.variants {
+        if let Variant::Attached { pod: Some(pod), .. } = variant {
+            testbed.watch(pod)?;
+        }
         if let Variant::Gateway {
             name,
             folder,
@@ -319,7 +326,7 @@ fn select_gateways(
 }
 
 /// Returns the requested scenarios, or those of the suite.
-fn select_scenarios(
+pub(super) fn select_scenarios(
     selection: &Selection,
     suite: &Suite,
     base: &Path,

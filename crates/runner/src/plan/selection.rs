@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gatebench_agent::Agents;
 use gatebench_model::{
-    Elsewhere, Length, Limits, Places, Plan, Scenario, Shape, Specification, Suite,
+    AttachedPod, Cluster, Elsewhere, Length, Limits, Places, Plan, Scenario, Shape, Specification,
+    Suite,
 };
 use gatebench_studies::StudyChoice;
 use gatebench_testbed::Testbed;
@@ -52,6 +53,8 @@ pub struct Selection {
     pub elsewhere: Option<Elsewhere>,
     /// The places of the load generators, the upstreams and Redis.
     pub places: Places,
+    /// The cluster in which all parts run; none for this machine and hosts.
+    pub cluster: Option<Cluster>,
     /// The length of the run.
     pub length: Length,
     /// An external load generator that replaces the built-in one.
@@ -123,6 +126,8 @@ pub struct Attach {
     pub url: String,
     /// The root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
+    /// The pod in which it runs, if CPU and memory can be read there.
+    pub pod: Option<AttachedPod>,
 }
 
 /// A plan with its resolved gateways and load generator.

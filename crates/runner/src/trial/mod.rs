@@ -210,7 +210,12 @@ impl<'a> TrialRunner<'a> {
         context.interrupt.check()?;
         let running = started?;
         self.result.record.gateway = start::facts(context, running, opening, self.began_ns);
-        if let Variant::Attached { pid: None, .. } = context.variant {
+        if let Variant::Attached {
+            pid: None,
+            pod: None,
+            ..
+        } = context.variant
+        {
             let unknown =
                 "CPU and memory of the attached gateway are unknown; name its process with --pid";
             self.result.record.warnings.push(unknown.into());

@@ -184,6 +184,7 @@ fn an_attached_gateway_is_measured_in_place() {
         name: "attached".into(),
         url,
         pid: None,
+        pod: None,
     };
     prepared.plan.variants[1] = attached;
     let mine = prepared

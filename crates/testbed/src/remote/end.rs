@@ -1,6 +1,7 @@
 //! The remote end, which responds to requests, one at a time, until the connection ends.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::env;
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
@@ -10,19 +11,21 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use gatebench_net::choose;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::carrier::CONNECTION;
 use super::folder::WorkFolder;
 use super::kept;
-use super::link::{CONNECTION, LIFE_SIGN, READY};
+use super::link::{LIFE_SIGN, READY};
 use super::protocol::{
-    Ask, CANCEL, Hello, Numbered, Ordered, Response, ServiceOrder, Start, StartedService, Stopped,
-    Tried, VERSION,
+    Ask, CANCEL, Hello, Inspected, Numbered, Ordered, Response, ServiceOrder, Start,
+    StartedService, Stopped, Tried, VERSION,
 };
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
-use crate::probe::{Sampler, allowed_cores, clock_identity};
+use crate::probe::{EnvironmentFacts, Sampler, Scope, allowed_cores, clock_identity};
 use crate::process::{Launcher, end_supervisors};
 use crate::services::{Service, UpstreamStart, start_redis};
 use crate::system::exit::Exit;
@@ -42,6 +45,9 @@ pub trait Role {
     fn respond(&mut self, ask: Json) -> Result<Json, RemoteError>;
 }
 
+/// The variable with the address of the pod, if this end runs in one.
+const POD_ADDRESS: &str = "POD_IP";
+
 /// Responds on standard output to requests on standard input, until standard input ends. Leaves no
 /// processes or files behind.
 ///
@@ -56,6 +62,7 @@ pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
         launcher,
         trials: 0,
         gateway: None,
+        watched: None,
         samplers: BTreeMap::new(),
         services: Vec::new(),
         role: Box::new(role),
@@ -108,6 +115,22 @@ fn questions() -> Receiver<String> {
 }
 
 fn hello() -> io::Result<Hello> {
+    let (here, there) = addresses()?;
+    Ok(Hello {
+        version: VERSION.to_owned(),
+        here,
+        there,
+        cores: allowed_cores(),
+        clock: clock_identity(),
+    })
+}
+
+/// The addresses of the other end and of this one.
+fn addresses() -> io::Result<(IpAddr, IpAddr)> {
+    if let Some(there) = env::var(POD_ADDRESS).ok().and_then(|it| it.parse().ok()) {
+        // Nothing connects from the pod to the other end.
+        return Ok((there, there));
+    }
     let connection = env::var(CONNECTION).unwrap_or_default();
     let words: Vec<&str> = connection.split(' ').collect();
     let address = |at: usize| {
@@ -119,13 +142,7 @@ fn hello() -> io::Result<Hello> {
             "{CONNECTION} does not name the client; gatebench or sshd must start this command"
         )));
     };
-    Ok(Hello {
-        version: VERSION.to_owned(),
-        here,
-        there,
-        cores: allowed_cores(),
-        clock: clock_identity(),
-    })
+    Ok((here, there))
 }
 
 /// Fields drop in this order: all processes end before their folder is removed.
@@ -133,6 +150,8 @@ struct End {
     launcher: Launcher,
     trials: u32,
     gateway: Option<LocalGateway>,
+    /// The root of the processes of a gateway that was not started here.
+    watched: Option<u32>,
     samplers: BTreeMap<u32, Sampler>,
     /// None for one that was ended.
     services: Vec<Option<Service>>,
@@ -171,6 +190,14 @@ impl End {
                 json(&())
             }
             Ask::Role(ask) => self.role.respond(ask),
+            Ask::Watch { pid } => {
+                self.watched = Some(pid);
+                json(&())
+            }
+            Ask::Inspect => json(&Inspected {
+                backend: choose(None).as_str().to_owned(),
+                facts: EnvironmentFacts::read(),
+            }),
         }
     }
 
@@ -250,9 +277,14 @@ impl End {
     }
 
     fn sampler(&mut self, number: u32) -> Result<&mut Sampler, RemoteError> {
-        let gateway = self.gateway.as_ref().ok_or_else(none_runs)?;
-        let new = || gateway.process.sampler();
-        Ok(self.samplers.entry(number).or_insert_with(new))
+        match self.samplers.entry(number) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => match (&self.gateway, self.watched) {
+                (Some(gateway), _) => Ok(entry.insert(gateway.process.sampler())),
+                (None, Some(pid)) => Ok(entry.insert(Sampler::new(pid, Scope::Tree))),
+                (None, None) => Err(none_runs()),
+            },
+        }
     }
 
     fn stop(&mut self) -> Result<Stopped, RemoteError> {

@@ -6,17 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use gatebench_model::{Limits, Place, Setup};
+use gatebench_model::{Elsewhere, Limits, Place, Setup};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::link::Link;
+use super::carrier::Carrier;
+use super::connection::Connection;
 use super::protocol::{Ask, CANCEL, Hello, Numbered, Response, VERSION};
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway};
-
-/// The subcommand of the remote end.
-const SUBCOMMAND: &str = "remote-end";
 
 /// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -44,7 +42,7 @@ pub struct RemoteHost {
 /// The connection, and the number of requests that were sent over it.
 #[derive(Debug)]
 struct Asking {
-    link: Link,
+    link: Connection,
     asked: u64,
 }
 
@@ -54,8 +52,30 @@ impl RemoteHost {
     /// # Errors
     /// The way to the place or the place itself fails, or it runs another version of gatebench.
     pub fn connect(place: &Place, program: &Path) -> Result<Self, DriverError> {
-        let name = place.to_string();
-        let (link, greeting) = Link::open(place, program, &[SUBCOMMAND])?;
+        Self::over(Carrier::to(place), program)
+    }
+
+    /// Connects to the host of the gateways, with its own key and addresses if it has them.
+    ///
+    /// # Errors
+    /// As [`Self::connect`], or the upstream cannot listen at the address at which the host reaches
+    /// this machine.
+    pub(crate) fn of_gateways(elsewhere: &Elsewhere, program: &Path) -> Result<Self, DriverError> {
+        let carrier = Carrier::Ssh {
+            host: elsewhere.host.clone(),
+            identity: elsewhere.identity.clone(),
+        };
+        let host = Self::over(carrier, program)?.reached_at(elsewhere.upstream_address)?;
+        Ok(Self {
+            there: elsewhere.address.unwrap_or(host.there),
+            ..host
+        })
+    }
+
+    /// Connects to a machine, and copies the program to it if necessary.
+    pub(super) fn over(carrier: Carrier, program: &Path) -> Result<Self, DriverError> {
+        let name = carrier.name().to_owned();
+        let (link, greeting) = Connection::open(carrier, program)?;
         let hello: Hello =
             serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
         if hello.version != VERSION {
@@ -81,10 +101,7 @@ impl RemoteHost {
 
     /// Uses another address at which the host reaches this machine, if one is given, and checks
     /// that an upstream can listen there.
-    ///
-    /// # Errors
-    /// Nothing can listen there.
-    pub(crate) fn reached_at(mut self, address: Option<IpAddr>) -> Result<Self, DriverError> {
+    fn reached_at(mut self, address: Option<IpAddr>) -> Result<Self, DriverError> {
         let (here, name) = (address.unwrap_or(self.here), &self.name);
         TcpListener::bind((here, 0)).map_err(|error| {
             RemoteError::environment(

@@ -1,19 +1,16 @@
-//! The connection: a child process, which is `ssh` or, for this machine, the program itself. `ssh`
-//! carries the program to the host, and lines to and from that program.
+//! The connection: a child process. It is `ssh` or `kubectl exec`, which carries the program to the
+//! host, and lines to and from that program; on this machine, it is the program itself.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use gatebench_model::Place;
-
-use super::complaint;
+use super::carrier::Carrier;
 use crate::error::{DriverError, RemoteError};
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
@@ -28,69 +25,40 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
-/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host
-/// within 15 s, and use the connection for nothing else.
-const OPTIONS: [&str; 7] = [
-    "BatchMode=yes",
-    "ConnectTimeout=10",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    "ClearAllForwardings=yes",
-    "ControlMaster=no",
-    "RequestTTY=no",
-];
-
-/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
-/// ENVIRONMENT).
-pub(super) const CONNECTION: &str = "SSH_CONNECTION";
-
-/// The connection of a program on this machine.
-const CONNECTION_HERE: &str = "127.0.0.1 0 127.0.0.1 0";
-
-/// A running gatebench at a place. Dropping it ends the connection and all processes of this
+/// A running gatebench on the host. Dropping it ends the connection and all processes of this
 /// gatebench.
 #[derive(Debug)]
 pub(super) struct Link {
-    /// The place, in messages.
-    host: String,
-    /// `ssh`, or the program on this machine.
-    carrier: Child,
+    carrier: Carrier,
+    child: Child,
     stdin: Option<Arc<Mutex<ChildStdin>>>,
     lines: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
 }
 
 impl Link {
-    /// Connects, sends the program if the place lacks it, and runs it there with these arguments.
+    /// Connects, sends the program if the host lacks it, and runs it there with these arguments.
     /// Returns the rest of the program's first line that begins with [`READY`].
     pub(super) fn open(
-        place: &Place,
+        carrier: Carrier,
         program: &Path,
         words: &[&str],
     ) -> Result<(Self, String), DriverError> {
-        let mut link;
-        let mut greeting;
-        match place {
-            Place::Here => {
-                let mut command = Command::new(program);
-                command.args(words).env(CONNECTION, CONNECTION_HERE);
-                link = Self::connect(place, command)?;
-                greeting = link.greeting()?;
+        let (file, script) = match carrier {
+            Carrier::Here => (None, script_here(words)),
+            _ => {
+                let read = read(program).map_err(DriverError::at("read", program))?;
+                (Some(read.0), script(&read.1, read.2, words))
             }
-            Place::Ssh(host) => {
-                let (mut file, sha256, length_bytes) =
-                    read(program).map_err(DriverError::at("read", program))?;
-                let script = script(&sha256, length_bytes, words);
-                link = Self::connect(place, ssh(host, &script))?;
+        };
+        let mut link = Self::connect(carrier, program, &script)?;
+        let mut greeting = link.greeting()?;
+        if let (SEND, Some(mut file)) = (greeting.as_str(), file) {
+            // If the child ends early, it prints the reason.
+            let _ = link.send(&mut file);
+            // A carrier may repeat the request.
+            while greeting == SEND {
                 greeting = link.greeting()?;
-                if greeting == SEND {
-                    // If `ssh` ends early, it prints the reason.
-                    let _ = link.send(&mut file);
-                    // A carrier may repeat the request.
-                    while greeting == SEND {
-                        greeting = link.greeting()?;
-                    }
-                }
             }
         }
         if let Some(stdin) = &link.stdin {
@@ -99,37 +67,24 @@ impl Link {
         Ok((link, greeting))
     }
 
-    fn connect(place: &Place, mut command: Command) -> Result<Self, DriverError> {
-        let mut carrier = command
+    /// Starts the child. Ctrl-C at the terminal must not reach it: gatebench then stops the
+    /// processes on the host gracefully.
+    fn connect(carrier: Carrier, program: &Path, script: &str) -> Result<Self, DriverError> {
+        let mut child = carrier
+            .command(program, script)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C at the terminal reaches only gatebench, which then stops the processes on the
-            // host gracefully.
-            .process_group(0)
             .spawn()
-            .map_err(|error| match (error.kind(), place) {
-                (io::ErrorKind::NotFound, Place::Ssh(_)) => {
-                    DriverError::Remote(RemoteError::environment(
-                        "there is no program `ssh` on PATH",
-                        "install it; on Debian: apt-get install openssh-client",
-                    ))
-                }
-                _ => DriverError::io("start the other end")(error),
-            })?;
-        let stdin = carrier.stdin.take().map(Mutex::new).map(Arc::new);
+            .map_err(|error| carrier.not_started(error))?;
+        let stdin = child.stdin.take().map(Mutex::new).map(Arc::new);
         let (sender, lines) = mpsc::channel();
-        if let Some(stdout) = carrier.stdout.take() {
+        if let Some(stdout) = child.stdout.take() {
             thread::spawn(move || {
-                let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-                for line in lines {
-                    if sender.send(line).is_err() {
-                        return;
-                    }
-                }
+                whole_lines(BufReader::new(stdout), |line| sender.send(line).is_ok());
             });
         }
-        let stderr = carrier.stderr.take().map(|stderr| {
+        let stderr = child.stderr.take().map(|stderr| {
             thread::spawn(move || {
                 let mut bytes = Vec::new();
                 // Text that was read before an error is still shown.
@@ -138,8 +93,8 @@ impl Link {
             })
         });
         Ok(Self {
-            host: place.to_string(),
             carrier,
+            child,
             stdin,
             lines,
             stderr,
@@ -152,7 +107,7 @@ impl Link {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
-                let what = format!("gatebench cannot be run on {}", self.host);
+                let what = format!("gatebench cannot be run on {}", self.carrier.name());
                 return Err(self.over(&what).into());
             };
             if let Some(greeting) = line.strip_prefix(READY) {
@@ -193,38 +148,38 @@ impl Link {
         }
     }
 
-    fn broken(&mut self) -> DriverError {
-        let ended = self.carrier.try_wait().ok().flatten();
-        let how = ended.map_or(String::new(), |status| format!(" ({status})"));
-        let error = self.over(&format!("the connection to {} broke{how}", self.host));
-        let remedy = format!(
-            "check that {} and the network to it are up; its processes end by themselves, and \
-             `gatebench run --resume DIR` measures the missing trials",
-            self.host
-        );
-        DriverError::Remote(RemoteError { remedy, ..error })
-    }
-
-    /// Ends the connection and returns an error with the error messages of the carrier.
-    fn over(&mut self, what: &str) -> RemoteError {
-        self.hang_up(Duration::from_secs(1));
-        let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
-        complaint::of(&self.host, what, &stderr.unwrap_or_default())
-    }
-
-    /// Ends a connection over which nothing comes any more. The program at the other end stops when
-    /// its standard input ends.
+    /// Ends a connection over which nothing comes any more, without waiting for the other end. The
+    /// program there stops when its standard input ends.
     pub(super) fn abandon(&mut self) {
         self.hang_up(Duration::ZERO);
     }
 
+    fn broken(&mut self) -> DriverError {
+        let ended = self.child.try_wait().ok().flatten();
+        let ended = ended.filter(|_| self.carrier.passes_on_exit_codes());
+        let how = ended.map_or(String::new(), |status| format!(" ({status})"));
+        let error = self.over(&format!(
+            "the connection to {} broke{how}",
+            self.carrier.name()
+        ));
+        let remedy = self.carrier.broken_remedy();
+        DriverError::Remote(RemoteError { remedy, ..error })
+    }
+
+    /// Ends the connection and returns an error with the child's error messages.
+    fn over(&mut self, what: &str) -> RemoteError {
+        self.hang_up(Duration::from_secs(1));
+        let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
+        self.carrier.complaint(what, &stderr.unwrap_or_default())
+    }
+
     fn hang_up(&mut self, patience: Duration) {
         self.stdin = None;
-        let ended = || self.carrier.try_wait().transpose();
+        let ended = || self.child.try_wait().transpose();
         if wait_until(Instant::now() + patience, ended).is_none() {
             // The program on the host stops at the end of its standard input.
-            let _ = self.carrier.kill();
-            let _ = self.carrier.wait();
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
     }
 }
@@ -242,14 +197,16 @@ fn read(program: &Path) -> io::Result<(File, String, u64)> {
     Ok((file, sha256_of_file(program)?, length_bytes))
 }
 
-/// The command that runs a script on a host.
-fn ssh(host: &str, script: &str) -> Command {
-    let mut command = Command::new("ssh");
-    for option in OPTIONS {
-        command.args(["-o", option]);
+/// Passes on the lines until the input ends or nobody takes them. What follows the last newline is
+/// half a line of a connection that broke.
+fn whole_lines(mut input: impl BufRead, mut take: impl FnMut(String) -> bool) {
+    let mut line = String::new();
+    while matches!(input.read_line(&mut line), Ok(1..)) && line.ends_with('\n') {
+        line.pop();
+        if !take(std::mem::take(&mut line)) {
+            return;
+        }
     }
-    command.args(["-T", "--", host, script]);
-    command
 }
 
 /// Sends an empty line at each interval until the connection ends.
@@ -270,12 +227,20 @@ fn keep_alive(stdin: Weak<Mutex<ChildStdin>>) {
 
 /// The prefix of the program's lines, because shells also print greetings.
 pub(super) const READY: &str = "gatebench-remote: ";
+/// The text after [`READY`] with which the lines of a holder begin.
+pub(super) const LINE: &str = "line";
 /// The text after [`READY`] that requests the program.
 const SEND: &str = "send";
 
-/// The command for `ssh`. The program is stored in the user's cache under its digest, so it is sent
-/// only once. It is renamed into place, so a partial program never runs. The steps are one line
-/// without single quotes, because any user's shell must pass them unchanged to `sh`.
+/// The script that runs the program, its `$0`, on this machine.
+fn script_here(words: &[&str]) -> String {
+    format!("exec \"$0\" {}", words.join(" "))
+}
+
+/// The script that the child runs there. The program is stored in the user's cache under its
+/// digest, so it is sent only once. It is renamed into place, so a partial program never runs. The
+/// steps are one line without single quotes, because any user's shell must pass them unchanged to
+/// `sh`.
 fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
     let steps = [
@@ -321,6 +286,16 @@ mod tests {
         let _ = stdin.write_all(sent.as_bytes());
         drop(stdin);
         shell.wait_with_output().unwrap()
+    }
+
+    #[test]
+    fn half_a_line_is_not_passed_on() {
+        let mut lines = Vec::new();
+        whole_lines(&b"one\n\nthree\nhal"[..], |line| {
+            lines.push(line);
+            true
+        });
+        assert_eq!(lines, ["one", "", "three"]);
     }
 
     #[test]

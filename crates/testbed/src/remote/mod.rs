@@ -14,18 +14,28 @@
 //! load generator at the place `here`. A load generator is a [`Role`] that the caller of [`serve`]
 //! adds. Times of two clocks are compared only as differences on the same clock.
 
+mod carrier;
 mod complaint;
+mod connection;
 mod end;
 mod folder;
+mod holder;
 mod host;
 mod kept;
 mod link;
+mod numbered;
+mod pod;
 mod protocol;
 mod running;
 mod service;
+mod watched;
 
 pub use end::{Role, serve};
+pub use holder::{hold, relay};
 pub use host::RemoteHost;
+pub use pod::{InspectedPod, inspect_pod};
+pub use protocol::Inspected;
 pub(crate) use protocol::Ordered;
 pub(crate) use running::{RemoteGateway, RemoteSampler};
 pub(crate) use service::RemoteService;
+pub(crate) use watched::WatchedPod;

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use super::kept::Texts;
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway, Started};
+use crate::probe::EnvironmentFacts;
 use crate::system::exit::Ended;
 
 /// The version of this program, which must be that of the other end.
@@ -78,6 +79,10 @@ pub(super) enum Ask {
     StopService { number: usize },
     /// A request to the [`Role`](super::Role) of the remote end. The response is the role's.
     Role(Json),
+    /// Samples this process and its descendants from now on. The response is empty.
+    Watch { pid: u32 },
+    /// The response is [`Inspected`].
+    Inspect,
 }
 
 /// The inputs for starting an upstream or Redis on a host.
@@ -138,6 +143,14 @@ pub(super) struct Stopped {
     pub(super) ended: Ended,
     /// The files of the working folder.
     pub(super) kept: Texts,
+}
+
+/// The properties of a machine that matter to gatebench.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Inspected {
+    /// The event loop that gatebench chooses there.
+    pub backend: String,
+    pub facts: EnvironmentFacts,
 }
 
 /// The result of a request.

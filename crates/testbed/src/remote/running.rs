@@ -83,11 +83,7 @@ impl RemoteGateway {
     }
 
     pub(crate) fn sampler(&self) -> RemoteSampler {
-        RemoteSampler {
-            host: Arc::clone(&self.host),
-            number: self.host.next_sampler(),
-            last: Sample::default(),
-        }
+        RemoteSampler::new(&self.host)
     }
 }
 
@@ -117,6 +113,15 @@ pub struct RemoteSampler {
 }
 
 impl RemoteSampler {
+    /// A sampler of what runs on the host.
+    pub(super) fn new(host: &Arc<RemoteHost>) -> Self {
+        Self {
+            number: host.next_sampler(),
+            host: Arc::clone(host),
+            last: Sample::default(),
+        }
+    }
+
     /// Samples the processes. Returns the last sample if the connection is lost; the trial then
     /// ends.
     pub(crate) fn sample(&mut self) -> Sample {

@@ -14,7 +14,7 @@ mod upstreams;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gatebench_model::{Elsewhere, Limits, Place, Places, Scenario, Setup, Variant};
+use gatebench_model::{AttachedPod, Elsewhere, Limits, Place, Places, Scenario, Setup, Variant};
 use gatebench_net::tls::Identity;
 
 pub use parts::{Part, TrialParts};
@@ -27,7 +27,7 @@ use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart};
 use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::clock_identity;
 use crate::process::{Launcher, Supervised};
-use crate::remote::{RemoteGateway, RemoteHost};
+use crate::remote::{RemoteGateway, RemoteHost, WatchedPod};
 use crate::services::{GENERATOR_NOFILE, GeneratorStart};
 use crate::wire::Wire;
 use parts::HERE;
@@ -43,6 +43,8 @@ pub struct Testbed {
     others: Hosts,
     /// The address at which parts on this machine listen.
     here: IpAddr,
+    /// The pod of an attached gateway.
+    watched: Option<Arc<WatchedPod>>,
 }
 
 impl Testbed {
@@ -56,10 +58,8 @@ impl Testbed {
         gateways_on: Option<&Elsewhere>,
         places: &Places,
     ) -> Result<Self, DriverError> {
-        let host = gateways_on.map(|elsewhere| {
-            let place = Place::Ssh(elsewhere.host.clone());
-            RemoteHost::connect(&place, &launcher.program)?.reached_at(elsewhere.upstream_address)
-        });
+        let gateways = |elsewhere| RemoteHost::of_gateways(elsewhere, &launcher.program);
+        let host = gateways_on.map(gateways);
         let other = |place: &Place| Ok(Arc::new(RemoteHost::connect(place, &launcher.small())?));
         let upstreams = places.upstream.iter().map(other);
         let redis = places.redis.iter().map(other).next();
@@ -71,6 +71,7 @@ impl Testbed {
                 redis: redis.transpose()?,
             },
             here: HERE,
+            watched: None,
         })
     }
 
@@ -80,6 +81,17 @@ impl Testbed {
     pub fn reached_at(self, here: Option<IpAddr>) -> Self {
         let here = here.unwrap_or(self.here);
         Self { here, ..self }
+    }
+
+    /// Adds a container to the pod of an attached gateway, in which its CPU time and memory are
+    /// read, and copies gatebench to it.
+    ///
+    /// # Errors
+    /// There is no such pod, or the cluster refuses the container.
+    pub fn watch(&mut self, pod: &AttachedPod) -> Result<(), DriverError> {
+        let watched = WatchedPod::connect(pod, &self.launcher)?;
+        self.watched = Some(Arc::new(watched));
+        Ok(())
     }
 
     /// The host of the gateways; none for this machine.
@@ -144,9 +156,10 @@ impl Testbed {
         begin: impl Fn(Part) -> Result<(), E>,
     ) -> Result<Running, E> {
         interrupt.cuts_short(Urgency::Stop, || {
-            if let Variant::Attached { name, url, pid } = trial.variant {
+            if let Variant::Attached { name, url, pid, .. } = trial.variant {
                 begin(Part::Gateway)?;
-                return Ok(Running::attached(name, Attached::new(url, *pid)?));
+                let watched = self.watched.clone();
+                return Ok(Running::attached(name, Attached::new(url, *pid)?, watched));
             }
             begin(Part::Upstream)?;
             let identity = certificate::create(trial.scenario)?;
