@@ -19,8 +19,8 @@ export GATEBENCH_TEST_THREADS ?= $(shell expr $$(nproc) \* 6)
 TEST_RUNNER = --config 'target."cfg(unix)".runner = "scripts/run-test"'
 
 .DEFAULT_GOAL := help
-.PHONY: help run build quick test test-full lint workflows deny format deb image test-packages \
-	release-notes gateways external k6 saxon fuzz memcheck
+.PHONY: help run build agent quick test test-full lint workflows deny format deb image test-packages \
+	release-notes gateways external k6 saxon fuzz memcheck test-cluster
 
 help: ## prints this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ build: ## builds target/dist/gatebench
 	$(CARGO) build --profile dist --locked --package gatebench
 	@scripts/check-faults $(GATEBENCH)
 	@scripts/split-symbols $(GATEBENCH)
+
+agent: ## builds target/dist/gatebench-agent, a small static program for load generators on other hosts
+	@scripts/build-agent
 
 quick: ## checks formatting, lints and the project's own rules, and runs all unit tests
 	$(CARGO) fmt --all --check
@@ -76,7 +79,7 @@ deny: ## checks licenses and sources of the dependencies against deny.toml
 
 deb: ## installs what is missing and builds the Debian package in target/packages
 	@scripts/install-deps
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build agent
 	@scripts/build-deb $(GATEBENCH)
 
 image: deb ## builds the container image localhost/gatebench with nginx and HAProxy
@@ -85,6 +88,9 @@ image: deb ## builds the container image localhost/gatebench with nginx and HAPr
 test-packages: deb ## installs the package in a fresh root and runs the image (minutes)
 	@scripts/test-deb
 	@scripts/test-image
+
+test-cluster: ## tests on a real Kubernetes cluster: KUBECONFIG=FILE, or KB=FOLDER with binaries (minutes)
+	@scripts/test-cluster
 
 release-notes: ## prints the changelog of version TAG, as in: make release-notes TAG=v0.2.0
 	@scripts/release-notes $(TAG)

@@ -8,8 +8,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     ab, audit, baseline, capacity, check, compare, completions, doctor, export, flame, gateway,
-    history, import, install, internal, isolation, list, load, new, report, run, schema, serve,
-    soak, spec, upstream,
+    history, import, install, internal, isolation, kubernetes, list, load, new, report, run,
+    schema, serve, soak, spec, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "schema",
             "install",
             "doctor",
+            "kubernetes",
             "completions",
         ],
     ),
@@ -78,6 +79,7 @@ pub enum Command {
     Export(export::Export),
     Audit(audit::Audit),
     Doctor(doctor::Doctor),
+    Kubernetes(kubernetes::Kubernetes),
     Schema(schema::PrintSchema),
     Upstream(upstream::Upstream),
     Gateway(gateway::Gateway),
@@ -118,6 +120,7 @@ impl Command {
             Self::Export(command) => command.run().map(success),
             Self::Audit(command) => command.run(),
             Self::Doctor(command) => command.run(),
+            Self::Kubernetes(command) => command.run(),
             Self::Schema(command) => command.run().map(success),
             Self::Upstream(command) => command.run().map(success),
             Self::Gateway(command) => command.run().map(success),

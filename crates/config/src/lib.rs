@@ -10,6 +10,7 @@ mod node;
 pub mod schema_fragments;
 mod sheet;
 pub mod suggest;
+mod write;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Problem};
@@ -20,3 +21,4 @@ pub use document::{
 pub use duration::{DurationError, HumanDuration};
 pub use node::{Data, Entry, Node};
 pub use sheet::{Sheet, SheetKind, YamlError, yaml_value};
+pub use write::write_yaml;

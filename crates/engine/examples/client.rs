@@ -89,6 +89,8 @@ fn load(
         cores: Vec::new(),
         backend,
         trace_tag: None,
+        shares_clock: true,
+        part: None,
         spin: false,
         seed: 1,
     })

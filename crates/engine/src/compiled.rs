@@ -7,7 +7,7 @@ use gatebench_model::{Request, Shape};
 use crate::check::Checks;
 use crate::control::Control;
 use crate::data::DataError;
-use crate::load::{Group, Load, nanos};
+use crate::load::{Group, Load, Part, nanos};
 use crate::render::Rendered;
 use crate::schedule::Schedule;
 
@@ -20,7 +20,10 @@ pub(crate) struct Compiled<'a> {
     pub(crate) first_routes: Vec<usize>,
     pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,
+    /// The number of workers here.
     pub(crate) workers: usize,
+    /// The place of these workers among those of all load generators.
+    pub(crate) part: Part,
     /// The number of workers that wait for the start.
     pub(crate) ready: AtomicUsize,
     pub(crate) control: &'a Control,
@@ -44,6 +47,7 @@ pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compil
             check_count += request.checks.len();
         }
     }
+    let workers = load.cores.len().max(1);
     Ok(Compiled {
         load,
         routes,
@@ -52,7 +56,11 @@ pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compil
             .map(|number| schedule(load, number, nanos(load.warm_up)))
             .collect(),
         check_count,
-        workers: load.cores.len().max(1),
+        workers,
+        part: load.part.unwrap_or(Part {
+            first_worker: 0,
+            workers,
+        }),
         ready: AtomicUsize::new(0),
         control,
     })

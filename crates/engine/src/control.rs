@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
+    /// True once all workers wait for the start.
+    ready: AtomicBool,
     /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds; 0 until
     /// known.
     start_ns: AtomicU64,
@@ -31,6 +33,7 @@ impl Control {
     pub fn new(workers: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),
+            ready: AtomicBool::new(false),
             start_ns: AtomicU64::new(0),
             measure_ns: AtomicU64::new(0),
             live: (0..workers.max(1)).map(|_| Live::default()).collect(),
@@ -54,8 +57,19 @@ impl Control {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
 
-    /// Sets the time at which the first request is due.
-    pub(crate) fn starts_at(&self, at_ns: u64) {
+    /// Reports whether all connections are up and the workers wait for the start.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn be_ready(&self) {
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// Sets the time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds. For a
+    /// load that is a [part](crate::Load::part) of another, the start is given here by the caller,
+    /// who knows when all the others are ready.
+    pub fn starts_at(&self, at_ns: u64) {
         self.start_ns.store(at_ns, Ordering::Release);
     }
 

@@ -1,9 +1,11 @@
 //! The counts of a load.
 
+use serde::{Deserialize, Serialize};
+
 use crate::kind::{Class, ErrorKind};
 
 /// Counts of one worker, or of all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Arrivals due in the measured window.
     pub intended: u64,

@@ -76,6 +76,8 @@ pub struct DataSet {
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     pub(crate) name: String,
+    /// The source from which the values were prepared.
+    source: Source,
     pub(crate) values: Values,
 }
 
@@ -125,12 +127,19 @@ impl DataSet {
             })?;
             Ok(Ready {
                 name: name.clone(),
+                source: source.clone(),
                 values,
             })
         });
         Ok(Self {
             sources: sources.collect::<Result<_, DataError>>()?,
         })
+    }
+
+    /// The sources from which it was made.
+    pub fn sources(&self) -> BTreeMap<String, Source> {
+        let named = |it: &Ready| (it.name.clone(), it.source.clone());
+        self.sources.iter().map(named).collect()
     }
 
     /// The number of the source that a template names.

@@ -1,7 +1,9 @@
 //! The metrics of a request, and the ways it can end.
 
+use serde::{Deserialize, Serialize};
+
 /// A metric of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Metric {
     /// From the intended send to the last byte of the response.
     Response,
@@ -50,7 +52,7 @@ impl Metric {
 }
 
 /// The way a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Class {
     /// 200 to 299.
     Success,
@@ -98,7 +100,7 @@ impl Class {
 }
 
 /// The reason why there was no response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// No connection could be made.
     Connect,

@@ -76,6 +76,16 @@ pub struct Group {
     pub timeout: Duration,
 }
 
+/// The part of a load that one of several load generators sends. Their workers are numbered
+/// through, so together they send exactly the requests of one load generator with all the workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The number of this load generator's first worker.
+    pub first_worker: usize,
+    /// The number of workers of all load generators.
+    pub workers: usize,
+}
+
 /// One load: a warm-up that is discarded, a measurement, and the wait for the last responses. All
 /// groups run at the same time.
 #[derive(Clone, Debug)]
@@ -99,8 +109,15 @@ pub struct Load {
     pub spin: bool,
     /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
-    /// The tag of this load's nonces. With `None`, no nonce is sent, and nothing is traced.
+    /// The tag of this load's nonces. With `None`, no nonce is sent, and nothing is traced. A load
+    /// with more than 256 workers here also uses the tags that follow it, one for every 256
+    /// workers.
     pub trace_tag: Option<u16>,
+    /// True if the upstreams read the same clock as this process. Otherwise the halves of the
+    /// latency of traced requests are known only as far as the requests bound the clocks.
+    pub shares_clock: bool,
+    /// The part of the load that is sent here; `None` is the whole load.
+    pub part: Option<Part>,
     /// The seed of random choices: the same seed leads to the same choices.
     pub seed: u64,
 }

@@ -3,20 +3,24 @@
 use std::collections::BTreeMap;
 
 use gatebench_net::Backend;
+use serde::{Deserialize, Serialize};
 
 use crate::counts::Counts;
-use crate::record::Interval;
+use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
 use crate::recording::{Recording, Recordings, add};
 use crate::route::RouteRecord;
+use crate::upstream_clock::Halves;
 
 /// The outcome of the whole load, merged over workers and seconds by addition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// All counts.
     pub counts: Counts,
     /// All recordings.
     pub recordings: Recordings,
+    /// The halves of the latency of traced requests.
+    pub halves: Halves,
     /// The outcome of each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
     /// Responses by status, without the statuses that did not occur.
@@ -33,6 +37,8 @@ pub struct Outcome {
     pub checks: Vec<String>,
     /// When the first request was due, on `CLOCK_MONOTONIC` in nanoseconds.
     pub start_ns: u64,
+    /// The request that was sent first, warm-up included; none if none was sent.
+    pub first: Option<FirstRequest>,
     /// The measured window, on `CLOCK_MONOTONIC` in nanoseconds.
     pub window_ns: (u64, u64),
     /// The wait for the last responses, in nanoseconds.
@@ -56,7 +62,7 @@ pub struct GroupOutcome {
 }
 
 /// The cost of one worker in the measured window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WorkerFacts {
     /// CPU time of its thread in nanoseconds, without the time spent polling for events
     /// ([`crate::Load::spin`]).
@@ -66,9 +72,39 @@ pub struct WorkerFacts {
 }
 
 impl Outcome {
+    /// Adds the outcome of another load generator that sent a part of the same load. The window is
+    /// the time in which any of them measured; both outcomes must use the same clock.
+    pub fn join(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        add_recordings(&mut self.recordings, &other.recordings);
+        self.halves.add(&other.halves);
+        for (own, other) in self.groups.iter_mut().zip(&other.groups) {
+            own.counts.add(&other.counts);
+            add_recordings(&mut own.recordings, &other.recordings);
+            for ((_, own), (_, other)) in own.routes.iter_mut().zip(&other.routes) {
+                own.add(other);
+            }
+        }
+        for (status, count) in other.statuses {
+            *self.statuses.entry(status).or_default() += count;
+        }
+        self.connects.add(&other.connects);
+        self.resumed += other.resumed;
+        add_recordings(&mut self.unmeasured, &other.unmeasured);
+        self.start_ns = self.start_ns.min(other.start_ns);
+        let firsts = [self.first, other.first].into_iter().flatten();
+        self.first = firsts.min_by_key(|it| it.sent_ns);
+        self.window_ns.0 = self.window_ns.0.min(other.window_ns.0);
+        self.window_ns.1 = self.window_ns.1.max(other.window_ns.1);
+        self.drained_ns = self.drained_ns.max(other.drained_ns);
+        self.interrupted |= other.interrupted;
+        self.workers.extend(other.workers);
+    }
+
     /// Adds one interval of one worker.
-    pub(crate) fn add(&mut self, worker: usize, interval: &Interval) {
+    pub fn add(&mut self, worker: usize, interval: &Interval) {
         self.counts.add(&interval.counts);
+        self.halves.add(&interval.halves);
         for (status, count) in interval.statuses() {
             *self.statuses.entry(status).or_default() += count;
         }
@@ -103,5 +139,11 @@ impl Outcome {
                 routes: names.into_iter().zip(routes.by_ref()).collect(),
             });
         }
+    }
+}
+
+fn add_recordings(to: &mut Recordings, from: &Recordings) {
+    for (key, recording) in from {
+        add(to, *key, recording);
     }
 }

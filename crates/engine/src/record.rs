@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::counts::{Counts, add_each};
 use crate::kind::{Class, Metric};
 use crate::recording::Recording;
+use crate::upstream_clock::Halves;
 
 /// Number of histograms per class in every load: response, service, lateness.
 const TIMED: usize = Metric::Added as usize;
@@ -24,6 +27,8 @@ pub struct Interval {
     pub counts: Counts,
     /// Requests in flight at its end.
     pub busy: u64,
+    /// The halves of the latency of traced requests.
+    pub halves: Halves,
     /// Responses by status, 100 to 599.
     statuses: Vec<u64>,
     /// Histograms by class; created when a class first occurs.
@@ -47,6 +52,7 @@ impl Interval {
             second: 0,
             counts: Counts::new(checks),
             busy: 0,
+            halves: Halves::default(),
             statuses: vec![0; STATUSES.len()],
             timed: Default::default(),
             traced: Default::default(),
@@ -106,6 +112,11 @@ impl Interval {
         }
     }
 
+    /// Records the added latency of one traced request whose halves are unknown.
+    pub(crate) fn record_added(&mut self, class: Class, added_ns: u64) {
+        self.recording(class, Metric::Added).record(added_ns);
+    }
+
     /// Records the parts of a response that arrived in more than one read.
     pub(crate) fn record_parts(&mut self, class: Class, waiting_ns: u64, service_ns: u64) {
         let parts = self.parts[class as usize].get_or_insert_with(recordings);
@@ -150,13 +161,27 @@ impl Interval {
         })
     }
 
+    /// Sets the count of responses with a status.
+    pub fn set_status(&mut self, status: u16, count: u64) {
+        let place = status.wrapping_sub(STATUSES.start);
+        if let Some(counted) = self.statuses.get_mut(usize::from(place)) {
+            *counted = count;
+        }
+    }
+
+    /// Adds a recording, for example one that was received from another load generator.
+    pub fn add_recording(&mut self, metric: Metric, class: Class, recording: &Recording) {
+        self.recording(class, metric).add(recording);
+    }
+
     /// Adds another worker's record of the same second.
     pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.busy += other.busy;
+        self.halves.add(&other.halves);
         add_each(&mut self.statuses, &other.statuses);
         for (metric, class, recording) in other.recordings() {
-            self.recording(class, metric).add(recording);
+            self.add_recording(metric, class, recording);
         }
         self.cpu_ns += other.cpu_ns;
         self.run_queue_wait_ns += other.run_queue_wait_ns;
@@ -183,8 +208,26 @@ impl Interval {
                 recording.clear();
             }
         }
+        self.halves = Halves::default();
         (self.cpu_ns, self.run_queue_wait_ns) = (0, 0);
     }
+}
+
+/// The times of the request that was sent first, on `CLOCK_MONOTONIC` in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstRequest {
+    /// The time at which it was due.
+    pub due_ns: u64,
+    /// The time at which it was sent.
+    pub sent_ns: u64,
+}
+
+impl FirstRequest {
+    /// Before any request is sent.
+    pub(crate) const NONE: Self = Self {
+        due_ns: u64::MAX,
+        sent_ns: u64::MAX,
+    };
 }
 
 fn recordings<const N: usize>() -> Box<[Recording; N]> {

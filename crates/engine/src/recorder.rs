@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::kind::{Class, ErrorKind, Metric};
-use crate::record::Interval;
+use crate::record::{FirstRequest, Interval};
 use crate::recording::{Recording, Recordings, add};
 use crate::response::Exchange;
 use crate::route::RouteRecord;
+use crate::upstream_clock::{Clocks, UpstreamClock};
 
 /// The records of one worker.
 pub(crate) struct Recorder {
@@ -16,11 +17,15 @@ pub(crate) struct Recorder {
     pub(crate) window: Range<u64>,
     /// True if requests carry a nonce.
     pub(crate) traced: bool,
+    /// The clock of the upstreams; none if it is the one of this process.
+    pub(crate) upstream_clock: Option<UpstreamClock>,
     /// Requests in flight.
     pub(crate) busy: usize,
     /// Requests that ended since the start, including the warm-up.
     pub(crate) completed: u64,
     pub(crate) failed: u64,
+    /// The request that was sent first, warm-up included.
+    pub(crate) first: FirstRequest,
 }
 
 /// The records of the whole measurement, returned at its end.
@@ -68,20 +73,18 @@ impl Kept {
     /// Records a request due outside the measurement. Its times are compared only with what a
     /// gateway counts over the whole load.
     #[cold]
-    fn unmeasured(&mut self, class: Class, exchange: &Exchange, traced: bool, now: u64) {
+    fn unmeasured(&mut self, class: Class, clocks: Option<Clocks>, exchange: &Exchange, now: u64) {
         let service_ns = now.saturating_sub(exchange.sent_ns);
-        let parts = match exchange.times {
-            Some(times) if traced && times.nonce == exchange.nonce => Some([
-                (Metric::Added, service_ns.saturating_sub(times.service_ns)),
-                (
-                    Metric::RequestHalf,
-                    times.received_ns.saturating_sub(exchange.sent_ns),
-                ),
-            ]),
-            _ => None,
-        };
+        let times = exchange.times.filter(|it| it.nonce == exchange.nonce);
+        let times = times.filter(|_| clocks.is_some());
+        let added = times.map(|it| (Metric::Added, service_ns.saturating_sub(it.service_ns)));
+        // With two clocks, the half is not known.
+        let half = times.filter(|_| clocks == Some(Clocks::Shared)).map(|it| {
+            let half_ns = it.received_ns.saturating_sub(exchange.sent_ns);
+            (Metric::RequestHalf, half_ns)
+        });
         let service = (Metric::Service, service_ns);
-        for (metric, ns) in parts.into_iter().flatten().chain([service]) {
+        for (metric, ns) in added.into_iter().chain(half).chain([service]) {
             let recording = self.unmeasured.entry((metric, class));
             recording.or_insert_with(Recording::new).record(ns);
         }
@@ -100,6 +103,12 @@ impl Recorder {
     /// Records that a request is in flight. Each request that began ends once: it settles or fails.
     pub(crate) fn begin(&mut self, group: usize, exchange: &Exchange, bytes: u64) {
         self.busy += 1;
+        if exchange.sent_ns < self.first.sent_ns {
+            self.first = FirstRequest {
+                due_ns: exchange.intended_ns,
+                sent_ns: exchange.sent_ns,
+            };
+        }
         if !self.window.contains(&exchange.intended_ns) {
             return;
         }
@@ -122,21 +131,39 @@ impl Recorder {
     ) {
         self.busy -= 1;
         self.completed += 1;
+        let clocks = self.compare_clocks(exchange, now);
         if self.window.contains(&now) {
             self.note(group, |it| it.counts.completed_in_window += 1);
         }
         if !self.window.contains(&exchange.intended_ns) {
             let class = Class::of(exchange.status);
-            return self.kept.unmeasured(class, exchange, self.traced, now);
+            return self
+                .kept
+                .unmeasured(class, clocks.filter(|_| self.traced), exchange, now);
         }
         self.interval.count_status(exchange.status);
-        let traced = self.traced;
-        self.note(group, |it| it.count(exchange, failed_checks, traced, now));
+        let clocks = clocks.filter(|_| self.traced);
+        self.note(group, |it| it.count(exchange, failed_checks, clocks, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
             record.completed += 1;
             record.by_class[Class::of(exchange.status) as usize] += 1;
             record.responses_failing_checks += u64::from(!failed_checks.is_empty());
             record.response.record(exchange.response_ns(now));
+        }
+    }
+
+    /// Returns what is known about the clocks of a request, and learns from it. The warm-up counts
+    /// too, so that the clocks are bounded when the measurement begins.
+    fn compare_clocks(&mut self, exchange: &Exchange, now: u64) -> Option<Clocks> {
+        let Some(clock) = &mut self.upstream_clock else {
+            return Some(Clocks::Shared);
+        };
+        match exchange.times.filter(|times| times.nonce == exchange.nonce) {
+            None => Some(Clocks::Unknown { stepped: false }),
+            Some(times) => {
+                let left_ns = times.received_ns.saturating_add(times.service_ns);
+                Some(clock.see([exchange.sent_ns, times.received_ns, left_ns, now]))
+            }
         }
     }
 
@@ -146,7 +173,12 @@ impl Recorder {
         self.failed += 1;
         if !self.window.contains(&exchange.intended_ns) {
             let class = Class::Failed;
-            return self.kept.unmeasured(class, exchange, self.traced, now);
+            let clocks = match self.upstream_clock {
+                None => Clocks::Shared,
+                Some(_) => Clocks::Unknown { stepped: false },
+            };
+            let clocks = self.traced.then_some(clocks);
+            return self.kept.unmeasured(class, clocks, exchange, now);
         }
         self.note(group, |it| it.failure(exchange, kind, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
@@ -157,7 +189,14 @@ impl Recorder {
 }
 
 impl Interval {
-    fn count(&mut self, exchange: &Exchange, failed_checks: &[usize], traced: bool, now: u64) {
+    /// Counts a response. If it was traced, something is known about the clocks.
+    fn count(
+        &mut self,
+        exchange: &Exchange,
+        failed_checks: &[usize],
+        clocks: Option<Clocks>,
+        now: u64,
+    ) {
         let class = Class::of(exchange.status);
         self.counts.completed += 1;
         self.counts.by_class[class as usize] += 1;
@@ -170,21 +209,34 @@ impl Interval {
             let waiting_ns = exchange.first_byte_ns.saturating_sub(exchange.sent_ns);
             self.record_parts(class, waiting_ns, service_ns);
         }
-        if traced {
-            self.trace(class, exchange, service_ns, now);
+        if let Some(clocks) = clocks {
+            self.trace(class, clocks, exchange, service_ns, now);
         }
     }
 
-    fn trace(&mut self, class: Class, exchange: &Exchange, service_ns: u64, now: u64) {
+    fn trace(
+        &mut self,
+        class: Class,
+        clocks: Clocks,
+        exchange: &Exchange,
+        service_ns: u64,
+        now: u64,
+    ) {
         match exchange.times {
             None => self.counts.untimed += 1,
             Some(times) if times.nonce != exchange.nonce => self.counts.foreign += 1,
             Some(times) => {
                 self.counts.traced += 1;
                 let added_ns = service_ns.saturating_sub(times.service_ns);
-                let request_half_ns = times.received_ns.saturating_sub(exchange.sent_ns);
-                let answered_ns = times.received_ns.saturating_add(times.service_ns);
-                let response_half_ns = now.saturating_sub(answered_ns);
+                let Some(ahead_ns) = self.halves.ahead_ns(clocks) else {
+                    return self.record_added(class, added_ns);
+                };
+                // The times of the upstream on the clock here.
+                let here = |ns: u64| ns.wrapping_add_signed(ahead_ns.wrapping_neg());
+                let received_ns = here(times.received_ns);
+                let left_ns = received_ns.saturating_add(times.service_ns);
+                let request_half_ns = received_ns.saturating_sub(exchange.sent_ns);
+                let response_half_ns = now.saturating_sub(left_ns);
                 self.record_trace(class, [added_ns, request_half_ns, response_half_ns]);
             }
         }

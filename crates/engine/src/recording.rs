@@ -41,8 +41,15 @@ pub struct Recording<C: Counter = u64> {
     pub clamped: u64,
 }
 
+impl Default for Recording {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Recording {
-    pub(crate) fn new() -> Self {
+    /// An empty recording of a load or of a group.
+    pub fn new() -> Self {
         Self::with_bounds(1, SIGNIFICANT_DIGITS)
     }
 }

@@ -16,9 +16,10 @@ use crate::counts::Counts;
 use crate::error::EngineError;
 use crate::load::{Group, Load};
 use crate::outcome::{Outcome, WorkerFacts};
-use crate::record::Interval;
+use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
 use crate::recording::Recording;
+use crate::upstream_clock::Halves;
 use crate::worker::{Ended, Outlet, Work};
 
 /// The interval at which the collecting thread looks for finished intervals.
@@ -95,10 +96,13 @@ fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> 
     gatebench_net::run(Some(backend), work)?
 }
 
-/// Sets the start once every worker is ready.
+/// Sets the start once every worker is ready, unless it is given from outside.
 fn start_when_ready(compiled: &Compiled<'_>) {
-    let are_ready = compiled.ready.load(Ordering::Acquire) == compiled.workers;
-    if are_ready && compiled.control.start_ns().is_none() {
+    if compiled.ready.load(Ordering::Acquire) < compiled.workers {
+        return;
+    }
+    compiled.control.be_ready();
+    if compiled.load.part.is_none() && compiled.control.start_ns().is_none() {
         compiled.control.starts_at(clock::now_ns() + START_AHEAD_NS);
     }
 }
@@ -126,6 +130,7 @@ impl Outcome {
         Self {
             counts: Counts::new(compiled.check_count),
             recordings: BTreeMap::new(),
+            halves: Halves::default(),
             groups: Vec::new(),
             statuses: BTreeMap::new(),
             connects: Recording::new(),
@@ -133,6 +138,7 @@ impl Outcome {
             unmeasured: BTreeMap::new(),
             checks: texts.collect(),
             start_ns: 0,
+            first: None,
             window_ns: (0, 0),
             drained_ns: 0,
             interrupted: compiled.control.stopped(),
@@ -145,6 +151,9 @@ impl Outcome {
         let min = |pick: fn(&Ended) -> u64| ended.iter().map(pick).min().unwrap_or(0);
         let max = |pick: fn(&Ended) -> u64| ended.iter().map(pick).max().unwrap_or(0);
         self.start_ns = min(|it| it.start_ns);
+        let first = ended.iter().map(|it| it.first);
+        let first = first.min_by_key(|it| it.sent_ns);
+        self.first = first.filter(|it| *it != FirstRequest::NONE);
         self.window_ns = (min(|it| it.window_ns.0), max(|it| it.window_ns.1));
         self.drained_ns = max(|it| it.drained_ns);
         self.interrupted = ended.iter().any(|it| it.interrupted);

@@ -1,11 +1,14 @@
 //! The worker over a simulated loop: time is a number, so the correct record is known exactly.
 
 mod accuracy;
+mod split;
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::time::Duration;
 
 use gatebench_model::load::{Change, Closed, Open, RateStage};
@@ -43,6 +46,8 @@ struct Simulated {
     now_ns: u64,
     server: Server,
     requests: u64,
+    /// The requests, with the times at which they were sent.
+    sent: Rc<RefCell<Vec<(u64, Vec<u8>)>>>,
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,
     waiting: Vec<Option<Event>>,
@@ -57,6 +62,7 @@ impl Simulated {
             now_ns: 1,
             server,
             requests: 0,
+            sent: Rc::default(),
             conns: 0,
             events: BinaryHeap::new(),
             waiting: Vec::new(),
@@ -98,6 +104,7 @@ impl Io for Simulated {
 
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
         let reaction = (self.server)(self.requests, self.now_ns, &bytes);
+        self.sent.borrow_mut().push((self.now_ns, bytes.clone()));
         self.at(self.now_ns, Event::Sent { conn, bytes });
         self.requests += 1;
         match reaction {
@@ -160,6 +167,8 @@ fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
         cores: Vec::new(),
         backend: None,
         trace_tag: None,
+        shares_clock: true,
+        part: None,
         spin: false,
         seed: 1,
     }

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use gatebench_config::{Document, parse_with_files};
+use gatebench_config::{Document, parse_with_files, write_yaml};
 use gatebench_model::Scenario;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::ImportError;
 use crate::log::{Effect, Note};
-use crate::yaml;
+use crate::omitted::without_defaults;
 
 /// The suite file, which `gatebench run FOLDER` runs.
 pub(crate) const SUITE_FILE: &str = "suite.yaml";
@@ -76,12 +76,12 @@ impl Folder {
         document: &T,
     ) -> Result<(), ImportError> {
         let mut value = serde_json::to_value(document).unwrap_or(Value::Null);
-        yaml::without_defaults(&mut value);
+        without_defaults(&mut value);
         let mut text = String::new();
         for comment in comments {
             let _ = writeln!(text, "{}", commented(comment));
         }
-        text += &yaml::write(&value);
+        text += &write_yaml(&value);
         let read = |wanted: &Path| {
             let mut files = self.files.iter();
             let found = files.find(|file| Path::new(&file.path) == wanted);

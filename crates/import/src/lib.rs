@@ -25,19 +25,21 @@ mod kong;
 mod kubernetes;
 mod log;
 mod name;
+mod omitted;
 mod openapi;
 mod options;
 mod regex_sample;
+mod testrun;
 mod time;
 mod traffic;
 mod wire;
-mod yaml;
 
 pub use access_log::{AccessLog, Progress};
 pub use error::ImportError;
 pub use folder::{Folder, NewFile};
 pub use log::{Effect, Note};
 pub use options::{Hour, NotAnHour, Options, Replay};
+pub use testrun::{KnownSuite, TestRunFile, TestRuns, read_testruns};
 pub use wire::{Change, Language, OwnConfig, ReadIncluded, wire};
 
 /// A kind of input that consists of a single string.

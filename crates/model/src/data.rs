@@ -1,5 +1,7 @@
 //! Sources of the values in templates: rows, sequences, distributions.
 
+use std::sync::Arc;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -143,12 +145,12 @@ pub struct Zipf {
     pub exponent: f64,
 }
 
-/// A table of strings in a single allocation.
+/// A table of strings in a single allocation, which clones share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    text: String,
+    text: Arc<String>,
     /// The end of each value in `text`, row by row.
-    ends: Vec<usize>,
+    ends: Arc<Vec<usize>>,
     /// The number of values in a row; 0 if each item is a single value.
     width: usize,
 }
@@ -164,8 +166,9 @@ impl Rows {
 
     /// Appends a value to the last row, or begins the next row with it.
     pub fn push(&mut self, value: &str) {
-        self.text.push_str(value);
-        self.ends.push(self.text.len());
+        let text = Arc::make_mut(&mut self.text);
+        text.push_str(value);
+        Arc::make_mut(&mut self.ends).push(text.len());
     }
 
     /// The number of complete rows.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::place::{Place, Places};
 use crate::topology::Topology;
 
 /// The cores to which each component is pinned.
@@ -177,6 +178,27 @@ impl Placement {
             note,
             gateway_is_elsewhere: true,
         })
+    }
+
+    /// The same placement without the load generators and upstreams that run at other places.
+    pub fn without_those_at(mut self, places: &Places) -> Self {
+        let listed = |places: &[Place]| {
+            let words: Vec<String> = places.iter().map(Place::to_string).collect();
+            words.join(", ")
+        };
+        if !places.agents.is_empty() {
+            if !places.agents.contains(&Place::Here) {
+                self.engine.clear();
+            }
+            let agents = listed(&places.agents);
+            self.note += &format!(" The load generators run on {agents}.");
+        }
+        if !places.upstream.is_empty() {
+            self.upstream.clear();
+            let upstream = listed(&places.upstream);
+            self.note += &format!(" The upstream runs on {upstream}.");
+        }
+        self
     }
 
     /// Divides the CPUs of a machine that has at least two.

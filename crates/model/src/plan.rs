@@ -12,7 +12,8 @@ use crate::label;
 use crate::length::SMOKE_PHASE;
 use crate::suite::is_zero;
 use crate::{
-    Length, LoadProfile, Phase, Placement, PlannedLength, Scenario, Settle, Setup, Study, Suite,
+    AttachedPod, Length, LoadProfile, Phase, Placement, Places, PlannedLength, Scenario, Settle,
+    Setup, Study, Suite,
 };
 
 /// The estimated time that a trial takes in addition to its phases, used to predict the end of a
@@ -50,6 +51,9 @@ pub struct Plan {
     pub variants: Vec<Variant>,
     /// The cores of each component.
     pub placement: Placement,
+    /// The places of the load generators, the upstreams and Redis, if they are not this machine.
+    #[serde(default, skip_serializing_if = "Places::are_here")]
+    pub places: Places,
     /// The trials, in the order in which they run.
     pub trials: Vec<Trial>,
     /// True if the bare network is measured before each direct load.
@@ -87,6 +91,9 @@ pub enum Variant {
         url: String,
         /// The root of the gateway's process tree, if its CPU time and memory can be read.
         pid: Option<u32>,
+        /// The gateway's pod, if its CPU time and memory are read there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pod: Option<AttachedPod>,
     },
 }
 
@@ -195,6 +202,7 @@ impl Plan {
             length: None,
             variants,
             placement,
+            places: Places::default(),
             trials,
             network_ceiling: suite.network_ceiling,
             study: Study::default(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,12 @@ pub struct Setup {
 pub struct Elsewhere {
     /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
     pub host: String,
+    /// The private key for the host [default: those of ssh].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<PathBuf>,
+    /// The address of the host for the load [default: the address that ssh reaches].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
     /// The address at which that host reaches this machine, if it differs from the source of the
     /// SSH connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +59,18 @@ pub struct Limits {
     /// Memory, including the page cache that the processes fill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+}
+
+impl Elsewhere {
+    /// The host with this name, without further settings.
+    pub fn new(host: impl Into<String>) -> Self {
+        Self {
+            host: host.into(),
+            identity: None,
+            address: None,
+            upstream_address: None,
+        }
+    }
 }
 
 impl Setup {

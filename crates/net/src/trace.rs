@@ -36,6 +36,18 @@ impl Nonce {
         )
     }
 
+    /// The nonce of a worker of any number. The tag of the workers 256 to 511 is the next one after
+    /// `tag`, and so on, so that the nonces of two workers never coincide.
+    pub const fn of_worker(tag: u16, worker: usize, sequence: u64) -> Self {
+        let further = (worker >> WORKER_BITS) as u16;
+        Self::new(tag.wrapping_add(further), worker as u8, sequence)
+    }
+
+    /// The number of tags that this number of workers needs.
+    pub const fn tags(workers: usize) -> usize {
+        workers.div_ceil(1 << WORKER_BITS)
+    }
+
     /// The run's tag.
     pub const fn tag(self) -> u16 {
         (self.0 >> (SEQUENCE_BITS + WORKER_BITS)) as u16

@@ -46,6 +46,7 @@ fn upstream(words: Vec<String>) -> ExitCode {
         cores,
         backend: None,
         tls: None,
+        streams: gatebench_upstream::STREAMS,
     };
     let served = gatebench_upstream::serve(config, Arc::new(AtomicBool::new(false)), |address| {
         println!("{{\"listening\":\"{address}\"}}");

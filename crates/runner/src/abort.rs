@@ -2,6 +2,7 @@
 
 use std::io;
 
+use gatebench_agent::AgentFailure;
 use gatebench_engine::EngineError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_store::Outcome;
@@ -83,6 +84,12 @@ impl Failure {
             format!("cannot keep a core of the gateway awake: {error}"),
             "omit --keep-awake, or run gatebench where it may pin threads and use SCHED_IDLE",
         )
+    }
+
+    /// An agent that was lost in the middle of a load. The others were stopped.
+    pub(crate) fn of_agent(lost: &AgentFailure) -> Self {
+        let reason = format!("agent {} was {lost}", lost.agent);
+        Self::environment(reason, lost.error.remedy())
     }
 
     /// An error of the load generator. `target` is the culprit if it could not connect.

@@ -279,6 +279,7 @@ fn start(
 ) -> Result<Running, Abort> {
     let name = &request.gateway.folder.spec.gateway;
     let parts = TrialParts {
+        streams: gatebench_upstream::STREAMS,
         scenario,
         variant: &Variant::gateway(name, name),
         gateway: Some(request.gateway),

@@ -3,6 +3,7 @@
 //! The trial, its phases and their concurrent activities read the context, which must not start
 //! anything.
 
+use gatebench_agent::Agents;
 use gatebench_model::{Culprit, Phase, Placement, Plan, Scenario, Trial, Variant};
 use gatebench_net::Backend;
 use gatebench_store::TrialRecord;
@@ -24,6 +25,8 @@ pub(crate) struct TrialContext<'a> {
     /// None for the direct variant and for an attached gateway.
     pub(crate) gateway: Option<&'a FoundGateway>,
     pub(crate) testbed: &'a Testbed,
+    /// The load generators on other machines, if they send the loads.
+    pub(crate) agents: Option<&'a Agents>,
     /// The external load generator that replaces the built-in one.
     pub(crate) engine: Option<&'a PreparedGenerator>,
     pub(crate) backend: Option<Backend>,

@@ -24,7 +24,6 @@ mod external;
 mod http_probe;
 mod ledger;
 mod lockstep;
-mod merge;
 mod numbers;
 pub mod outputs;
 mod parity;
@@ -43,11 +42,10 @@ pub use check::{
 pub use error::RunnerError;
 pub use external::{GeneratorChoice, PreparedGenerator};
 pub use gatebench_testbed::{Interrupt, Urgency};
-pub use merge::Merge;
-pub use phase::judge_outcome;
+pub use phase::{agents_record, judge_outcome};
 pub use plan::{
-    Attach, Library, Listed, Prepared, Selection, Source, allow_descriptors, own_config, prepare,
-    prepare_resume, scenario_and_load,
+    Attach, ClusterPlan, Library, Listed, Prepared, Selection, Source, allow_descriptors,
+    known_suite, own_config, prepare, prepare_resume, scenario_and_load,
 };
 pub use progress::{Observer, PhaseSummary, Progress, RunSummary, Step};
 pub use run::{RunRequest, run};

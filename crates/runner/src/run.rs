@@ -458,6 +458,7 @@ impl<'a> RunLoop<'a> {
             variant,
             gateway,
             testbed: &prepared.testbed,
+            agents: prepared.agents.as_deref(),
             engine: prepared.engine.as_ref(),
             backend: self.backend,
             interrupt: self.interrupt,

@@ -176,6 +176,7 @@ fn upstream() -> (SocketAddr, Serving) {
             cores: vec![cores().0],
             backend: None,
             tls: None,
+            streams: gatebench_upstream::STREAMS,
         };
         gatebench_upstream::serve(config, stop, |address| listens.send(address).unwrap()).unwrap();
     })
@@ -235,6 +236,8 @@ fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
         cores: vec![cores().0],
         backend: None,
         trace_tag: Some(tag),
+        shares_clock: true,
+        part: None,
         spin: false,
         seed: 1,
     };

@@ -16,6 +16,7 @@
 //! written last and makes the trial valid: a reader ignores a folder without it, and so never sees
 //! a partial trial.
 
+mod agents;
 mod atomic;
 mod below;
 mod counts;
@@ -37,6 +38,7 @@ mod series;
 mod table;
 mod writer;
 
+pub use agents::{AgentRecord, AgentsRecord, HalvesRecord};
 pub use counts::{Counts, ExactSum, GroupRecord, RouteRecord, TimeFigures};
 pub use error::StoreError;
 pub use hdrhistogram::Histogram;

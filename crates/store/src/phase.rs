@@ -7,6 +7,7 @@ use gatebench_model::admin::AdminVerb;
 use gatebench_model::load::FailingPart;
 use serde::{Deserialize, Serialize};
 
+use crate::agents::AgentsRecord;
 use crate::counts::{Counts, ExactSum, GroupRecord, TimeFigures};
 use crate::own_metrics::OwnMetricsRecord;
 
@@ -47,6 +48,9 @@ pub struct PhaseRecord {
     /// The load generator's own figures.
     #[serde(default)]
     pub engine: EngineFacts,
+    /// The agents, if several load generators sent the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentsRecord>,
     /// The usage of each component: `gateway`, `upstream`, `engine`.
     #[serde(default)]
     pub usage: BTreeMap<String, Usage>,

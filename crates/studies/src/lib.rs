@@ -7,6 +7,7 @@
 pub mod ab;
 pub mod across_runs;
 mod admin;
+mod agents;
 pub mod capacity;
 pub mod choice;
 mod cold_start;
@@ -111,5 +112,6 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     findings.sections.extend(found.sections);
     findings.sections.extend(admin::sections(&context));
     findings.sections.extend(own_metrics::sections(&context));
+    findings.sections.extend(agents::section(&context));
     Ok(findings)
 }

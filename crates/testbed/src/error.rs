@@ -302,7 +302,7 @@ pub struct RemoteError {
 
 impl RemoteError {
     /// An error that is the fault of the hosts or the network between them.
-    pub(crate) fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             culprit: Culprit::Environment,
             message: message.into(),

@@ -13,8 +13,9 @@
 //!
 //! ```text
 //! testbed
-//! services   remote
-//! install
+//! remote
+//! services   kubernetes
+//! install    terraform
 //! gateway
 //! interrupt
 //! process     wire
@@ -27,11 +28,13 @@ mod error;
 pub mod gateway;
 pub mod install;
 mod interrupt;
+pub mod kubernetes;
 pub mod probe;
 mod process;
 pub mod remote;
 pub mod services;
 mod system;
+pub mod terraform;
 mod testbed;
 mod wire;
 

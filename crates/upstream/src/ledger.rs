@@ -48,9 +48,11 @@ pub struct Snapshot {
     pub unique: u64,
     /// Requests whose nonce had been seen before: they were retried or replayed.
     pub repeated: u64,
-    /// Requests whose nonce is older than the window of 2²⁶ numbers per engine worker.
+    /// Requests whose nonce is older than the window of 2²⁶ numbers per engine worker (fewer if the
+    /// upstream was started for more streams).
     pub too_old: u64,
-    /// Requests beyond 64 combinations of engine worker and run, whose nonces are not remembered.
+    /// Requests of more streams (pairs of engine worker and load) than the upstream was started
+    /// for, whose nonces are not remembered.
     pub untracked: u64,
     /// Requests without a nonce, or with an invalid one.
     pub without_nonce: u64,
@@ -119,10 +121,11 @@ pub struct WorkerCpu {
 }
 
 impl Ledger {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// A ledger of this number of workers, which remembers the nonces of this number of streams.
+    pub(crate) fn new(workers: usize, streams: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| Counters::default()).collect(),
-            windows: Windows::default(),
+            windows: Windows::new(streams),
             health: Health::default(),
             baseline: Mutex::default(),
         }
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn counts_add_up_over_workers_and_start_again_after_a_reset() {
-        let ledger = Ledger::new(2);
+        let ledger = Ledger::new(2, 64);
         for worker in 0..2 {
             let counters = ledger.of_worker(worker);
             ledger.note(counters, Some(Nonce::new(1, 0, 5)));

@@ -57,6 +57,7 @@ use gatebench_net::{Backend, TlsService};
 pub use control::{HEALTH_PATH, LEDGER_PATH, RESET_PATH};
 pub use exchange::PAUSE_HEADER;
 pub use ledger::{Snapshot, WorkerCpu};
+pub use window::STREAMS;
 
 /// The largest request body and the largest response body, in bytes (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
@@ -161,6 +162,9 @@ pub struct UpstreamConfig {
     /// TLS, if connections must use it. If its settings name no protocols (ALPN), it offers those
     /// of the upstream.
     pub tls: Option<ServerSettings>,
+    /// The number of streams whose nonces the ledger remembers: pairs of a load's tag and a worker
+    /// of a load generator. [`STREAMS`] are enough for one load generator.
+    pub streams: usize,
 }
 
 /// The reason why an upstream did not run, or stopped.
@@ -195,12 +199,12 @@ pub fn serve(
     let on_bound = |bound: &[SocketAddr]| on_listening(bound[0]);
     let tls = config.tls.map(context).transpose()?;
     if config.kind == Kind::Pathology {
-        let service = fault_server::FaultServer::new(count, are_pinned);
+        let service = fault_server::FaultServer::new(count, are_pinned, config.streams);
         return serve_on(&workers, &service, tls, on_bound);
     }
     let service = worker::Serving {
         kind: config.kind,
-        ledger: ledger::Ledger::new(count),
+        ledger: ledger::Ledger::new(count, config.streams),
     };
     serve_on(&workers, &service, tls, on_bound)
 }

@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use gatebench_net::trace::Nonce;
 
-/// The number of sequence numbers remembered for each pair of run tag and engine worker: 2²⁶.
-pub(crate) const WINDOW_SEQUENCES: u64 = 1 << 26;
+/// The number of streams for which an upstream remembers nonces, unless it is started for more.
+pub const STREAMS: usize = 64;
 
-/// Pairs of tag and worker that are distinguished until the next reset.
-pub(crate) const STREAMS_MAX: usize = 64;
+/// The number of sequence numbers remembered for all streams together: 2³², in at most 1 GiB.
+const SEQUENCES: u64 = 1 << 32;
 
 const SEQUENCES_PER_WORD: u64 = 32;
 const WORDS_PER_CHUNK: usize = 4096;
-const CHUNKS: usize = (WINDOW_SEQUENCES / SEQUENCES_PER_WORD) as usize / WORDS_PER_CHUNK;
+/// The number of sequence numbers in the smallest window.
+const SEQUENCES_MIN: u64 = SEQUENCES_PER_WORD * WORDS_PER_CHUNK as u64;
 
 /// The result of looking up a sequence number that has just arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,31 +23,44 @@ pub(crate) enum Sighting {
     Repeated,
     /// Its place in the window is used by a later number, so nothing is known.
     TooOld,
-    /// There are more streams than [`STREAMS_MAX`], so it is not remembered.
+    /// There are more streams than expected, so it is not remembered.
     Untracked,
 }
 
-/// The windows of all streams. Memory grows with the numbers seen, in chunks of 32 KiB for 131,072
-/// numbers, up to 16 MiB per stream.
+/// The windows of all streams; a stream is a pair of a run tag and an engine's worker. Memory grows
+/// with the numbers seen, in chunks of 32 KiB for 131,072 numbers, up to 1 GiB for all streams.
 pub(crate) struct Windows {
-    /// Tag and worker plus one, in order of arrival; 0 is free.
-    streams: [AtomicU32; STREAMS_MAX],
-    windows: [OnceLock<Window>; STREAMS_MAX],
+    /// Tag and worker plus one, at the place of their hash or the next free one; 0 is free. At
+    /// least half of the places stay free, so that a place is found soon.
+    streams: Box<[AtomicU32]>,
+    windows: Box<[OnceLock<Window>]>,
+    /// The number of streams that are remembered until the next reset.
+    streams_max: u32,
+    /// The number of streams that are remembered now.
+    held: AtomicU32,
+    /// The number of sequence numbers in each window.
+    sequences: u64,
     /// The number of resets; part of every word, so that a single store clears everything.
     generation: AtomicU64,
 }
 
-impl Default for Windows {
-    fn default() -> Self {
+impl Windows {
+    /// Windows for this number of streams between two resets.
+    pub(crate) fn new(streams: usize) -> Self {
+        // A tag and a worker are 24 bits, so there are no more streams than this.
+        let streams = streams.clamp(1, 1 << 24);
+        let places = 2 * streams.next_power_of_two();
+        let sequences = SEQUENCES / streams.next_power_of_two() as u64;
         Self {
-            streams: std::array::from_fn(|_| AtomicU32::new(0)),
-            windows: std::array::from_fn(|_| OnceLock::new()),
+            streams: (0..places).map(|_| AtomicU32::new(0)).collect(),
+            windows: (0..places).map(|_| OnceLock::new()).collect(),
+            streams_max: streams as u32,
+            held: AtomicU32::new(0),
+            sequences: sequences.max(SEQUENCES_MIN),
             generation: AtomicU64::new(1),
         }
     }
-}
 
-impl Windows {
     /// Notes a nonce.
     pub(crate) fn see(&self, nonce: Nonce) -> Sighting {
         let stream = u32::from(nonce.tag()) << 8 | u32::from(nonce.worker());
@@ -66,21 +80,36 @@ impl Windows {
         for stream in &self.streams {
             stream.store(0, Ordering::Relaxed);
         }
+        self.held.store(0, Ordering::Relaxed);
     }
 
     fn window_of(&self, stream: u32) -> Option<&Window> {
-        for (slot, window) in self.streams.iter().zip(&self.windows) {
+        let last = self.streams.len() - 1;
+        // Fibonacci hashing: the high bits of the product depend on all bits of the number.
+        let mut place = (u64::from(stream).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        loop {
+            place &= last;
+            let slot = &self.streams[place];
             let mut holder = slot.load(Ordering::Relaxed);
             if holder == 0 {
-                holder = slot
-                    .compare_exchange(0, stream, Ordering::Relaxed, Ordering::Relaxed)
-                    .map_or_else(|other| other, |_| stream);
+                if self.held.fetch_add(1, Ordering::Relaxed) >= self.streams_max {
+                    self.held.fetch_sub(1, Ordering::Relaxed);
+                    return None;
+                }
+                match slot.compare_exchange(0, stream, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => holder = stream,
+                    Err(other) => {
+                        self.held.fetch_sub(1, Ordering::Relaxed);
+                        holder = other;
+                    }
+                }
             }
             if holder == stream {
-                return Some(window.get_or_init(Window::default));
+                let new = || Window::new(self.sequences);
+                return Some(self.windows[place].get_or_init(new));
             }
+            place += 1;
         }
-        None
     }
 }
 
@@ -88,31 +117,34 @@ impl Windows {
 /// bits: the turn of the window) and the generation (16 bits). The first number of a later epoch
 /// replaces a word of an earlier one, so nothing needs clearing.
 struct Window {
+    sequences: u64,
     chunks: Box<[OnceLock<Box<[AtomicU64]>>]>,
 }
 
-impl Default for Window {
-    fn default() -> Self {
+impl Window {
+    fn new(sequences: u64) -> Self {
+        let chunks = sequences / SEQUENCES_MIN;
         Self {
-            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            sequences,
+            chunks: (0..chunks).map(|_| OnceLock::new()).collect(),
         }
     }
-}
 
-impl Window {
     fn see(&self, sequence: u64, generation: u64) -> Sighting {
-        let index = (sequence % WINDOW_SEQUENCES / SEQUENCES_PER_WORD) as usize;
+        let index = (sequence % self.sequences / SEQUENCES_PER_WORD) as usize;
         let chunk = self.chunks[index / WORDS_PER_CHUNK]
             .get_or_init(|| (0..WORDS_PER_CHUNK).map(|_| AtomicU64::new(0)).collect());
         let word = &chunk[index % WORDS_PER_CHUNK];
         let bit = 1 << (sequence % SEQUENCES_PER_WORD);
-        let owner = (generation << 16) | (sequence / WINDOW_SEQUENCES);
+        let owner = (generation << 16) | (sequence / self.sequences & 0xffff);
         let mut found = word.load(Ordering::Relaxed);
         loop {
             let next = match found >> 32 {
                 same if same == owner && found & bit != 0 => return Sighting::Repeated,
                 same if same == owner => found | bit,
-                other if other >> 16 == generation && other > owner => return Sighting::TooOld,
+                other if other >> 16 == generation && is_later(other, owner) => {
+                    return Sighting::TooOld;
+                }
                 _ => (owner << 32) | bit,
             };
             match word.compare_exchange_weak(found, next, Ordering::Relaxed, Ordering::Relaxed) {
@@ -123,13 +155,22 @@ impl Window {
     }
 }
 
+/// Reports whether the epoch of one owner is later than that of another. Epochs wrap, so half of
+/// them are later than any one.
+fn is_later(owner: u64, than: u64) -> bool {
+    (owner as u16).wrapping_sub(than as u16).cast_signed() > 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The window of each stream of an upstream that is started for 64.
+    const WINDOW_SEQUENCES: u64 = 1 << 26;
+
     #[test]
     fn a_number_is_new_once_in_its_stream() {
-        let windows = Windows::default();
+        let windows = Windows::new(STREAMS);
         for sequence in [0, 1, 31, 32, 131_071, 131_072, WINDOW_SEQUENCES - 1] {
             let nonce = Nonce::new(9, 1, sequence);
             assert_eq!(windows.see(nonce), Sighting::First, "{sequence}");
@@ -141,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_window_slides() {
-        let windows = Windows::default();
+        let windows = Windows::new(STREAMS);
         for (sequence, expected) in [
             (5, Sighting::First),
             (5 + WINDOW_SEQUENCES, Sighting::First),
@@ -156,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_reset_forgets() {
-        let windows = Windows::default();
+        let windows = Windows::new(STREAMS);
         let nonce = Nonce::new(1, 0, 70);
         assert_eq!(windows.see(nonce), Sighting::First);
         windows.reset();
@@ -166,8 +207,8 @@ mod tests {
 
     #[test]
     fn streams_are_bounded() {
-        let windows = Windows::default();
-        for tag in 0..STREAMS_MAX as u16 {
+        let windows = Windows::new(STREAMS);
+        for tag in 0..STREAMS as u16 {
             assert_eq!(windows.see(Nonce::new(tag, 0, 0)), Sighting::First);
         }
         assert_eq!(windows.see(Nonce::new(u16::MAX, 0, 0)), Sighting::Untracked);
@@ -175,8 +216,24 @@ mod tests {
     }
 
     #[test]
+    fn an_upstream_for_many_load_generators_remembers_all_their_workers() {
+        let windows = Windows::new(100 * 8);
+        for round in [Sighting::First, Sighting::Repeated] {
+            for stream in 0..800_u16 {
+                let nonce = Nonce::new(stream / 8, (stream % 8) as u8, 7);
+                assert_eq!(windows.see(nonce), round, "{stream}");
+            }
+        }
+        assert_eq!(windows.see(Nonce::new(100, 0, 0)), Sighting::Untracked);
+        // The windows are smaller, so that all together need no more memory.
+        let late = 1 << 22;
+        assert_eq!(windows.see(Nonce::new(1, 1, 7 + late)), Sighting::First);
+        assert_eq!(windows.see(Nonce::new(1, 1, 7)), Sighting::TooOld);
+    }
+
+    #[test]
     fn each_number_is_first_for_exactly_one_of_several_threads() {
-        let windows = Windows::default();
+        let windows = Windows::new(STREAMS);
         let firsts = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {

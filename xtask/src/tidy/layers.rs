@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Each crate with the crates directly below it.
-const BELOW: [(&str, &[&str]); 20] = [
+const BELOW: [(&str, &[&str]); 21] = [
     ("config", &[]),
     ("model", &["config"]),
     ("import", &["model"]),
@@ -18,6 +18,7 @@ const BELOW: [(&str, &[&str]); 20] = [
     ("gateway", &["net", "xml", "model", "config"]),
     ("faulty", &["gateway"]),
     ("testbed", &["net", "model"]),
+    ("agent", &["engine", "upstream", "testbed"]),
     ("external", &["model"]),
     ("store", &["model"]),
     ("audit", &["stats"]),
@@ -27,8 +28,8 @@ const BELOW: [(&str, &[&str]); 20] = [
     (
         "runner",
         &[
-            "engine", "upstream", "gateway", "testbed", "external", "store", "outputs", "studies",
-            "import", "model",
+            "agent", "engine", "upstream", "gateway", "testbed", "external", "store", "outputs",
+            "studies", "import", "model",
         ],
     ),
     ("serve", &["studies", "report", "store", "model"]),

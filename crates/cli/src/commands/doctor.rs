@@ -1,6 +1,6 @@
 //! `gatebench doctor`.
 
-mod checks;
+pub mod checks;
 mod container;
 
 use clap::Args;
@@ -65,7 +65,8 @@ impl Doctor {
     }
 }
 
-fn line(check: &Check) -> String {
+/// The line of a check, with its remedy.
+pub fn line(check: &Check) -> String {
     let style = terminal::stdout_style();
     let mark = match check.state {
         State::Good => style.green().apply_to("✓"),
@@ -78,7 +79,8 @@ fn line(check: &Check) -> String {
     format!("{mark} {:<16} {says}{remedy}", check.name)
 }
 
-fn as_json(check: &Check) -> serde_json::Value {
+/// A check as JSON.
+pub fn as_json(check: &Check) -> serde_json::Value {
     let state = match check.state {
         State::Good => "good",
         State::Advice => "advice",

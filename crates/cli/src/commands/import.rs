@@ -219,14 +219,15 @@ fn unreadable(file: &Path, error: &io::Error) -> Failure {
     )
 }
 
-fn text_of(file: &Path) -> Result<String, Failure> {
+/// Returns the text of a file, or of standard input.
+pub fn text_of(file: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     let read = open(file)?.take(TEXT_BYTES_MAX).read_to_string(&mut text);
     read.map(|_| text).map_err(|error| unreadable(file, &error))
 }
 
 /// Writes the folder and lists its contents.
-fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
+pub fn finish(folder: &Folder, dir: &Path) -> Result<(), Failure> {
     write(folder, dir).map_err(|error| {
         let remedy = "with --dir, choose a folder that you can create";
         Failure::words(

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Args;
+use gatebench_agent::Agent;
+use gatebench_testbed::remote;
 
 use super::values::launcher;
 use crate::failure::Failure;
@@ -48,14 +50,30 @@ impl Splice {
     }
 }
 
-/// Start gateways on this host for gatebench on another host, connected over ssh
+/// Start gateways, upstreams and load generators here for gatebench on another host
 #[derive(Debug, Args)]
-pub struct RemoteEnd {}
+pub struct RemoteEnd {
+    /// Copy lines between a `kubectl exec` and the process that outlives it
+    #[arg(long)]
+    line: bool,
+    /// Do not start that process: it must have kept the lines of an earlier connection
+    #[arg(long, requires = "line")]
+    further: bool,
+    /// Be the process that outlives a `kubectl exec`
+    #[arg(long, conflicts_with = "line")]
+    hold: bool,
+}
 
 impl RemoteEnd {
     /// Serves until the other end closes the connection.
     pub fn run(self) -> Result<(), Failure> {
-        gatebench_testbed::remote::serve(launcher()?).map_err(|error| {
+        let launcher = launcher()?;
+        let served = match (self.line, self.hold) {
+            (true, _) => remote::relay(&launcher, self.further),
+            (_, true) => remote::hold(&launcher),
+            _ => remote::serve(launcher, Agent::default()),
+        };
+        served.map_err(|error| {
             let remedy = "`gatebench run --gateway-on USER@HOST` starts this over ssh";
             Failure::environment(error.to_string(), remedy)
         })

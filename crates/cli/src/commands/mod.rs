@@ -16,6 +16,7 @@ pub mod import;
 pub mod install;
 pub mod internal;
 pub mod isolation;
+pub mod kubernetes;
 pub mod list;
 pub mod load;
 pub mod new;

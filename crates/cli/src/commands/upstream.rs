@@ -42,6 +42,9 @@ pub struct Upstream {
     /// terminal
     #[arg(long)]
     json: bool,
+    /// Recognise repeated requests of up to this many pairs of load and load-generator worker
+    #[arg(long, value_name = "N", default_value_t = gatebench_upstream::STREAMS)]
+    streams: usize,
     #[command(flatten)]
     tls: Tls,
 }
@@ -123,6 +126,7 @@ impl Upstream {
             cores: self.cores.clone().unwrap_or_default().0,
             backend: self.backend,
             tls,
+            streams: self.streams,
         };
         let mut said = Ok(());
         let stop = signals::stop_flag()?;

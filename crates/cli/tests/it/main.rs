@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ab;
+mod agents;
 mod audit;
 mod bench;
 mod capacity;
@@ -26,6 +27,7 @@ mod groups;
 mod history;
 mod imports;
 mod interruptions;
+mod kubernetes;
 mod limits;
 mod load;
 mod load_reports;

@@ -109,7 +109,7 @@ fn configure(bench: &Bench, port: u16, cache: &Path) {
 }
 
 /// gatebench without debug information, which would be copied as well.
-fn stripped(bench: &Bench) -> PathBuf {
+pub fn stripped(bench: &Bench) -> PathBuf {
     let program = bench.path("gatebench");
     if !program.exists() {
         let stripped = Command::new("strip")
@@ -268,3 +268,79 @@ fn an_unusable_host_is_reported_with_the_remedy() {
     }
     assert_nothing_left(&bench);
 }
+
+#[test]
+fn hosts_from_terraform_and_from_a_file_give_the_same_plan() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: Kong's outputs name no user, so gatebench logs in as root");
+        return;
+    }
+    let bench = Bench::new();
+    let _far = Far::start(&bench, &bench.path("far-cache"));
+    // Hosts that Terraform made are known by their addresses.
+    let config = bench
+        .read("ssh.conf")
+        .replace("Host far\n", "Host far 127.0.0.2\n");
+    bench.write("ssh.conf", &config);
+    fs::create_dir(bench.path("infra")).unwrap();
+    bench.write("outputs.json", OUTPUTS);
+    let terraform = format!(
+        "#!/bin/sh\necho \"$*\" >> {log}\ncase \"$*\" in\n*output*) cat {outputs};;\n\
+         *' plan '*) echo 'Plan: 2 to add'; exit 2;;\nesac\n",
+        log = bench.path("terraform.log").display(),
+        outputs = bench.path("outputs.json").display(),
+    );
+    bench.write("bin/terraform", &terraform);
+    fs::set_permissions(
+        bench.path("bin/terraform"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    let plan = |hosts: &str| {
+        let planned = start(
+            &bench,
+            &format!("run suite.yaml --dry-run --json --hosts {hosts}"),
+        )
+        .wait();
+        planned.assert_code(0);
+        planned.stdout
+    };
+    let of_terraform = plan("terraform:infra");
+    assert_eq!(plan("outputs.json"), of_terraform);
+    assert!(of_terraform.contains("root@127.0.0.2"), "{of_terraform}");
+    for absent in ["a-secret", "db-password", "something-else"] {
+        assert!(!of_terraform.contains(absent), "{absent}");
+    }
+    // Without the question, nothing is created or destroyed.
+    let refused = start(&bench, "run suite.yaml --hosts terraform:infra --provision").wait();
+    refused
+        .assert_code(2)
+        .assert_says(&["nobody can be asked", "→ add --yes"]);
+    let log = bench.read("terraform.log");
+    assert_eq!(log, "-chdir=infra output -json -no-color\n");
+
+    let words = "run suite.yaml --dir run --hosts terraform:infra --provision --destroy --yes";
+    start(&bench, words).wait().assert_measured();
+    assert_nothing_left(&bench);
+    let log = bench.read("terraform.log");
+    let verbs: Vec<&str> = log
+        .lines()
+        .skip(1)
+        .filter_map(|it| it.split(' ').nth(1))
+        .collect();
+    assert_eq!(verbs, ["init", "plan", "apply", "output", "plan", "apply"]);
+    assert!(log.contains("-destroy"), "{log}");
+    let manifest = bench.read("run/manifest.json");
+    assert!(!manifest.contains("a-secret") && !manifest.contains("db-password"));
+}
+
+/// Outputs as Kong's framework has them, a sensitive one and an unknown one.
+const OUTPUTS: &str = r#"{
+  "kong-ip": {"sensitive": false, "type": "string", "value": "127.0.0.2"},
+  "kong-internal-ip": {"sensitive": false, "type": "string", "value": "127.0.0.1"},
+  "worker-ip": {"sensitive": false, "type": "string", "value": "127.0.0.3"},
+  "worker-internal-ip": {"sensitive": false, "type": "string", "value": "127.0.0.1"},
+  "db-password": {"sensitive": true, "type": "string", "value": "a-secret"},
+  "something-else": {"sensitive": false, "type": "number", "value": 7}
+}
+"#;

@@ -8,6 +8,7 @@ use crate::bench::{Bench, MARK};
 /// A listening process, which is killed on drop. It is not marked, because it must outlive runs.
 pub struct Serving {
     pub child: Child,
+    host: String,
     pub port: u16,
 }
 
@@ -22,18 +23,15 @@ impl Serving {
             .spawn()
             .unwrap();
         let line = first_line(&mut child);
-        let digits = line
-            .rsplit_once("127.0.0.1:")
-            .unwrap()
-            .1
-            .chars()
-            .take_while(char::is_ascii_digit);
+        let (before, after) = line.rsplit_once(':').unwrap();
+        let host = before.rsplit(['"', '/', ' ']).next().unwrap().to_owned();
+        let digits = after.chars().take_while(char::is_ascii_digit);
         let port = digits.collect::<String>().parse().unwrap();
-        Self { child, port }
+        Self { child, host, port }
     }
 
     pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", self.host, self.port)
     }
 }
 

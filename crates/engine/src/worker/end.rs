@@ -51,6 +51,7 @@ impl<I: Io> Worker<'_, I> {
             window_ns: (self.measure_ns, self.end_ns),
             drained_ns: now.saturating_sub(self.end_ns),
             interrupted: self.interrupted,
+            first: self.recorder.first,
             kept: self.recorder.kept,
         })
     }

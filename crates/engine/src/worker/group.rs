@@ -71,10 +71,14 @@ pub(super) struct GroupState<'a> {
 const FIRST_PORT: u16 = 1_024;
 
 impl<'a> GroupState<'a> {
-    /// The part of worker `number` in the group at `index`.
+    /// The part of a worker in the group at `index`; `number` is the worker's among those of all
+    /// load generators.
     pub(super) fn new(compiled: &'a Compiled<'a>, index: usize, number: usize) -> Self {
         let settings = &compiled.load.groups[index];
-        let (seed, workers) = (derive(compiled.load.seed, index as u64), compiled.workers);
+        let (seed, workers) = (
+            derive(compiled.load.seed, index as u64),
+            compiled.part.workers,
+        );
         let weights: Vec<f64> = settings.requests.iter().map(|it| it.weight).collect();
         let limits = Limits::of(&settings.shape);
         let closed = match &settings.shape {

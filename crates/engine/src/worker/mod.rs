@@ -23,9 +23,10 @@ use crate::cost::ThreadCost;
 use crate::error::EngineError;
 use crate::http2::Message;
 use crate::kept_body::Allowance;
-use crate::record::Interval;
+use crate::record::{FirstRequest, Interval};
 use crate::recorder::{Kept, Recorder};
 use crate::sampler::Sampler;
+use crate::upstream_clock::UpstreamClock;
 
 use self::group::GroupState;
 use self::watch::Watch;
@@ -55,6 +56,7 @@ pub(crate) struct Ended {
     pub(crate) window_ns: (u64, u64),
     pub(crate) drained_ns: u64,
     pub(crate) interrupted: bool,
+    pub(crate) first: FirstRequest,
     pub(crate) kept: Kept,
 }
 
@@ -73,7 +75,10 @@ impl IoTask for Work<'_> {
 struct Worker<'a, I> {
     io: I,
     compiled: &'a Compiled<'a>,
+    /// Its number here.
     number: usize,
+    /// Its number among the workers of all load generators.
+    global_number: usize,
     outlet: Outlet,
     cost: ThreadCost,
     conns: ConnMap<Connection>,
@@ -105,22 +110,24 @@ impl<'a, I: Io> Worker<'a, I> {
     fn new(work: Work<'a>, io: I) -> Self {
         let compiled = work.compiled;
         let groups = 0..compiled.load.groups.len();
+        let global_number = compiled.part.first_worker + work.number;
         let kept = Kept::new(groups.len(), compiled.routes.len(), compiled.check_count);
         Self {
             io,
             compiled,
             number: work.number,
+            global_number,
             outlet: work.outlet,
             cost: ThreadCost::new(),
             conns: ConnMap::default(),
             groups: groups
-                .map(|index| GroupState::new(compiled, index, work.number))
+                .map(|index| GroupState::new(compiled, index, global_number))
                 .collect(),
             sampler: Sampler::new(
                 Arc::clone(&compiled.load.data),
                 compiled.load.seed,
-                work.number,
-                compiled.workers,
+                global_number,
+                compiled.part.workers,
             ),
             sequence: 0,
             start_ns: 0,
@@ -136,9 +143,11 @@ impl<'a, I: Io> Worker<'a, I> {
                 kept,
                 window: 0..0,
                 traced: compiled.load.trace_tag.is_some(),
+                upstream_clock: (!compiled.load.shares_clock).then(UpstreamClock::new),
                 busy: 0,
                 completed: 0,
                 failed: 0,
+                first: FirstRequest::NONE,
             },
             allowance: Allowance::default(),
             plain: Vec::new(),
@@ -152,7 +161,7 @@ impl<'a, I: Io> Worker<'a, I> {
     fn next_nonce(&mut self) -> Nonce {
         self.sequence += 1;
         match self.compiled.load.trace_tag {
-            Some(tag) => Nonce::new(tag, self.number as u8, self.sequence - 1),
+            Some(tag) => Nonce::of_worker(tag, self.number, self.sequence - 1),
             None => Nonce(0),
         }
     }

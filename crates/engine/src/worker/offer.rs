@@ -81,8 +81,8 @@ impl<I: Io> Worker<'_, I> {
                 Shape::Closed(it) => Some(Population::new(
                     it,
                     warm_up_ns,
-                    self.number,
-                    self.compiled.workers,
+                    self.global_number,
+                    self.compiled.part.workers,
                 )),
                 Shape::Open(_) => None,
             };

@@ -22,7 +22,7 @@ impl<I: Io> Worker<'_, I> {
         let mut limit = now + CONNECT_LIMIT_NS;
         for group in &mut self.groups {
             group.connects = group
-                .connect_times(self.compiled.workers)
+                .connect_times(self.compiled.part.workers)
                 .map(|at| now + at)
                 .collect();
             let last = group.connects.back().copied().unwrap_or(now);

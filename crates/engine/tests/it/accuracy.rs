@@ -48,6 +48,7 @@ impl Upstream {
             cores: Vec::new(),
             backend: Some(backend),
             tls: None,
+            streams: gatebench_upstream::STREAMS,
         };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

@@ -150,6 +150,8 @@ fn load(target: Target) -> Load {
         backend: None,
         spin: false,
         trace_tag: None,
+        shares_clock: true,
+        part: None,
         seed: 1,
     }
 }
@@ -203,6 +205,7 @@ fn with_upstream(kind: Kind, body: impl FnOnce(&str)) {
         cores: Vec::new(),
         backend: None,
         tls: None,
+        streams: gatebench_upstream::STREAMS,
     };
     let stopped = Arc::clone(&stop);
     let thread =

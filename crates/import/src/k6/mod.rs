@@ -18,30 +18,16 @@ use crate::api::route_path;
 use crate::defaults;
 use crate::error::ImportError;
 use crate::folder::{Folder, SUITE_FILE};
-use crate::log::Log;
+use crate::log::{Log, Note};
 use crate::name::{Names, slug};
 use crate::options::Options;
 use options::Load;
+pub(crate) use options::duration;
 use script::{SOURCE, Script};
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
     let mut log = Log::new(&options.file, text);
-    let is_json = text.trim_start().starts_with('{');
-    let script = match is_json {
-        true => inspected(text, options, &mut log)?,
-        false => script::read(text, &mut log),
-    };
-    let think = |function: &str| script.think(function);
-    let (loads, not_understood) = options::loads(&script.options, &think);
-    for what in not_understood {
-        let at = text.find("options").unwrap_or(0);
-        log.simplified(&(at..at), what);
-    }
-    if script.requests.is_empty() {
-        let message = "it has no request that can be read";
-        let remedy = "write the requests of the script as http.get('...') with constant URLs, or import a HAR";
-        return Err(ImportError::nothing(&options.file, message, remedy));
-    }
+    let (script, loads) = read(text, options, &mut log)?;
     let scenario = scenario(&script, &loads, options, &mut log);
     let mut folder = Folder {
         notes: log.finish()?,
@@ -58,6 +44,61 @@ pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportErro
     let suite = defaults::suite(options, &title, gateways, scenarios, "./load.yaml");
     folder.add(SUITE_FILE, &[], &suite)?;
     Ok(folder)
+}
+
+/// A script as a scenario without policies and a load.
+pub(crate) struct Parts {
+    pub(crate) scenario: Scenario,
+    pub(crate) load: LoadProfile,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Reads a script as a scenario and a load, without a suite.
+///
+/// # Errors
+/// It has no request that can be read.
+pub(crate) fn parts(text: &str, options: &Options) -> Result<Parts, ImportError> {
+    let mut log = Log::new(&options.file, text);
+    let (script, loads) = read(text, options, &mut log)?;
+    let scenario = scenario(&script, &loads, options, &mut log);
+    let load = profile(&loads, options);
+    Ok(Parts {
+        scenario,
+        load,
+        notes: log.finish()?,
+    })
+}
+
+/// Reads the load of a script, whatever its requests are.
+pub(crate) fn load(text: &str, options: &Options) -> LoadProfile {
+    let mut log = Log::new(&options.file, text);
+    let script = script::read(text, &mut log);
+    let (loads, _) = options::loads(&script.options, &|_| None);
+    profile(&loads, options)
+}
+
+fn read(
+    text: &str,
+    options: &Options,
+    log: &mut Log<'_>,
+) -> Result<(Script, Vec<Load>), ImportError> {
+    let is_json = text.trim_start().starts_with('{');
+    let script = match is_json {
+        true => inspected(text, options, log)?,
+        false => script::read(text, log),
+    };
+    let think = |function: &str| script.think(function);
+    let (loads, not_understood) = options::loads(&script.options, &think);
+    for what in not_understood {
+        let at = text.find("options").unwrap_or(0);
+        log.simplified(&(at..at), what);
+    }
+    if script.requests.is_empty() {
+        let message = "it has no request that can be read";
+        let remedy = "write the requests of the script as http.get('...') with constant URLs, or import a HAR";
+        return Err(ImportError::nothing(&options.file, message, remedy));
+    }
+    Ok((script, loads))
 }
 
 /// Imports the options that `k6 inspect` printed, with one request in place of those that it does
@@ -114,7 +155,9 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
         order: Order::InTurn,
         requests: of(&load.function),
     };
-    let is_divided = loads.len() > 1 && loads.iter().all(|load| !of(&load.function).is_empty());
+    let is_divided = loads.len() > 1
+        && options::phases(loads).is_none()
+        && loads.iter().all(|load| !of(&load.function).is_empty());
     let groups: Vec<Group> = match is_divided {
         true => loads.iter().map(group).collect(),
         false => Vec::new(),
@@ -168,10 +211,12 @@ fn profile(loads: &[Load], options: &Options) -> LoadProfile {
     let longest = longest.unwrap_or(Duration::from_secs(10));
     let longest = HumanDuration(longest.max(Duration::from_secs(1)));
     let shape = loads.first().map(|load| load.shape.clone());
+    let phases = options::phases(loads);
     LoadProfile {
         profile: "k6".into(),
         title: format!("The load of {}", options.file),
         cold: false,
-        phases: vec![Phase::new("users", shape.unwrap_or_default(), longest)],
+        phases: phases
+            .unwrap_or_else(|| vec![Phase::new("users", shape.unwrap_or_default(), longest)]),
     }
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Think};
-use gatebench_model::{HumanDuration, Shape};
+use gatebench_model::{HumanDuration, Phase, Shape};
 use serde_json::Value as Json;
+
+use crate::name::slug;
 
 /// The function that runs if a script names none.
 pub(super) const DEFAULT: &str = "default";
@@ -15,10 +17,12 @@ const USERS: u32 = 1;
 /// The default time limit of a load that ends after a fixed number of iterations.
 const ITERATIONS_TIME: Duration = Duration::from_secs(600);
 
-/// A load with its name, the function that it runs and its length.
+/// A load with its name, the function that it runs, its beginning and its length.
 #[derive(Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) name: String,
+    /// The time after the start of the script.
+    pub(super) begins: Duration,
     /// The function that the users run.
     pub(super) function: String,
     pub(super) shape: Shape,
@@ -36,14 +40,13 @@ pub(super) fn loads(
     let mut loads = Vec::new();
     for (name, scenario) in scenarios.into_iter().flatten() {
         let executor = text(scenario, "executor").unwrap_or_default();
-        if scenario.get("startTime").is_some() {
-            let what = format!("startTime of the scenario {name}: it begins with the others");
-            not_understood.push(what);
-        }
         let function = text(scenario, "exec").unwrap_or(DEFAULT);
         match shape(executor, scenario, think(function)) {
             Some((shape, length)) => loads.push(Load {
                 name: name.clone(),
+                begins: text(scenario, "startTime")
+                    .and_then(duration)
+                    .unwrap_or_default(),
                 function: function.to_owned(),
                 shape,
                 length,
@@ -61,9 +64,17 @@ pub(super) fn loads(
         let found = shape(executor, options, think(DEFAULT));
         loads.extend(found.map(|(shape, length)| Load {
             name: "users".into(),
+            begins: Duration::ZERO,
             function: DEFAULT.into(),
             shape,
             length,
+        }));
+    }
+    if phases(&loads).is_none() {
+        let late = loads.iter().filter(|load| !load.begins.is_zero());
+        not_understood.extend(late.map(|load| {
+            let name = &load.name;
+            format!("startTime of the scenario {name}: it begins with the others")
         }));
     }
     let thresholds = options.get("thresholds").and_then(Json::as_object);
@@ -72,6 +83,45 @@ pub(super) fn loads(
         not_understood.push(words.to_owned());
     }
     (loads, not_understood)
+}
+
+/// The loads as phases, if they run the same function one after another; none otherwise. A pause
+/// between two loads is a stage without arrivals.
+pub(super) fn phases(loads: &[Load]) -> Option<Vec<Phase>> {
+    let mut loads: Vec<&Load> = loads.iter().collect();
+    loads.sort_by_key(|load| load.begins);
+    let follows = |pair: &[&Load]| {
+        let (one, next) = (pair[0], pair[1]);
+        one.function == next.function && one.begins + one.length <= next.begins
+    };
+    if loads.len() < 2 || !loads.windows(2).all(follows) {
+        return None;
+    }
+    let next = loads.iter().skip(1).map(|load| Some(load.begins));
+    let phases = loads.iter().zip(next.chain([None]));
+    Some(phases.map(|(load, next)| phase(load, next)).collect())
+}
+
+fn phase(load: &Load, next: Option<Duration>) -> Phase {
+    let end = load.begins + load.length;
+    let pause = next.map_or(Duration::ZERO, |next| next.saturating_sub(end));
+    let mut shape = load.shape.clone();
+    let step = |rate_per_second, over| RateStage {
+        rate_per_second,
+        over: HumanDuration(over),
+        how: Change::Step,
+    };
+    let mut length = load.length;
+    if let Shape::Open(open) = &mut shape
+        && !pause.is_zero()
+    {
+        if open.stages.is_empty() {
+            open.stages.push(step(open.rate_per_second, load.length));
+        }
+        open.stages.push(step(0.0, pause));
+        length += pause;
+    }
+    Phase::new(slug(&load.name), shape, HumanDuration(length))
 }
 
 fn text<'j>(of: &'j Json, key: &str) -> Option<&'j str> {
@@ -157,20 +207,33 @@ fn closed(users: u32, stages: Vec<(f64, Duration)>, think: Option<Duration>) -> 
 
 fn open(rate: f64, stages: Vec<(f64, Duration)>, of: &Json) -> Shape {
     let at_least = |rate: f64| rate.clamp(0.001, 1e8);
-    let stage = |(rate, over): (f64, Duration)| RateStage {
-        rate_per_second: at_least(rate),
-        over: HumanDuration(over),
-        how: Change::Linear,
-    };
     let mut open = Open::new(at_least(rate));
-    open.stages = stages.into_iter().map(stage).collect();
+    let mut jump = None;
+    for (rate, over) in stages {
+        let rate_per_second = at_least(rate);
+        // A stage that takes no time changes the rate at once.
+        if over.is_zero() {
+            jump = Some(rate_per_second);
+            continue;
+        }
+        let is_held = jump.take() == Some(rate_per_second);
+        open.stages.push(RateStage {
+            rate_per_second,
+            over: HumanDuration(over),
+            how: if is_held {
+                Change::Step
+            } else {
+                Change::Linear
+            },
+        });
+    }
     let users = count(of, "maxVUs").or(count(of, "preAllocatedVUs"));
     open.connections_max = users.unwrap_or(open.connections_max).max(1);
     Shape::Open(open)
 }
 
 /// Parses a duration in Go's format: `1m30s`, `500ms`.
-pub(super) fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0.0;
     if let Ok(millis) = rest.parse::<f64>() {
@@ -210,6 +273,52 @@ mod tests {
         assert_eq!(
             (duration("x"), duration("1x"), duration("é")),
             (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_stage_without_duration_is_a_step() {
+        let options = json!({ "scenarios": { "a": { "executor": "ramping-arrival-rate", "stages": [
+            { "duration": "0s", "target": 200 }, { "duration": "30s", "target": 200 },
+            { "duration": "10s", "target": 300 },
+        ]}}});
+        let (loads, _) = loads(&options, &|_| None);
+        let Shape::Open(open) = &loads[0].shape else {
+            panic!("{loads:?}");
+        };
+        let how: Vec<Change> = open.stages.iter().map(|it| it.how).collect();
+        assert_eq!(how, [Change::Step, Change::Linear]);
+    }
+
+    #[test]
+    fn loads_that_follow_one_another_are_phases() {
+        let warm_up =
+            json!({ "executor": "constant-arrival-rate", "rate": 200, "duration": "30s" });
+        let ramp = json!({ "executor": "ramping-arrival-rate", "startRate": 200, "startTime": "40s",
+                           "stages": [{ "duration": "2m", "target": 9000 }] });
+        let options = json!({ "scenarios": { "ramp_up": ramp, "warm": warm_up } });
+        let (loads, not_understood) = loads(&options, &|_| None);
+        assert_eq!(not_understood, Vec::<String>::new());
+        let phases = phases(&loads).unwrap();
+        assert_eq!((&*phases[0].name, &*phases[1].name), ("warm", "ramp-up"));
+        let lengths = [40, 120].map(|seconds| HumanDuration(Duration::from_secs(seconds)));
+        assert_eq!([phases[0].measure, phases[1].measure], lengths);
+        let Shape::Open(open) = &phases[0].shape else {
+            panic!("{phases:?}");
+        };
+        let rates: Vec<f64> = open.stages.iter().map(|it| it.rate_per_second).collect();
+        assert_eq!(rates, [200.0, 0.0]);
+    }
+
+    #[test]
+    fn loads_at_the_same_time_are_not_phases() {
+        let load = |begins: &str| json!({ "executor": "constant-vus", "vus": 1, "duration": "30s", "startTime": begins });
+        let options = json!({ "scenarios": { "a": load("0s"), "b": load("20s") } });
+        let (loads, not_understood) = loads(&options, &|_| None);
+        assert!(phases(&loads).is_none());
+        assert_eq!(
+            not_understood,
+            ["startTime of the scenario b: it begins with the others"]
         );
     }
 

@@ -5,7 +5,7 @@ use gatebench_config::{Node, read_tree};
 use crate::error::ImportError;
 
 /// Reads all documents. Empty ones are omitted.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Node>, ImportError> {
     let mut nodes = Vec::new();
     let mut start = 0;
     for end in ends(text) {

@@ -1,6 +1,6 @@
 //! Kubernetes: Gateways and HTTPRoutes of the Gateway API, in one or more YAML documents.
 
-mod documents;
+pub(crate) mod documents;
 mod filters;
 
 use std::collections::BTreeMap;

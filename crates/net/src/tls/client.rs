@@ -66,7 +66,8 @@ impl Default for ClientSettings {
 pub struct ClientContext {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
-    resumption: bool,
+    /// The settings and the host from which it was made.
+    made_from: Arc<(ClientSettings, String)>,
 }
 
 impl ClientContext {
@@ -95,18 +96,28 @@ impl ClientContext {
         Ok(Self {
             config: Arc::new(config),
             name,
-            resumption: settings.resumption,
+            made_from: Arc::new((settings.clone(), host.to_owned())),
         })
+    }
+
+    /// The settings from which it was made.
+    pub fn settings(&self) -> &ClientSettings {
+        &self.made_from.0
+    }
+
+    /// The host for which it was made.
+    pub fn host(&self) -> &str {
+        &self.made_from.1
     }
 
     /// The same settings without any session to resume, sharing no mutable state.
     pub fn separate(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
-        config.resumption = resumption(self.resumption);
+        config.resumption = resumption(self.settings().resumption);
         Self {
             config: Arc::new(config),
             name: self.name.clone(),
-            resumption: self.resumption,
+            made_from: Arc::clone(&self.made_from),
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) fn burst(
         spin: false,
         backend: None,
         trace_tag: Some(TAG),
+        shares_clock: true,
+        part: None,
         seed: u64::from(TAG),
     };
     let outcome = gatebench_engine::run(&load, &Control::new(1), |_, _| {});

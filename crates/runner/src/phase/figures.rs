@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
 use gatebench_model::Shape;
-use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, MachineFacts, PhaseRecord, Usage};
+use gatebench_store::{
+    AgentsRecord, Counts, EngineFacts, ExactSum, Histogram, MachineFacts, PhaseRecord, Usage,
+};
 use gatebench_studies::common::facts::Reason;
 use gatebench_studies::judge_load;
 use gatebench_testbed::probe::Sample;
@@ -16,8 +18,16 @@ use crate::outputs::JUDGED;
 use crate::progress::PhaseSummary;
 
 /// Judges a load outside a run by the gates that apply to the loads of a run.
-pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -> Vec<Reason> {
-    let record = record("load", shape, outcome, machine.clone());
+pub fn judge_outcome(
+    outcome: &Outcome,
+    shape: &Shape,
+    machine: &MachineFacts,
+    agents: Option<AgentsRecord>,
+) -> Vec<Reason> {
+    let record = PhaseRecord {
+        agents,
+        ..record("load", shape, outcome, machine.clone())
+    };
     reasons(&record, &outcome.recordings)
 }
 

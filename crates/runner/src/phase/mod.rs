@@ -7,6 +7,7 @@
 //! the running parts of a trial, and the load.
 
 pub(crate) mod admin;
+mod agents;
 mod bins;
 pub(crate) mod ceiling;
 mod exposition;
@@ -32,11 +33,14 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_engine::{Load, Metric, Outcome, Protocol, Target};
+use gatebench_agent::Agents;
+use gatebench_engine::{Interval, Load, Metric, Outcome, Protocol, Target};
 use gatebench_model::{Phase, Shape};
 use gatebench_net::tls::SettingsError;
 use gatebench_net::workers::joined;
-use gatebench_store::{AdminLoadRecord, LedgerDelta, PhaseRecord, TraceCounts, WireFacts};
+use gatebench_store::{
+    AdminLoadRecord, AgentsRecord, LedgerDelta, PhaseRecord, TraceCounts, WireFacts,
+};
 use gatebench_studies::throughput_per_second;
 use gatebench_testbed::probe::{Outside, Profile, ProfileError};
 use gatebench_testbed::{DriverError, Running, Wire};
@@ -48,6 +52,7 @@ use crate::ledger;
 use crate::progress::{PhaseSummary, Progress};
 use crate::workload::Workload;
 use admin::Calling;
+pub use agents::agents_record;
 use fault_injection::FaultInjection;
 pub use figures::judge_outcome;
 use figures::{own_usage, summary, usages};
@@ -90,6 +95,8 @@ pub(crate) struct Loading<'a> {
 /// The results of a load before its record is computed.
 struct Raw<'a> {
     outcome: Outcome,
+    /// The agents, if they sent the load.
+    agents: Option<AgentsRecord>,
     /// The loads of the load's groups.
     shapes: Vec<Shape>,
     watched: Watched,
@@ -118,21 +125,21 @@ pub(crate) fn measure(
     let pss_before = samplers.pss();
     let outside = samplers.outside();
     let warming = Warming::of(context, phase);
-    let shared = Shared::new(load.cores.len(), warming.fixed_ns());
+    let senders = context.agents.map_or(load.cores.len(), Agents::count);
+    let shared = Shared::new(senders, warming.fixed_ns());
     let feed = context.outputs.as_ref();
     let feed = feed.map(|it| it.load(&phase.name, &load.groups));
     let measure_ns = phase.measure.as_nanos();
     let tap = feed.as_ref().map(|it| Tap::new(it, &shared, measure_ns));
-    let mut timeline = Timeline::new(load.cores.len(), stretch_seconds(context, phase));
+    let mut timeline = Timeline::new(senders, stretch_seconds(context, phase));
     timeline.tap = tap;
     timeline.onlooker = Some(Onlooker {
         observer: context.observer,
         phase: &phase.name,
         measure_ns,
     });
-    context.observer.observe(Progress::PhaseStarted {
-        name: phase.name.clone(),
-    });
+    let name = phase.name.clone();
+    context.observer.observe(Progress::PhaseStarted { name });
     let companions = Companions {
         scraping: scraping(context, running, phase, tap),
         calling: Calling::of(context, running, phase),
@@ -152,20 +159,20 @@ pub(crate) fn measure(
         context.meet()?;
     }
     let run = run_watched(context, &load, &shared, &mut timeline, watch, companions);
-    let abort = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
+    let early = ended_by(context, &run.watched, run.profile.as_ref(), phase)?;
     let in_phase = |failure: Failure| failure.in_phase(&phase.name);
-    let outcome = run.outcome.map_err(in_phase)?;
-    let mut after = match &abort {
-        None => ledger::read(&running.upstream(), context.interrupt)?,
+    let mut sent = run.outcome.map_err(in_phase)?;
+    leave_out_halves(&mut sent, &mut timeline);
+    let abort = loss(&mut sent, &run.watched, phase)?.or(early);
+    let after = match &abort {
+        None => ledger_after(context, running, &run.watched)?,
         // An interrupted load has not received all responses.
         Some(_) => None,
     };
-    if let Some((after, killed)) = after.as_mut().zip(run.watched.killed.as_ref()) {
-        after.add(killed);
-    }
     let raw = Raw {
         audit: audit.filter(|_| abort.is_none()),
-        outcome,
+        outcome: sent.outcome,
+        agents: sent.agents,
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         watched: run.watched,
         scrapes: run.scrapes,
@@ -180,6 +187,42 @@ pub(crate) fn measure(
     let profile = run.profile.transpose();
     measured.profile = profile.map_err(|error| in_phase(Failure::from(&error)))?;
     Ok(measured)
+}
+
+/// Returns the loss of an agent, if what was measured before it is kept.
+///
+/// # Errors
+/// The loss, if there is nothing to keep.
+fn loss(sent: &mut Sent, watched: &Watched, phase: &Phase) -> Result<Option<Abort>, Abort> {
+    let lost = sent.lost.take();
+    let lost = lost.map(|failure| Abort::from(failure.in_phase(&phase.name)));
+    match lost {
+        Some(lost) if watched.moments.len() < 2 => Err(lost),
+        lost => Ok(lost),
+    }
+}
+
+/// Reads the ledgers of the upstreams after a load, with that of a target that was killed.
+fn ledger_after(
+    context: &TrialContext<'_>,
+    running: &Running,
+    watched: &Watched,
+) -> Result<Option<Snapshot>, Abort> {
+    let mut after = ledger::read(&running.upstream(), context.interrupt)?;
+    if let Some((after, killed)) = after.as_mut().zip(watched.killed.as_ref()) {
+        after.add(killed);
+    }
+    Ok(after)
+}
+
+/// Leaves out the halves of added latency if the clocks of an agent and of the upstream are not
+/// bounded well enough.
+fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>) {
+    if sent.agents.as_ref().is_some_and(agents::leaves_out_halves) {
+        timeline.left_out = &HALVES;
+        let recordings = &mut sent.outcome.recordings;
+        recordings.retain(|(metric, _), _| !HALVES.contains(metric));
+    }
 }
 
 /// Returns the watch of the load, with the changes and failures that it must cause.
@@ -210,6 +253,9 @@ fn watch<'a>(
             .and_then(|_| Reconfiguration::of(phase, context.scenario, context.interrupt)),
     })
 }
+
+/// The halves of added latency, which belong to two clocks.
+const HALVES: [Metric; 2] = [Metric::RequestHalf, Metric::ResponseHalf];
 
 /// The maximum number of separate histograms of a long phase.
 const STRETCHES_MAX: u64 = 120;
@@ -266,10 +312,17 @@ fn load(
         warm_up: Duration::from_nanos(Warming::of(context, phase).at_most_ns()),
         measure: phase.measure.0,
         drain: phase.drain.0,
-        cores: context.plan.placement.engine.clone(),
+        // An agent uses all its cores.
+        cores: match context.agents {
+            None => context.plan.placement.engine.clone(),
+            Some(_) => Vec::new(),
+        },
         backend: context.backend,
         trace_tag: context.plan.is_traced().then_some(loading.tag),
-        spin: context.plan.placement.engine_is_alone() && context.lockstep.is_none(),
+        shares_clock: true,
+        part: None,
+        spin: context.agents.is_some()
+            || context.plan.placement.engine_is_alone() && context.lockstep.is_none(),
         seed: u64::from(loading.tag),
     })
 }
@@ -344,11 +397,47 @@ struct Companions<'a> {
 
 /// The outcome of the load generator, and the results of the activities during the load.
 struct Run {
-    outcome: Result<Outcome, Failure>,
+    outcome: Result<Sent, Failure>,
     watched: Watched,
     scrapes: Vec<Scrape>,
     admin: Option<AdminLoadRecord>,
     profile: Option<Result<Profile, ProfileError>>,
+}
+
+/// A load that was sent.
+struct Sent {
+    outcome: Outcome,
+    /// The agents, if they sent it.
+    agents: Option<AgentsRecord>,
+    /// The loss of an agent, which ended the load.
+    lost: Option<Failure>,
+}
+
+/// Sends the load from this process or from the agents.
+fn send(
+    context: &TrialContext<'_>,
+    load: &Load,
+    shared: &Shared,
+    sink: impl FnMut(usize, &Interval),
+) -> Result<Sent, Failure> {
+    let Some(agents) = context.agents else {
+        let outcome = gatebench_engine::run(load, &shared.control, sink);
+        let outcome =
+            outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))?;
+        return Ok(Sent {
+            outcome,
+            agents: None,
+            lost: None,
+        });
+    };
+    let clocks = context.testbed.upstream_clocks();
+    let conducted = agents.run(load, &shared.control, &clocks, sink);
+    let conducted = conducted.map_err(|error| Failure::from(&error))?;
+    Ok(Sent {
+        agents: Some(agents_record(&conducted.agents, conducted.start)),
+        outcome: conducted.outcome,
+        lost: conducted.failure.as_ref().map(Failure::of_agent),
+    })
 }
 
 /// Runs the load generator on this thread, and the watch and each of the other activities on its
@@ -371,15 +460,13 @@ fn run_watched(
         let profiling = companions.profiling;
         let profiling = scope.spawn(|| profiling.and_then(|it| it.run(shared)));
         let over = Over(shared);
-        let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
+        let outcome = send(context, load, shared, |worker, interval| {
             timeline.take(worker, interval);
         });
         drop(over);
         let outcome = kept_awake
             .map_err(|error| Failure::of_keeper(&error))
-            .and_then(|()| {
-                outcome.map_err(|error| Failure::of_engine(&error, context.target_culprit()))
-            });
+            .and_then(|()| outcome);
         Run {
             outcome,
             watched: joined(watching),
@@ -448,6 +535,7 @@ fn assemble(
     let record = PhaseRecord {
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
         groups: groups::records(&outcome, &raw.shapes),
+        agents: raw.agents,
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
         trace: trace_counts(context, loading, &outcome, raw.responses, gained.as_ref()),
         usage: usages(moments, raw.pss, engine),

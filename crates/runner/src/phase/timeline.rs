@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_engine::{Class, HIGHEST_NS, Interval, Metric};
+use gatebench_engine::{Class, HIGHEST_NS, Interval, Merge, Metric};
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{Histogram, LiveSecond, RequestsRow, SeriesRow, SeriesUsage, TaggedInterval};
 
 use super::samples::{Moment, steps};
 use super::tap::Tap;
-use crate::merge::Merge;
 use crate::outputs::row_of;
 use crate::progress::{Observer, Progress};
 
@@ -21,6 +20,8 @@ pub(crate) struct Timeline<'a> {
     /// The outputs, if there are any.
     pub(crate) tap: Option<Tap<'a>>,
     pub(crate) onlooker: Option<Onlooker<'a>>,
+    /// The metrics whose histograms are left out.
+    pub(crate) left_out: &'static [Metric],
     /// The seconds, merged over the workers, without the sampled usage.
     rows: Vec<SeriesRow>,
     requests: Vec<RequestsRow>,
@@ -109,6 +110,9 @@ impl Timeline<'_> {
     ) -> Timed {
         for interval in self.merge.rest() {
             self.close(&interval);
+        }
+        for recordings in self.stretches.values_mut() {
+            recordings.retain(|(metric, _), _| !self.left_out.contains(metric));
         }
         let mut series = self.rows;
         series.retain(|row| is_measured(row, measure_ns));

@@ -118,7 +118,13 @@ fn is_adaptive(context: &TrialContext<'_>, phase: &Phase) -> bool {
         Shape::Closed(closed) => closed.think.is_some() || closed.requests_max.is_some(),
         Shape::Open(open) => open.requests_max.is_some(),
     };
-    !is_step && !paces_itself && !context.plan.study.is_in_segments() && context.plan.is_traced()
+    // Agents get the length of the warm-up before the start.
+    let is_local = context.agents.is_none();
+    is_local
+        && !is_step
+        && !paces_itself
+        && !context.plan.study.is_in_segments()
+        && context.plan.is_traced()
 }
 
 /// Reports whether the cost has settled; false if the CPU time is unknown.

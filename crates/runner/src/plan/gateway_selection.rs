@@ -118,8 +118,16 @@ impl GatewaySelection {
     }
 
     /// Adds the null gateway, before the others.
-    pub(crate) fn add_null(&mut self, places: &Places<'_>) -> Result<(), RunnerError> {
-        self.add_folder(NULL, &[Setup::default()], true, places)?;
+    pub(crate) fn add_null(
+        &mut self,
+        elsewhere: Option<&Elsewhere>,
+        places: &Places<'_>,
+    ) -> Result<(), RunnerError> {
+        let setup = Setup {
+            elsewhere: elsewhere.cloned(),
+            ..Setup::default()
+        };
+        self.add_folder(NULL, &[setup], true, places)?;
         self.variants.rotate_right(1);
         Ok(())
     }
@@ -131,6 +139,7 @@ impl GatewaySelection {
             name,
             url: attach.url.clone(),
             pid: attach.pid,
+            pod: attach.pod.clone(),
         });
     }
 

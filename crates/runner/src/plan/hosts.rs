@@ -107,6 +107,7 @@ impl<'a> Hosts<'a> {
 #[cfg(test)]
 mod tests {
     use gatebench_config::parse;
+    use gatebench_model::Places;
     use gatebench_testbed::Launcher;
 
     use super::*;
@@ -126,7 +127,7 @@ mod tests {
         let mut hosts = Hosts {
             here: Topology::flat(&[0, 1]),
             there: None,
-            testbed: &Testbed::open(&launcher, None).unwrap(),
+            testbed: &Testbed::open(&launcher, None, &Places::default()).unwrap(),
         };
         let (had, warning) = sizes(&hosts);
         assert_eq!(had, ["1 CPU"]);

@@ -5,6 +5,7 @@
 //! from their folders, hosts, cores, the study and its blocks. This module must not start a
 //! gateway, generate a load or write to a run directory.
 
+mod cluster;
 mod duration_mode;
 pub(crate) mod fd_limit;
 pub(crate) mod gateway_selection;
@@ -17,9 +18,10 @@ pub(crate) mod selection;
 mod specification;
 mod suite;
 
+pub use cluster::ClusterPlan;
 pub use fd_limit::allow_descriptors;
 pub use library::{Library, Listed, Source};
 pub use own_config::own_config;
 pub use prepare::{prepare, prepare_resume};
 pub use selection::{Attach, Prepared, Selection};
-pub use suite::scenario_and_load;
+pub use suite::{known_suite, scenario_and_load};

@@ -1,8 +1,11 @@
 //! Turns a user's arguments into a plan with available gateways.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use gatebench_agent::Agents;
 use gatebench_model::{
     Isolation, Length, Limits, Plan, Scenario, Suite, SuiteGateway, SuiteStudy, Variant,
 };
@@ -51,7 +54,11 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let testbed = Testbed::open(launcher, selection.elsewhere.as_ref())?;
+    let places = &selection.places;
+    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places)?;
+    if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
+        testbed.watch(pod)?;
+    }
     let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
@@ -75,6 +82,7 @@ pub fn prepare(
     };
     let found = select_gateways(selection, &suite, &base, &wanted, &places)?;
     let placement = hosts.placement(selection, &wanted.sizes)?;
+    let placement = placement.without_those_at(&selection.places);
     let (scenarios, files): (Vec<_>, Vec<_>) = scenarios
         .into_iter()
         .map(|listed| (listed.document, listed.source.path().to_owned()))
@@ -90,6 +98,7 @@ pub fn prepare(
     let own = loads.of_scenarios.into_iter();
     plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
     plan.length = loads.length;
+    plan.places = selection.places.clone();
     let given = Given {
         suite: suite.study.as_ref(),
         tests,
@@ -100,12 +109,15 @@ pub fn prepare(
     gatebench_studies::check(&plan)?;
     let engine = engine(selection, &mut plan, &mut warnings)?;
     check_workload(&plan, &files, engine.as_ref())?;
+    let agents = agents(&plan, launcher)?;
+    let here = address_for(&plan, agents.as_deref());
     let prepared = Prepared {
+        agents,
         plan,
         gateways,
         engine,
         warnings,
-        testbed,
+        testbed: testbed.reached_at(here),
     };
     dry_render(&prepared)?;
     Ok(prepared)
@@ -129,8 +141,11 @@ pub fn prepare_resume(
     let mut warnings = Vec::new();
     let setups = || manifest.plan.variants.iter().filter_map(Variant::setup);
     let elsewhere = setups().find_map(|setup| setup.elsewhere.as_ref());
-    let testbed = Testbed::open(launcher, elsewhere)?;
+    let mut testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places)?;
     for variant in &manifest.plan.variants {
+        if let Variant::Attached { pod: Some(pod), .. } = variant {
+            testbed.watch(pod)?;
+        }
         if let Variant::Gateway {
             name,
             folder,
@@ -151,13 +166,35 @@ pub fn prepare_resume(
     }
     let (engine, changes) = external::again(&manifest)?.unzip();
     warnings.extend(changes.into_iter().flatten());
+    let agents = agents(&manifest.plan, launcher)?;
+    let testbed = testbed.reached_at(address_for(&manifest.plan, agents.as_deref()));
     Ok(Prepared {
+        agents,
         plan: manifest.plan,
         gateways,
         engine,
         warnings,
         testbed,
     })
+}
+
+/// Connects to the load generators on other machines, if the plan has any.
+fn agents(plan: &Plan, launcher: &Launcher) -> Result<Option<Arc<Agents>>, RunnerError> {
+    let places = &plan.places.agents;
+    if places.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(Agents::connect(
+        places,
+        launcher,
+        &plan.placement.engine,
+    )?)))
+}
+
+/// Returns the address of this machine for load generators on others; none if there are none.
+fn address_for(plan: &Plan, agents: Option<&Agents>) -> Option<IpAddr> {
+    let here = agents?.here()?;
+    Some(plan.places.address.unwrap_or(here))
 }
 
 /// Returns the scenarios, each followed by those that the study adds to it, and the isolation tests
@@ -279,7 +316,7 @@ fn select_gateways(
         found.add_attached(attach);
     }
     if suite.null_gateway {
-        found.add_null(places)?;
+        found.add_null(selection.elsewhere.as_ref(), places)?;
     }
     // A specification without a gateway measures only the direct variant.
     if !(suite.gateways.is_empty() && suite.direct) {
@@ -289,7 +326,7 @@ fn select_gateways(
 }
 
 /// Returns the requested scenarios, or those of the suite.
-fn select_scenarios(
+pub(super) fn select_scenarios(
     selection: &Selection,
     suite: &Suite,
     base: &Path,

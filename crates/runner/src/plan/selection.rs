@@ -1,8 +1,13 @@
 //! A user's request, and the resulting plan with its gateways and load generator.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use gatebench_model::{Elsewhere, Length, Limits, Plan, Scenario, Shape, Specification, Suite};
+use gatebench_agent::Agents;
+use gatebench_model::{
+    AttachedPod, Cluster, Elsewhere, Length, Limits, Places, Plan, Scenario, Shape, Specification,
+    Suite,
+};
 use gatebench_studies::StudyChoice;
 use gatebench_testbed::Testbed;
 use gatebench_testbed::gateway::FoundGateway;
@@ -46,6 +51,10 @@ pub struct Selection {
     pub scenario: Option<Scenario>,
     /// The host on which the gateways run; none for this machine.
     pub elsewhere: Option<Elsewhere>,
+    /// The places of the load generators, the upstreams and Redis.
+    pub places: Places,
+    /// The cluster in which all parts run; none for this machine and hosts.
+    pub cluster: Option<Cluster>,
     /// The length of the run.
     pub length: Length,
     /// An external load generator that replaces the built-in one.
@@ -81,9 +90,17 @@ impl Selection {
     /// Reports whether the null gateway is measured: it must be requested, and comparable in a
     /// scenario.
     pub(super) fn loads_null(&self, suite: &Suite, scenarios: &[Listed<Scenario>]) -> bool {
-        let is_wanted = self.null || suite.null_gateway && self.allows_null();
+        let is_wanted = self.null || self.needs_relay() || suite.null_gateway && self.allows_null();
         let mut documents = scenarios.iter().map(|listed| &listed.document);
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
+    }
+
+    /// Reports whether requests cross the network a second time because gateways run between load
+    /// generators and upstreams on other machines. The null gateway at the place of the gateways
+    /// then shows the cost of the second crossing, which is not the gateway's.
+    fn needs_relay(&self) -> bool {
+        let is_apart = self.elsewhere.is_some() && !self.places.are_here();
+        is_apart && self.study().only_measures() && !self.no_direct
     }
 
     /// Reports whether the run permits a suite's null gateway: it must be a full or quick run with
@@ -109,6 +126,8 @@ pub struct Attach {
     pub url: String,
     /// The root of the gateway's process tree, if CPU and memory can be read.
     pub pid: Option<u32>,
+    /// The pod in which it runs, if CPU and memory can be read there.
+    pub pod: Option<AttachedPod>,
 }
 
 /// A plan with its resolved gateways and load generator.
@@ -123,4 +142,6 @@ pub struct Prepared {
     pub warnings: Vec<Warning>,
     /// Where the trials run.
     pub testbed: Testbed,
+    /// The load generators on other machines, if they send the loads.
+    pub agents: Option<Arc<Agents>>,
 }

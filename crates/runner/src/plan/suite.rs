@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use gatebench_import::KnownSuite;
 use gatebench_model::{LoadProfile, Scenario, Suite};
 
 use super::library::{Library, Listed, Named, Source, is_path};
@@ -117,6 +118,30 @@ pub fn scenario_and_load(
         }
     };
     Ok((scenario, load.document.expanded()))
+}
+
+/// Returns a suite with its scenarios.
+///
+/// # Errors
+/// A name is unknown, or a file contains mistakes.
+pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerError> {
+    let listed = library.find::<Suite>(word, Path::new(""))?;
+    let base = base_of(&listed.source);
+    let words = listed.document.scenarios.iter().map(|it| it.word());
+    let scenarios = scenarios_of(words, &base, library)?;
+    // The word must also be right in a file of another folder.
+    let word = |listed: &Listed<Scenario>| match &listed.source {
+        Source::Embedded(_) => listed.document.scenario.clone(),
+        Source::File(path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            path.display().to_string()
+        }
+    };
+    let named = scenarios.iter().map(|it| (word(it), it.document.clone()));
+    Ok(KnownSuite {
+        scenarios: named.collect(),
+        suite: listed.document,
+    })
 }
 
 /// Finds the scenarios that these arguments name. Returns the mistakes in all files together.

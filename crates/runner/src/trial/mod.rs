@@ -64,15 +64,24 @@ fn is_reconfigured(context: &TrialContext<'_>) -> bool {
         .any(|change| change.action == CONFIGURE)
 }
 
-/// The tag of the nonces for a part of the trial.
+/// The first tag of the nonces for a part of the trial. Each agent has further ones.
 fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
-    // Every trial has the same number of slots, so that tags differ between trials.
+    let tags = context.agents.map_or(1, |agents| count(agents.tags(&[])));
+    let (slots, slot) = (
+        slots(context).saturating_mul(tags),
+        slot.saturating_mul(tags),
+    );
+    trace::tag(context.plan.seed, context.trial.number, slots, slot)
+}
+
+/// The number of parts of a trial. Every trial has the same number, so that tags differ between
+/// trials.
+fn slots(context: &TrialContext<'_>) -> u32 {
     let loads = std::iter::once(&context.plan.load).chain(context.plan.scenario_loads.values());
     let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
-    let slots = count(most)
+    count(most)
         .saturating_add(FIRST_PHASE_SLOT)
-        .saturating_add(context.plan.study.further_loads_max());
-    trace::tag(context.plan.seed, context.trial.number, slots, slot)
+        .saturating_add(context.plan.study.further_loads_max())
 }
 
 /// The file in the trial's folder for the gateway's standard error, which serves as its error log.
@@ -201,7 +210,12 @@ impl<'a> TrialRunner<'a> {
         context.interrupt.check()?;
         let running = started?;
         self.result.record.gateway = start::facts(context, running, opening, self.began_ns);
-        if let Variant::Attached { pid: None, .. } = context.variant {
+        if let Variant::Attached {
+            pid: None,
+            pod: None,
+            ..
+        } = context.variant
+        {
             let unknown =
                 "CPU and memory of the attached gateway are unknown; name its process with --pid";
             self.result.record.warnings.push(unknown.into());

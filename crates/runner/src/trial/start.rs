@@ -3,8 +3,10 @@
 use gatebench_model::{Stacks, Variant};
 use gatebench_store::{FileDigest, FirstCorrect, GatewayFacts, TrialWriter};
 use gatebench_testbed::{Part, Running, TrialParts, Wire};
+use gatebench_upstream::STREAMS;
 
 use super::opening::Opening;
+use super::slots;
 use crate::abort::{Abort, Failure};
 use crate::context::TrialContext;
 use crate::numbers::{count, nanos};
@@ -29,6 +31,7 @@ pub(super) fn start(
         gateway: context.gateway,
         folder: writer.folder(),
         placement: &context.plan.placement,
+        streams: streams(context),
         connections: workload::connections(context.scenario, context.phases()),
         profile: own_samples_per_second(context),
         opening: ask.as_ref().map(|ask| ask as _),
@@ -45,6 +48,18 @@ pub(super) fn start(
 fn own_samples_per_second(context: &TrialContext<'_>) -> Option<u32> {
     let flame = context.plan.study.profile()?;
     (flame.stacks == Stacks::Own).then_some(flame.samples_per_second)
+}
+
+/// Returns the number of streams in the ledgers of the upstreams: each part of a trial has its own
+/// tag, and each worker of a load generator its own numbers.
+fn streams(context: &TrialContext<'_>) -> usize {
+    let cores = &context.plan.placement.engine;
+    let workers = match context.agents {
+        None => cores.len(),
+        Some(agents) => agents.workers(&[]),
+    };
+    let parts = slots(context) as usize;
+    STREAMS.max(parts * workers.max(1))
 }
 
 /// Returns the facts of the trial's gateway; none without a gateway. The time of a first correct

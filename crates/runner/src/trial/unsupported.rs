@@ -44,10 +44,7 @@ fn unsupported_on_another_host(context: &TrialContext<'_>) -> impl Iterator<Item
     let scenario = context.scenario;
     let spec = context.gateway.map(|it| &it.folder.spec);
     let needs_postgres = spec.is_some_and(|it| it.needs_postgres(scenario));
-    let is_several = scenario.targets > 1 || !scenario.more_upstreams.is_empty();
     let needs = [
-        (is_several, "several targets across hosts"),
-        (scenario.needs_redis(), "Redis across hosts"),
         (scenario.metrics.is_some(), "metrics across hosts"),
         (scenario.admin.is_some(), "the admin interface across hosts"),
         (scenario.control_plane, "a control plane across hosts"),

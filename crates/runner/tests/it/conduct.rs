@@ -154,6 +154,7 @@ fn someone_elses_gateway() -> std::net::SocketAddr {
             cores: vec![],
             backend: None,
             tls: None,
+            streams: gatebench_upstream::STREAMS,
         };
         gatebench_upstream::serve(config, stop(), |address| origin.send(address).unwrap()).unwrap();
     });
@@ -183,6 +184,7 @@ fn an_attached_gateway_is_measured_in_place() {
         name: "attached".into(),
         url,
         pid: None,
+        pod: None,
     };
     prepared.plan.variants[1] = attached;
     let mine = prepared

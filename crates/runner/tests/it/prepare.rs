@@ -183,6 +183,7 @@ fn an_attached_gateway_stands_alone_next_to_direct() {
     let attach = Attach {
         url: "http://127.0.0.1:9".into(),
         pid: None,
+        pod: None,
     };
     let selection = Selection {
         attach: Some(attach),
@@ -203,6 +204,7 @@ fn the_cores_of_an_attached_gateway_are_not_kept_awake() {
     let attach = Attach {
         url: "http://127.0.0.1:9".into(),
         pid: Some(1),
+        pod: None,
     };
     let selection = Selection {
         attach: Some(attach),

@@ -153,6 +153,7 @@ fn headlines_name_the_scenario_if_there_are_several() {
         name: name.into(),
         url: String::new(),
         pid: None,
+        pod: None,
     });
     let start = |after_ns: f64| Start {
         after_ns,

@@ -2,7 +2,9 @@
 
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, Open};
-use gatebench_store::{Counts, EngineFacts, Histogram, MachineFacts, PhaseRecord};
+use gatebench_store::{
+    AgentRecord, AgentsRecord, Counts, EngineFacts, Histogram, MachineFacts, PhaseRecord,
+};
 use gatebench_studies::common::facts::{CurveMetric, Gate, Reason};
 use gatebench_studies::judge_load;
 
@@ -64,6 +66,72 @@ fn a_load_without_a_run_is_judged_by_the_same_gates() {
     assert_eq!(open(throttled), [Gate::Throttled]);
     let stolen = |phase: &mut PhaseRecord| phase.machine.steal_ns = SECOND_NS / 20;
     assert_eq!(open(stolen), [Gate::Steal]);
+}
+
+/// Three agents, of which the last one is changed.
+fn agents(change: impl Fn(&mut AgentRecord)) -> AgentsRecord {
+    let mut each = ["a", "b", "c"].map(|place| AgentRecord {
+        place: place.into(),
+        workers: 2,
+        backend: "io_uring".into(),
+        response_p50_ns: Some(1_000_000),
+        lateness_p99_ns: Some(1_000),
+        window_ns: SECOND_NS,
+        ..AgentRecord::default()
+    });
+    change(&mut each[2]);
+    AgentsRecord {
+        each: each.into(),
+        ..AgentsRecord::default()
+    }
+}
+
+#[test]
+fn one_sick_agent_of_several_is_named() {
+    type Change = fn(&mut AgentRecord);
+    let changes: [(Change, Gate, &str); 6] = [
+        (
+            |it| it.throttled_ns = 5_000_000,
+            Gate::Throttled,
+            "Agent c was stopped by a CPU limit for 5.00 ms.",
+        ),
+        (
+            |it| it.steal_ns = SECOND_NS / 10,
+            Gate::Steal,
+            "Agent c lost 5.0 % of its cores' time to the hypervisor.",
+        ),
+        (
+            |it| it.lateness_p99_ns = Some(2_000_000),
+            Gate::EngineLate,
+            "Agent c sent one request in 100 more than 2.00 ms late.",
+        ),
+        (
+            |it| it.dropped = 7,
+            Gate::ArrivalsDropped,
+            "Agent c dropped 7 arrivals.",
+        ),
+        (
+            |it| it.backend = "epoll".into(),
+            Gate::AgentsDiffer,
+            "The agents used different event loops: io_uring on a, io_uring on b and epoll on c, \
+             which are not comparable.",
+        ),
+        (
+            |it| it.response_p50_ns = Some(1_200_000),
+            Gate::AgentsDiffer,
+            "Agent c has a p50 of 1.20 ms, the others 1.00 ms.",
+        ),
+    ];
+    let judged_of = |agents: AgentsRecord| {
+        let mut phase = phase(&Shape::Open(Open::new(REQUESTS as f64)));
+        phase.agents = Some(agents);
+        let reasons = judged(&phase, 1_000).into_iter();
+        reasons.map(|it| (it.gate, it.message)).collect::<Vec<_>>()
+    };
+    assert_eq!(judged_of(agents(|_| {})), []);
+    for (change, gate, message) in changes {
+        assert_eq!(judged_of(agents(change)), [(gate, message.to_owned())]);
+    }
 }
 
 #[test]

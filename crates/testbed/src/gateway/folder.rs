@@ -70,6 +70,11 @@ pub struct ConfigText<'c> {
 }
 
 impl Folder {
+    /// Reports whether the gateway is gatebench itself.
+    pub fn is_gatebench(&self) -> bool {
+        self.spec.binary.names.iter().any(|name| name == OWN_NAME)
+    }
+
     /// Assembles a folder. `root` is the prefix of the paths of its files; `read` returns the text
     /// of a file.
     pub(crate) fn load(

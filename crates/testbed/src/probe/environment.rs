@@ -280,6 +280,18 @@ pub fn clock_source_below(root: &Path) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
+/// Identifies the clock `CLOCK_MONOTONIC` of this process: the boot of the kernel, and the offsets
+/// of the time namespace (time_namespaces(7)). Processes with the same identity read the same
+/// clock.
+pub fn clock_identity() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    // The file lists the offsets only in kernels with time namespaces.
+    let offsets = read("/proc/self/timens_offsets");
+    let boot = read("/proc/sys/kernel/random/boot_id");
+    let words = boot.split_whitespace().chain(offsets.split_whitespace());
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the engine of the container that this program runs in; none outside a container, or if
 /// the container has no marker file.
 pub fn enclosing_container() -> Option<&'static str> {

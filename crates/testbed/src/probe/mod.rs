@@ -21,7 +21,7 @@ pub use crate::system::processes;
 pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer, foreign_cpu_ns};
 pub use cgroup::{Throttling, control_groups};
 pub use environment::{
-    CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts, clock_source,
+    CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts, clock_identity, clock_source,
     clock_source_below, enclosing_container,
 };
 pub use frequency::FrequencySource;

@@ -47,7 +47,20 @@ pub struct Launcher {
     pub prefix_args: Vec<OsString>,
 }
 
+/// The small program for hosts without gateways.
+const SMALL: &str = "gatebench-agent";
+
 impl Launcher {
+    /// Returns the program for hosts on which load generators and upstreams run: the small one, if
+    /// it was installed next to this one.
+    pub fn small(&self) -> PathBuf {
+        let small = self.program.with_file_name(SMALL);
+        match small.is_file() {
+            true => small,
+            false => self.program.clone(),
+        }
+    }
+
     /// Returns the running program with its subcommand `supervise`.
     pub fn own() -> io::Result<Self> {
         Ok(Self {

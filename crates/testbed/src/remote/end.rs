@@ -1,25 +1,34 @@
 //! The remote end, which responds to requests, one at a time, until the connection ends.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::env;
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use gatebench_net::choose;
 use serde::Serialize;
+use serde_json::Value as Json;
 
+use super::carrier::CONNECTION;
 use super::folder::WorkFolder;
 use super::kept;
 use super::link::{LIFE_SIGN, READY};
-use super::protocol::{Ask, CANCEL, Hello, Response, Start, Stopped, Tried};
-use crate::error::RemoteError;
+use super::protocol::{
+    Ask, CANCEL, Hello, Inspected, Numbered, Ordered, Response, ServiceOrder, Start,
+    StartedService, Stopped, Tried, VERSION,
+};
+use crate::error::{DriverError, RemoteError};
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
-use crate::probe::{Sampler, allowed_cores};
+use crate::probe::{EnvironmentFacts, Sampler, Scope, allowed_cores, clock_identity};
 use crate::process::{Launcher, end_supervisors};
+use crate::services::{Service, UpstreamStart, start_redis};
+use crate::system::exit::Exit;
 
 /// The other end is considered lost after this time without a message.
 const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
@@ -27,16 +36,24 @@ const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 /// The timeout of a connection to the upstream.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
-/// ENVIRONMENT).
-const CONNECTION: &str = "SSH_CONNECTION";
+/// A role that a remote end has in addition to those of this crate. Dropping it ends its work.
+pub trait Role {
+    /// Returns the response to a request.
+    ///
+    /// # Errors
+    /// The request cannot be fulfilled.
+    fn respond(&mut self, ask: Json) -> Result<Json, RemoteError>;
+}
+
+/// The variable with the address of the pod, if this end runs in one.
+const POD_ADDRESS: &str = "POD_IP";
 
 /// Responds on standard output to requests on standard input, until standard input ends. Leaves no
 /// processes or files behind.
 ///
 /// # Errors
 /// There is no folder for temporary files, or standard output is closed.
-pub fn serve(launcher: Launcher) -> io::Result<()> {
+pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
     let hello = hello()?;
     let folder = WorkFolder::make(&env::temp_dir())?;
     say(&format!("{READY}{}", serde_json::to_string(&hello)?))?;
@@ -45,18 +62,31 @@ pub fn serve(launcher: Launcher) -> io::Result<()> {
         launcher,
         trials: 0,
         gateway: None,
+        watched: None,
         samplers: BTreeMap::new(),
+        services: Vec::new(),
+        role: Box::new(role),
         folder,
     };
+    let mut last = (0, String::new());
     while let Ok(line) = questions.recv_timeout(SILENCE) {
         if line.is_empty() {
             continue;
         }
-        let response: Response = match serde_json::from_str(&line) {
-            Ok(ask) => end.response(ask),
-            Err(error) => Err(error.into()),
-        };
-        say(&serde_json::to_string(&response)?)?;
+        let asked: Numbered<Json> = serde_json::from_str(&line)?;
+        // A repeated request must not be carried out twice.
+        if asked.number != last.0 {
+            let response: Response = match serde_json::from_value(asked.message) {
+                Ok(ask) => end.response(ask),
+                Err(error) => Err(error.into()),
+            };
+            let response = Numbered {
+                number: asked.number,
+                message: response,
+            };
+            last = (asked.number, serde_json::to_string(&response)?);
+        }
+        say(&last.1)?;
     }
     Ok(())
 }
@@ -85,6 +115,22 @@ fn questions() -> Receiver<String> {
 }
 
 fn hello() -> io::Result<Hello> {
+    let (here, there) = addresses()?;
+    Ok(Hello {
+        version: VERSION.to_owned(),
+        here,
+        there,
+        cores: allowed_cores(),
+        clock: clock_identity(),
+    })
+}
+
+/// The addresses of the other end and of this one.
+fn addresses() -> io::Result<(IpAddr, IpAddr)> {
+    if let Some(there) = env::var(POD_ADDRESS).ok().and_then(|it| it.parse().ok()) {
+        // Nothing connects from the pod to the other end.
+        return Ok((there, there));
+    }
     let connection = env::var(CONNECTION).unwrap_or_default();
     let words: Vec<&str> = connection.split(' ').collect();
     let address = |at: usize| {
@@ -93,22 +139,23 @@ fn hello() -> io::Result<Hello> {
     };
     let (Some(here), Some(there)) = (address(0), address(2)) else {
         return Err(io::Error::other(format!(
-            "{CONNECTION} does not name the client; sshd must start this command"
+            "{CONNECTION} does not name the client; gatebench or sshd must start this command"
         )));
     };
-    Ok(Hello {
-        here,
-        there,
-        cores: allowed_cores(),
-    })
+    Ok((here, there))
 }
 
-/// Fields drop in this order: the gateway ends before its folder is removed.
+/// Fields drop in this order: all processes end before their folder is removed.
 struct End {
     launcher: Launcher,
     trials: u32,
     gateway: Option<LocalGateway>,
+    /// The root of the processes of a gateway that was not started here.
+    watched: Option<u32>,
     samplers: BTreeMap<u32, Sampler>,
+    /// None for one that was ended.
+    services: Vec<Option<Service>>,
+    role: Box<dyn Role>,
     folder: WorkFolder,
 }
 
@@ -134,7 +181,53 @@ impl End {
             Ask::Outside { sampler } => json(&self.sampler(sampler)?.outside()),
             Ask::Pss { sampler } => json(&self.sampler(sampler)?.pss_bytes()),
             Ask::Stop => json(&self.stop()?),
+            Ask::StartService(order) => json(&self.start_service(&order)?),
+            Ask::ServiceDeath { number } => json(&self.service_death(number)),
+            Ask::StopService { number } => {
+                if let Some(service) = self.services.get_mut(number) {
+                    *service = None;
+                }
+                json(&())
+            }
+            Ask::Role(ask) => self.role.respond(ask),
+            Ask::Watch { pid } => {
+                self.watched = Some(pid);
+                json(&())
+            }
+            Ask::Inspect => json(&Inspected {
+                backend: choose(None).as_str().to_owned(),
+                facts: EnvironmentFacts::read(),
+            }),
         }
+    }
+
+    /// Starts an upstream or Redis on all cores of this host.
+    fn start_service(&mut self, order: &ServiceOrder) -> Result<StartedService, RemoteError> {
+        let number = self.services.len();
+        let work = self.folder.path().join(format!("service-{number}"));
+        let cores = allowed_cores();
+        let service = match &order.service {
+            Ordered::Redis => start_redis(order.listen, &work, &cores, &self.launcher)?,
+            Ordered::Upstream {
+                kind,
+                streams,
+                files,
+            } => {
+                kept::put(&work, files).map_err(DriverError::at("write to", &work))?;
+                let start = UpstreamStart::of(*kind, work, &cores, &self.launcher);
+                let start = start.with_streams(*streams).with_tls(!files.is_empty());
+                start.start(SocketAddr::new(order.listen, order.port))?
+            }
+        };
+        let address = service.addr;
+        self.services.push(Some(service));
+        Ok(StartedService { number, address })
+    }
+
+    fn service_death(&mut self, number: usize) -> Option<(Exit, String)> {
+        let process = &mut self.services.get_mut(number)?.as_mut()?.process;
+        let exit = process.exit_status()?;
+        Some((exit, process.stderr_tail()))
     }
 
     fn try_start(&mut self, start: &Start) -> Tried {
@@ -170,8 +263,8 @@ impl End {
             cores: &some_cores(start.cores)?,
             control_plane_cores: &[],
             listen: start.listen,
-            targets: &[start.target],
-            more_upstreams: &[],
+            targets: &start.targets,
+            more_upstreams: &start.more_upstreams,
             database: None,
             connections: start.connections,
             profile: None,
@@ -187,9 +280,14 @@ impl End {
     }
 
     fn sampler(&mut self, number: u32) -> Result<&mut Sampler, RemoteError> {
-        let gateway = self.gateway.as_ref().ok_or_else(none_runs)?;
-        let new = || gateway.process.sampler();
-        Ok(self.samplers.entry(number).or_insert_with(new))
+        match self.samplers.entry(number) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => match (&self.gateway, self.watched) {
+                (Some(gateway), _) => Ok(entry.insert(gateway.process.sampler())),
+                (None, Some(pid)) => Ok(entry.insert(Sampler::new(pid, Scope::Tree))),
+                (None, None) => Err(none_runs()),
+            },
+        }
     }
 
     fn stop(&mut self) -> Result<Stopped, RemoteError> {

@@ -1,21 +1,20 @@
 //! The local end: a connected host, and the requests to it.
 
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use gatebench_model::{Elsewhere, Limits, Setup};
+use gatebench_model::{Elsewhere, Limits, Place, Setup};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::link::Link;
-use super::protocol::{Ask, CANCEL, Hello, Response};
+use super::carrier::Carrier;
+use super::connection::Connection;
+use super::protocol::{Ask, CANCEL, Hello, Numbered, Response, VERSION};
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway};
-use crate::process::Launcher;
-
-/// The subcommand of the remote end.
-const SUBCOMMAND: &str = "remote-end";
 
 /// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -23,47 +22,95 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The timeout of a connection from this machine to a gateway on the host.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A host on which gateways run. Dropping it ends the connection and all processes on the host.
+/// A place with a remote end, on which gateways, upstreams or a load generator run. Dropping it
+/// ends the connection and all these processes.
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
-    link: Mutex<Link>,
+    link: Mutex<Asking>,
     /// The address at which the host reaches this machine.
-    pub(crate) here: IpAddr,
+    pub here: IpAddr,
     /// The address at which this machine reaches the host.
-    pub(super) there: IpAddr,
+    pub there: IpAddr,
     /// The cores available on the host, in ascending order.
     pub cores: Vec<usize>,
+    /// Its clock, as in [`crate::probe::clock_identity`].
+    pub clock: String,
     samplers: AtomicU32,
 }
 
+/// The connection, and the number of requests that were sent over it.
+#[derive(Debug)]
+struct Asking {
+    link: Connection,
+    asked: u64,
+}
+
 impl RemoteHost {
-    /// Connects to a host, and copies gatebench to it if necessary.
+    /// Connects to a place, and copies the program there if necessary.
     ///
     /// # Errors
-    /// `ssh` or the host fails, or the upstream cannot listen on the address at which the host
-    /// reaches this machine.
-    pub(crate) fn connect(elsewhere: &Elsewhere, launcher: &Launcher) -> Result<Self, DriverError> {
-        let name = elsewhere.host.clone();
-        let (link, greeting) = Link::open(&name, launcher, &[SUBCOMMAND])?;
+    /// The way to the place or the place itself fails, or it runs another version of gatebench.
+    pub fn connect(place: &Place, program: &Path) -> Result<Self, DriverError> {
+        Self::over(Carrier::to(place), program)
+    }
+
+    /// Connects to the host of the gateways, with its own key and addresses if it has them.
+    ///
+    /// # Errors
+    /// As [`Self::connect`], or the upstream cannot listen at the address at which the host reaches
+    /// this machine.
+    pub(crate) fn of_gateways(elsewhere: &Elsewhere, program: &Path) -> Result<Self, DriverError> {
+        let carrier = Carrier::Ssh {
+            host: elsewhere.host.clone(),
+            identity: elsewhere.identity.clone(),
+        };
+        let host = Self::over(carrier, program)?.reached_at(elsewhere.upstream_address)?;
+        Ok(Self {
+            there: elsewhere.address.unwrap_or(host.there),
+            ..host
+        })
+    }
+
+    /// Connects to a machine, and copies the program to it if necessary.
+    pub(super) fn over(carrier: Carrier, program: &Path) -> Result<Self, DriverError> {
+        let name = carrier.name().to_owned();
+        let (link, greeting) = Connection::open(carrier, program)?;
         let hello: Hello =
             serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
-        let here = elsewhere.upstream_address.unwrap_or(hello.here);
-        // The upstream will listen on this address.
+        if hello.version != VERSION {
+            let what = format!(
+                "{} is gatebench {}, but this is gatebench {VERSION}",
+                program.display(),
+                hello.version
+            );
+            return Err(
+                RemoteError::environment(what, "build both from the same sources").on(&name),
+            );
+        }
+        Ok(Self {
+            name,
+            link: Mutex::new(Asking { link, asked: 0 }),
+            here: hello.here,
+            there: hello.there,
+            cores: hello.cores,
+            clock: hello.clock,
+            samplers: AtomicU32::new(0),
+        })
+    }
+
+    /// Uses another address at which the host reaches this machine, if one is given, and checks
+    /// that an upstream can listen there.
+    fn reached_at(mut self, address: Option<IpAddr>) -> Result<Self, DriverError> {
+        let (here, name) = (address.unwrap_or(self.here), &self.name);
         TcpListener::bind((here, 0)).map_err(|error| {
             RemoteError::environment(
                 format!("the upstream cannot listen at {here}, where {name} would reach it: {error}"),
                 format!("choose an address of this machine that {name} can reach: --upstream-address ADDRESS"),
             )
         })?;
-        Ok(Self {
-            name,
-            link: Mutex::new(link),
-            here,
-            there: hello.there,
-            cores: hello.cores,
-            samplers: AtomicU32::new(0),
-        })
+        self.here = here;
+        Ok(self)
     }
 
     /// Returns the user's name for the host.
@@ -95,6 +142,21 @@ impl RemoteHost {
         self.ask_unless(ask, || false)
     }
 
+    /// Sends a request to the role of the remote end, and waits for the response for a limited
+    /// time.
+    ///
+    /// # Errors
+    /// The connection breaks, there is no response in time, or the role returns an error.
+    pub fn ask_role<T: DeserializeOwned>(
+        &self,
+        ask: &impl Serialize,
+        limit: Duration,
+    ) -> Result<T, DriverError> {
+        let ask = serde_json::to_value(ask).map_err(|error| self.failed(error))?;
+        let deadline = Instant::now() + limit;
+        self.ask_until(&Ask::Role(ask), || false, Some(deadline))
+    }
+
     /// Sends a request and waits for its response. If `is_unwanted` returns true in the meantime,
     /// the request is cancelled once, and the response then arrives soon.
     pub(super) fn ask_unless<T: DeserializeOwned>(
@@ -102,31 +164,65 @@ impl RemoteHost {
         ask: &Ask,
         is_unwanted: impl Fn() -> bool,
     ) -> Result<T, DriverError> {
-        let failed = |error| RemoteError::from(error).on(&self.name);
-        let question = serde_json::to_string(ask).map_err(failed)?;
-        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        link.say(&question)?;
+        self.ask_until(ask, is_unwanted, None)
+    }
+
+    fn ask_until<T: DeserializeOwned>(
+        &self,
+        ask: &Ask,
+        is_unwanted: impl Fn() -> bool,
+        deadline: Option<Instant>,
+    ) -> Result<T, DriverError> {
+        let mut asking = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        asking.asked += 1;
+        let number = asking.asked;
+        let question = serde_json::to_string(&Numbered {
+            number,
+            message: ask,
+        });
+        let link = &mut asking.link;
+        link.say(&question.map_err(|error| self.failed(error))?)?;
         let mut is_cancelled = false;
-        let line = loop {
+        let response = loop {
             if let Some(line) = link.hear(LOOK_EVERY)? {
-                break line;
+                let heard: Numbered<Response> =
+                    serde_json::from_str(&line).map_err(|error| self.failed(error))?;
+                // A response with a smaller number was repeated, or it came too late.
+                if heard.number >= number {
+                    break heard.message;
+                }
             }
             if !is_cancelled && is_unwanted() {
                 link.say(CANCEL)?;
                 is_cancelled = true;
             }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                link.abandon();
+                return Err(RemoteError::environment(
+                    "gatebench does not respond",
+                    "make sure that the host is up, that it is not overloaded, and that the network to it works",
+                )
+                .on(&self.name));
+            }
         };
-        let response: Response = serde_json::from_str(&line).map_err(failed)?;
         let response = response.map_err(|error| error.on(&self.name))?;
-        serde_json::from_value(response).map_err(failed)
+        serde_json::from_value(response).map_err(|error| self.failed(error))
     }
 
-    /// Checks that this machine can connect to a gateway that responds on the host.
-    pub(super) fn must_be_reached(&self, address: SocketAddr) -> Result<(), DriverError> {
+    fn failed(&self, error: serde_json::Error) -> DriverError {
+        RemoteError::from(error).on(&self.name)
+    }
+
+    /// Checks that this machine can connect to a gateway or upstream that responds on the host.
+    pub(super) fn must_be_reached(
+        &self,
+        part: &str,
+        address: SocketAddr,
+    ) -> Result<(), DriverError> {
         let name = &self.name;
         TcpStream::connect_timeout(&address, REACH_TIMEOUT).map_err(|error| {
             RemoteError::environment(
-                format!("the gateway responds on {name} at {address}, but cannot be reached from this machine: {error}"),
+                format!("the {part} responds on {name} at {address}, but cannot be reached from this machine: {error}"),
                 format!("in the firewall of {name}, allow connections from this machine to the ports in /proc/sys/net/ipv4/ip_local_port_range"),
             )
         })?;

@@ -1,18 +1,17 @@
-//! The connection: a child process `ssh`, which carries the program to the host, and lines to and
-//! from that program.
+//! The connection: a child process. It is `ssh` or `kubectl exec`, which carries the program to the
+//! host, and lines to and from that program; on this machine, it is the program itself.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::complaint;
+use super::carrier::Carrier;
 use crate::error::{DriverError, RemoteError};
-use crate::process::Launcher;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of_file;
 
@@ -26,50 +25,41 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of bytes of error messages that are kept.
 const STDERR_BYTES_MAX: u64 = 64 * 1024;
 
-/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host
-/// within 15 s, and use the connection for nothing else.
-const OPTIONS: [&str; 7] = [
-    "BatchMode=yes",
-    "ConnectTimeout=10",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    "ClearAllForwardings=yes",
-    "ControlMaster=no",
-    "RequestTTY=no",
-];
-
 /// A running gatebench on the host. Dropping it ends the connection and all processes of this
 /// gatebench.
 #[derive(Debug)]
 pub(super) struct Link {
-    host: String,
-    ssh: Child,
+    carrier: Carrier,
+    child: Child,
     stdin: Option<Arc<Mutex<ChildStdin>>>,
     lines: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
 }
 
 impl Link {
-    /// Connects, sends the program of `launcher` if the host lacks it, and runs it there with these
-    /// arguments. Returns the rest of the program's first line that begins with [`READY`].
+    /// Connects, sends the program if the host lacks it, and runs it there with these arguments.
+    /// Returns the rest of the program's first line that begins with [`READY`].
     pub(super) fn open(
-        host: &str,
-        launcher: &Launcher,
+        carrier: Carrier,
+        program: &Path,
         words: &[&str],
     ) -> Result<(Self, String), DriverError> {
-        let read = || -> io::Result<_> {
-            let program = File::open(&launcher.program)?;
-            let length_bytes = program.metadata()?.len();
-            Ok((sha256_of_file(&launcher.program)?, length_bytes, program))
+        let (file, script) = match carrier {
+            Carrier::Here => (None, script_here(words)),
+            _ => {
+                let read = read(program).map_err(DriverError::at("read", program))?;
+                (Some(read.0), script(&read.1, read.2, words))
+            }
         };
-        let (sha256, length_bytes, mut program) =
-            read().map_err(DriverError::at("read", &launcher.program))?;
-        let mut link = Self::connect(host, &script(&sha256, length_bytes, words))?;
+        let mut link = Self::connect(carrier, program, &script)?;
         let mut greeting = link.greeting()?;
-        if greeting == SEND {
-            // If `ssh` ends early, it prints the reason.
-            let _ = link.send(&mut program);
-            greeting = link.greeting()?;
+        if let (SEND, Some(mut file)) = (greeting.as_str(), file) {
+            // If the child ends early, it prints the reason.
+            let _ = link.send(&mut file);
+            // A carrier may repeat the request.
+            while greeting == SEND {
+                greeting = link.greeting()?;
+            }
         }
         if let Some(stdin) = &link.stdin {
             keep_alive(Arc::downgrade(stdin));
@@ -77,40 +67,24 @@ impl Link {
         Ok((link, greeting))
     }
 
-    fn connect(host: &str, script: &str) -> Result<Self, DriverError> {
-        let mut command = Command::new("ssh");
-        for option in OPTIONS {
-            command.args(["-o", option]);
-        }
-        let mut ssh = command
-            .args(["-T", "--", host, script])
+    /// Starts the child. Ctrl-C at the terminal must not reach it: gatebench then stops the
+    /// processes on the host gracefully.
+    fn connect(carrier: Carrier, program: &Path, script: &str) -> Result<Self, DriverError> {
+        let mut child = carrier
+            .command(program, script)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C at the terminal reaches only gatebench, which then stops the processes on the
-            // host gracefully.
-            .process_group(0)
             .spawn()
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => DriverError::Remote(RemoteError::environment(
-                    "there is no program `ssh` on PATH",
-                    "install it; on Debian: apt-get install openssh-client",
-                )),
-                _ => DriverError::io("start ssh")(error),
-            })?;
-        let stdin = ssh.stdin.take().map(Mutex::new).map(Arc::new);
+            .map_err(|error| carrier.not_started(error))?;
+        let stdin = child.stdin.take().map(Mutex::new).map(Arc::new);
         let (sender, lines) = mpsc::channel();
-        if let Some(stdout) = ssh.stdout.take() {
+        if let Some(stdout) = child.stdout.take() {
             thread::spawn(move || {
-                let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-                for line in lines {
-                    if sender.send(line).is_err() {
-                        return;
-                    }
-                }
+                whole_lines(BufReader::new(stdout), |line| sender.send(line).is_ok());
             });
         }
-        let stderr = ssh.stderr.take().map(|stderr| {
+        let stderr = child.stderr.take().map(|stderr| {
             thread::spawn(move || {
                 let mut bytes = Vec::new();
                 // Text that was read before an error is still shown.
@@ -119,8 +93,8 @@ impl Link {
             })
         });
         Ok(Self {
-            host: host.to_owned(),
-            ssh,
+            carrier,
+            child,
             stdin,
             lines,
             stderr,
@@ -133,7 +107,7 @@ impl Link {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
-                let what = format!("gatebench cannot be run on {}", self.host);
+                let what = format!("gatebench cannot be run on {}", self.carrier.name());
                 return Err(self.over(&what).into());
             };
             if let Some(greeting) = line.strip_prefix(READY) {
@@ -166,36 +140,46 @@ impl Link {
     /// Returns the next line; none if no line arrives within this time.
     pub(super) fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
         match self.lines.recv_timeout(timeout) {
+            // A carrier may repeat the greeting.
+            Ok(line) if line.starts_with(READY) => Ok(None),
             Ok(line) => Ok(Some(line)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.broken()),
         }
     }
 
+    /// Ends a connection over which nothing comes any more, without waiting for the other end. The
+    /// program there stops when its standard input ends.
+    pub(super) fn abandon(&mut self) {
+        self.hang_up(Duration::ZERO);
+    }
+
     fn broken(&mut self) -> DriverError {
-        let error = self.over(&format!("the connection to {} broke", self.host));
-        let remedy = format!(
-            "check that {} and the network to it are up; its processes end by themselves, and \
-             `gatebench run --resume DIR` measures the missing trials",
-            self.host
-        );
+        let ended = self.child.try_wait().ok().flatten();
+        let ended = ended.filter(|_| self.carrier.passes_on_exit_codes());
+        let how = ended.map_or(String::new(), |status| format!(" ({status})"));
+        let error = self.over(&format!(
+            "the connection to {} broke{how}",
+            self.carrier.name()
+        ));
+        let remedy = self.carrier.broken_remedy();
         DriverError::Remote(RemoteError { remedy, ..error })
     }
 
-    /// Ends the connection and returns an error with the error messages of `ssh`.
+    /// Ends the connection and returns an error with the child's error messages.
     fn over(&mut self, what: &str) -> RemoteError {
         self.hang_up(Duration::from_secs(1));
         let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
-        complaint::of(&self.host, what, &stderr.unwrap_or_default())
+        self.carrier.complaint(what, &stderr.unwrap_or_default())
     }
 
     fn hang_up(&mut self, patience: Duration) {
         self.stdin = None;
-        let ended = || self.ssh.try_wait().transpose();
+        let ended = || self.child.try_wait().transpose();
         if wait_until(Instant::now() + patience, ended).is_none() {
             // The program on the host stops at the end of its standard input.
-            let _ = self.ssh.kill();
-            let _ = self.ssh.wait();
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
     }
 }
@@ -203,6 +187,25 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         self.hang_up(GOODBYE_TIMEOUT);
+    }
+}
+
+/// Opens a program to be sent; returns its digest and its length too.
+fn read(program: &Path) -> io::Result<(File, String, u64)> {
+    let file = File::open(program)?;
+    let length_bytes = file.metadata()?.len();
+    Ok((file, sha256_of_file(program)?, length_bytes))
+}
+
+/// Passes on the lines until the input ends or nobody takes them. What follows the last newline is
+/// half a line of a connection that broke.
+fn whole_lines(mut input: impl BufRead, mut take: impl FnMut(String) -> bool) {
+    let mut line = String::new();
+    while matches!(input.read_line(&mut line), Ok(1..)) && line.ends_with('\n') {
+        line.pop();
+        if !take(std::mem::take(&mut line)) {
+            return;
+        }
     }
 }
 
@@ -224,12 +227,20 @@ fn keep_alive(stdin: Weak<Mutex<ChildStdin>>) {
 
 /// The prefix of the program's lines, because shells also print greetings.
 pub(super) const READY: &str = "gatebench-remote: ";
+/// The text after [`READY`] with which the lines of a holder begin.
+pub(super) const LINE: &str = "line";
 /// The text after [`READY`] that requests the program.
 const SEND: &str = "send";
 
-/// The command for `ssh`. The program is stored in the user's cache under its digest, so it is sent
-/// only once. It is renamed into place, so a partial program never runs. The steps are one line
-/// without single quotes, because any user's shell must pass them unchanged to `sh`.
+/// The script that runs the program, its `$0`, on this machine.
+fn script_here(words: &[&str]) -> String {
+    format!("exec \"$0\" {}", words.join(" "))
+}
+
+/// The script that the child runs there. The program is stored in the user's cache under its
+/// digest, so it is sent only once. It is renamed into place, so a partial program never runs. The
+/// steps are one line without single quotes, because any user's shell must pass them unchanged to
+/// `sh`.
 fn script(sha256: &str, length_bytes: u64, words: &[&str]) -> String {
     let words = words.join(" ");
     let steps = [
@@ -260,7 +271,7 @@ mod tests {
 
     use super::*;
 
-    fn run(cache: &std::path::Path, program: &str, sent: &str) -> Output {
+    fn run(cache: &Path, program: &str, sent: &str) -> Output {
         let length = program.len() as u64;
         let mut shell = Command::new("sh")
             .args(["-c", &script("abc", length, &["one", "two"])])
@@ -275,6 +286,16 @@ mod tests {
         let _ = stdin.write_all(sent.as_bytes());
         drop(stdin);
         shell.wait_with_output().unwrap()
+    }
+
+    #[test]
+    fn half_a_line_is_not_passed_on() {
+        let mut lines = Vec::new();
+        whole_lines(&b"one\n\nthree\nhal"[..], |line| {
+            lines.push(line);
+            true
+        });
+        assert_eq!(lines, ["one", "", "three"]);
     }
 
     #[test]

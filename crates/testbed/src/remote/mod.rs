@@ -1,4 +1,5 @@
-//! A gateway on another host, through the user's `ssh` with its configuration, keys and agent.
+//! Parts of a trial on another host, through the user's `ssh` with its configuration, keys and
+//! agent.
 //!
 //! ```text
 //! gatebench ──stdin, stdout of one ssh──> gatebench there ──> supervisor ──> gateway
@@ -9,18 +10,32 @@
 //! request at a time. If the connection, `ssh` or gatebench fails, standard input on the host ends,
 //! and the program there ends all its processes.
 //!
-//! The load generator and the upstream stay on this machine, so all times are read from its clock.
-//! Only differences between times of the host's clock are used.
+//! The same program also runs on hosts of upstreams and load generators, and on this machine for a
+//! load generator at the place `here`. A load generator is a [`Role`] that the caller of [`serve`]
+//! adds. Times of two clocks are compared only as differences on the same clock.
 
+mod carrier;
 mod complaint;
+mod connection;
 mod end;
 mod folder;
+mod holder;
 mod host;
 mod kept;
 mod link;
+mod numbered;
+mod pod;
 mod protocol;
 mod running;
+mod service;
+mod watched;
 
-pub use end::serve;
+pub use end::{Role, serve};
+pub use holder::{hold, relay};
 pub use host::RemoteHost;
+pub use pod::{InspectedPod, inspect_pod};
+pub use protocol::Inspected;
+pub(crate) use protocol::Ordered;
 pub(crate) use running::{RemoteGateway, RemoteSampler};
+pub(crate) use service::RemoteService;
+pub(crate) use watched::WatchedPod;

@@ -1,16 +1,28 @@
 //! The protocol between the two ends: a request on one line, then its response on one line. Both
-//! ends run the same program, byte for byte, so the protocol has no version.
+//! ends are built from the same sources, so the protocol has no version of its own.
 
 use std::net::{IpAddr, SocketAddr};
 
-use gatebench_model::{Limits, Scenario, Setup};
+use gatebench_model::{Limits, Scenario, Setup, UpstreamKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::kept::Texts;
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{Folder, FoundGateway, Started};
+use crate::probe::EnvironmentFacts;
 use crate::system::exit::Ended;
+
+/// The version of this program, which must be that of the other end.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A request or a response with its number. A request that is repeated has the same number, and so
+/// has its response, so that a message which arrives twice or late is recognised.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Numbered<T> {
+    pub(super) number: u64,
+    pub(super) message: T,
+}
 
 /// Sent while a request is open: end all processes that are being started.
 pub(super) const CANCEL: &str = "cancel";
@@ -18,12 +30,16 @@ pub(super) const CANCEL: &str = "cancel";
 /// The first message of the remote end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
+    /// The version of the program.
+    pub(super) version: String,
     /// The address from which the connection came, as seen by the host.
     pub(super) here: IpAddr,
     /// The address of the host that the connection reached.
     pub(super) there: IpAddr,
     /// The cores available on the host.
     pub(super) cores: Vec<usize>,
+    /// The clock of the host.
+    pub(super) clock: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,6 +70,48 @@ pub(super) enum Ask {
     Pss { sampler: u32 },
     /// Ends the gateway. The response is [`Stopped`].
     Stop,
+    /// Starts an upstream or Redis. The response is [`StartedService`].
+    StartService(Box<ServiceOrder>),
+    /// The response is the exit status of a service with the end of its standard error, as an
+    /// `Option`.
+    ServiceDeath { number: usize },
+    /// Ends a service. The response is empty.
+    StopService { number: usize },
+    /// A request to the [`Role`](super::Role) of the remote end. The response is the role's.
+    Role(Json),
+    /// Samples this process and its descendants from now on. The response is empty.
+    Watch { pid: u32 },
+    /// The response is [`Inspected`].
+    Inspect,
+}
+
+/// The inputs for starting an upstream or Redis on a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ServiceOrder {
+    pub(crate) service: Ordered,
+    pub(crate) listen: IpAddr,
+    /// The port; 0 chooses a free one.
+    pub(crate) port: u16,
+}
+
+/// The service to start.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Ordered {
+    /// An upstream with a worker on each core of the host.
+    Upstream {
+        kind: UpstreamKind,
+        streams: usize,
+        /// The certificate and its key, for TLS.
+        files: Texts,
+    },
+    Redis,
+}
+
+/// A service that was started on a host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StartedService {
+    pub(super) number: usize,
+    pub(super) address: SocketAddr,
 }
 
 /// The inputs for starting a gateway on the host.
@@ -66,7 +124,9 @@ pub(super) struct Start {
     /// The number of cores and workers.
     pub(super) cores: usize,
     pub(super) listen: IpAddr,
-    pub(super) target: SocketAddr,
+    pub(super) targets: Vec<SocketAddr>,
+    /// The further upstreams by name.
+    pub(super) more_upstreams: Vec<(String, SocketAddr)>,
     /// The maximum number of connections that a load opens.
     pub(super) connections: u32,
 }
@@ -83,6 +143,14 @@ pub(super) struct Stopped {
     pub(super) ended: Ended,
     /// The files of the working folder.
     pub(super) kept: Texts,
+}
+
+/// The properties of a machine that matter to gatebench.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Inspected {
+    /// The event loop that gatebench chooses there.
+    pub backend: String,
+    pub facts: EnvironmentFacts,
 }
 
 /// The result of a request.

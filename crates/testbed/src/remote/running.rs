@@ -30,15 +30,18 @@ impl RemoteGateway {
         start: &GatewayStart<'_>,
         interrupt: &Interrupt,
     ) -> Result<Self, DriverError> {
-        let target = start.targets[0];
-        host.ask::<()>(&Ask::Reach { address: target })?;
+        let named = start.more_upstreams.iter().map(|(_, address)| address);
+        for address in start.targets.iter().chain(named) {
+            host.ask::<()>(&Ask::Reach { address: *address })?;
+        }
         let request = Start {
             gateway: start.gateway.clone(),
             scenario: start.scenario.clone(),
             files: certificate(start.work),
             cores: start.cores.len(),
             listen: host.there,
-            target,
+            targets: start.targets.to_vec(),
+            more_upstreams: start.more_upstreams.to_vec(),
             connections: start.connections,
         };
         let is_unwanted = || interrupt.is_raised();
@@ -52,7 +55,7 @@ impl RemoteGateway {
             work: start.work.to_owned(),
             has_stopped: false,
         };
-        host.must_be_reached(gateway.started.address)?;
+        host.must_be_reached("gateway", gateway.started.address)?;
         Ok(gateway)
     }
 
@@ -80,11 +83,7 @@ impl RemoteGateway {
     }
 
     pub(crate) fn sampler(&self) -> RemoteSampler {
-        RemoteSampler {
-            host: Arc::clone(&self.host),
-            number: self.host.next_sampler(),
-            last: Sample::default(),
-        }
+        RemoteSampler::new(&self.host)
     }
 }
 
@@ -114,6 +113,15 @@ pub struct RemoteSampler {
 }
 
 impl RemoteSampler {
+    /// A sampler of what runs on the host.
+    pub(super) fn new(host: &Arc<RemoteHost>) -> Self {
+        Self {
+            number: host.next_sampler(),
+            host: Arc::clone(host),
+            last: Sample::default(),
+        }
+    }
+
     /// Samples the processes. Returns the last sample if the connection is lost; the trial then
     /// ends.
     pub(crate) fn sample(&mut self) -> Sample {

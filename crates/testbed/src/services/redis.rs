@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,10 +35,11 @@ const READY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time that Redis may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The options of Redis in addition to its port: keep everything in memory only, and stay in the
+/// The options of Redis in addition to its address: keep everything in memory only, and stay in the
 /// foreground.
 const SETTINGS: [(&str, &str); 5] = [
-    ("--bind", "127.0.0.1"),
+    // The port is open only during a trial, to a gateway that gatebench started.
+    ("--protected-mode", "no"),
     ("--save", ""),
     ("--appendonly", "no"),
     ("--daemonize", "no"),
@@ -98,14 +99,16 @@ fn program() -> Result<PathBuf, DriverError> {
 /// Starts Redis on a free port and waits until it accepts connections. `work` is its working folder
 /// with its log. After an error, no process is left.
 pub(crate) fn start_redis(
+    listen: IpAddr,
     work: &Path,
     cores: &[usize],
     launcher: &Launcher,
 ) -> Result<Service, DriverError> {
     let program = program()?;
-    on_usable_port(Ipv4Addr::LOCALHOST.into(), &[], |port| {
+    on_usable_port(listen, &[], |port| {
         let mut command: Vec<OsString> = vec![program.clone().into()];
         command.extend(["--port".into(), port.to_string().into()]);
+        command.extend(["--bind".into(), listen.to_string().into()]);
         let settings = SETTINGS.into_iter();
         command.extend(settings.flat_map(|(name, value)| [name.into(), value.into()]));
         let start = PlainStart {
@@ -115,7 +118,7 @@ pub(crate) fn start_redis(
             work,
             cores,
         };
-        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let addr = SocketAddr::new(listen, port);
         attempt(start, addr, launcher)
     })
 }

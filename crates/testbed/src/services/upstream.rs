@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::Service;
 use crate::error::DriverError;
+use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
 use crate::process::{Launcher, NOFILE, PlainStart};
 use crate::system::command::wait_until;
 
@@ -58,6 +59,22 @@ impl UpstreamStart {
             cores: cores.to_vec(),
             launcher: launcher.clone(),
         }
+    }
+
+    /// Lets its ledger remember the nonces of this number of streams.
+    pub(crate) fn with_streams(mut self, streams: usize) -> Self {
+        self.command
+            .extend(["--streams".into(), streams.to_string().into()]);
+        self
+    }
+
+    /// Makes it serve over TLS, with the certificate and the key in its working folder.
+    pub(crate) fn with_tls(mut self, has_tls: bool) -> Self {
+        if has_tls {
+            let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];
+            self.command.extend(words.map(OsString::from));
+        }
+        self
     }
 
     /// Starts the upstream and waits until it prints its address. After an error no process is

@@ -11,9 +11,10 @@ mod running;
 mod shutdown;
 mod upstreams;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use gatebench_model::{Elsewhere, Limits, Scenario, Setup, Variant};
+use gatebench_model::{AttachedPod, Elsewhere, Limits, Place, Places, Scenario, Setup, Variant};
 use gatebench_net::tls::Identity;
 
 pub use parts::{Part, TrialParts};
@@ -24,13 +25,14 @@ pub use shutdown::Shutdown;
 use crate::error::DriverError;
 use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart};
 use crate::interrupt::{Interrupt, Urgency};
+use crate::probe::clock_identity;
 use crate::process::{Launcher, Supervised};
-use crate::remote::{RemoteGateway, RemoteHost};
+use crate::remote::{RemoteGateway, RemoteHost, WatchedPod};
 use crate::services::{GENERATOR_NOFILE, GeneratorStart};
 use crate::wire::Wire;
 use parts::HERE;
 use placed::PlacedGateway;
-use upstreams::Upstreams;
+use upstreams::{Hosts, Upstreams};
 
 /// The machines on which the parts of trials run: this machine and, optionally for gateways,
 /// another host. Dropping the last copy ends the connection to the host.
@@ -38,24 +40,71 @@ use upstreams::Upstreams;
 pub struct Testbed {
     launcher: Launcher,
     host: Option<Arc<RemoteHost>>,
+    others: Hosts,
+    /// The address at which parts on this machine listen.
+    here: IpAddr,
+    /// The pod of an attached gateway.
+    watched: Option<Arc<WatchedPod>>,
 }
 
 impl Testbed {
-    /// Connects to the host of the gateways, if it is not this machine, and copies gatebench to it.
+    /// Connects to the hosts of the gateways, the upstreams and Redis, where they are not this
+    /// machine, and copies gatebench to them.
     ///
     /// # Errors
     /// The error of `ssh` or the host.
-    pub fn open(launcher: &Launcher, gateways_on: Option<&Elsewhere>) -> Result<Self, DriverError> {
-        let host = gateways_on.map(|host| RemoteHost::connect(host, launcher));
+    pub fn open(
+        launcher: &Launcher,
+        gateways_on: Option<&Elsewhere>,
+        places: &Places,
+    ) -> Result<Self, DriverError> {
+        let gateways = |elsewhere| RemoteHost::of_gateways(elsewhere, &launcher.program);
+        let host = gateways_on.map(gateways);
+        let other = |place: &Place| Ok(Arc::new(RemoteHost::connect(place, &launcher.small())?));
+        let upstreams = places.upstream.iter().map(other);
+        let redis = places.redis.iter().map(other).next();
         Ok(Self {
             launcher: launcher.clone(),
             host: host.transpose()?.map(Arc::new),
+            others: Hosts {
+                upstreams: upstreams.collect::<Result<_, DriverError>>()?,
+                redis: redis.transpose()?,
+            },
+            here: HERE,
+            watched: None,
         })
+    }
+
+    /// Lets gateways and upstreams on this machine listen at an address that load generators on
+    /// other machines reach.
+    #[must_use]
+    pub fn reached_at(self, here: Option<IpAddr>) -> Self {
+        let here = here.unwrap_or(self.here);
+        Self { here, ..self }
+    }
+
+    /// Adds a container to the pod of an attached gateway, in which its CPU time and memory are
+    /// read, and copies gatebench to it.
+    ///
+    /// # Errors
+    /// There is no such pod, or the cluster refuses the container.
+    pub fn watch(&mut self, pod: &AttachedPod) -> Result<(), DriverError> {
+        let watched = WatchedPod::connect(pod, &self.launcher)?;
+        self.watched = Some(Arc::new(watched));
+        Ok(())
     }
 
     /// The host of the gateways; none for this machine.
     pub fn host(&self) -> Option<&RemoteHost> {
         self.host.as_deref()
+    }
+
+    /// The clocks of the upstreams, as in [`clock_identity`].
+    pub fn upstream_clocks(&self) -> Vec<String> {
+        match &self.others.upstreams[..] {
+            [] => vec![clock_identity()],
+            hosts => hosts.iter().map(|host| host.clock.clone()).collect(),
+        }
     }
 
     /// Finds a gateway on its machine, and the means to limit it.
@@ -108,14 +157,22 @@ impl Testbed {
         begin: impl Fn(Part) -> Result<(), E>,
     ) -> Result<Running, E> {
         interrupt.cuts_short(Urgency::Stop, || {
-            if let Variant::Attached { name, url, pid } = trial.variant {
+            if let Variant::Attached { name, url, pid, .. } = trial.variant {
                 begin(Part::Gateway)?;
-                return Ok(Running::attached(name, Attached::new(url, *pid)?));
+                let watched = self.watched.clone();
+                return Ok(Running::attached(name, Attached::new(url, *pid)?, watched));
             }
             begin(Part::Upstream)?;
             let identity = certificate::create(trial.scenario)?;
-            let listen = self.host_of(trial.gateway).map_or(HERE, |host| host.here);
-            let upstreams = Upstreams::start(trial, listen, identity.as_ref(), &self.launcher)?;
+            let host = self.host_of(trial.gateway);
+            let listen = host.map_or(self.here, |host| host.here);
+            let upstreams = Upstreams::start(
+                trial,
+                &self.others,
+                listen,
+                identity.as_ref(),
+                &self.launcher,
+            )?;
             let Some(gateway) = trial.gateway else {
                 return Ok(Running::direct(upstreams));
             };
@@ -147,7 +204,7 @@ impl Testbed {
             work: &work,
             cores: trial.gateway_cores(),
             control_plane_cores: &trial.placement.upstream,
-            listen: HERE,
+            listen: self.here,
             targets: &upstreams.addresses(),
             more_upstreams: &upstreams.named(),
             database: upstreams.database(),

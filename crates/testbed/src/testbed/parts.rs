@@ -29,6 +29,8 @@ pub struct TrialParts<'a> {
     pub folder: &'a Path,
     /// The cores of the parts.
     pub placement: &'a Placement,
+    /// The number of streams whose nonces the ledgers of the upstreams remember.
+    pub streams: usize,
     /// The maximum number of connections that a load opens.
     pub connections: u32,
     /// Samples per second of the gateway's own profiler, if its folder has one and it must run.

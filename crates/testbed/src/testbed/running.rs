@@ -1,6 +1,7 @@
 //! The running parts of a trial.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use gatebench_model::Culprit;
 
@@ -13,6 +14,7 @@ use crate::error::DriverError;
 use crate::gateway::{Attached, FoundGateway, LocalGateway, Started};
 use crate::interrupt::{Interrupt, Urgency};
 use crate::probe::{OwnProfiler, Sampler, Scope};
+use crate::remote::WatchedPod;
 use crate::wire::Wire;
 
 /// The name that means standard output in `gateway.yaml`.
@@ -37,6 +39,7 @@ enum Front {
     Attached {
         label: String,
         pid: Option<u32>,
+        watched: Option<Arc<WatchedPod>>,
     },
 }
 
@@ -50,11 +53,16 @@ impl Running {
         }
     }
 
-    pub(super) fn attached(label: &str, attached: Attached) -> Self {
+    pub(super) fn attached(
+        label: &str,
+        attached: Attached,
+        watched: Option<Arc<WatchedPod>>,
+    ) -> Self {
         Self {
             front: Front::Attached {
                 label: label.to_owned(),
                 pid: attached.pid,
+                watched,
             },
             target: Wire::plain(attached.addr),
             upstreams: Upstreams::default(),
@@ -131,6 +139,9 @@ impl Running {
         match &self.front {
             Front::Upstream => None,
             Front::Gateway(started) => Some(started.gateway.sampler()),
+            Front::Attached {
+                watched: Some(pod), ..
+            } => Some(GatewaySampler::There(pod.sampler())),
             Front::Attached { pid, .. } => {
                 let sampler = Sampler::new((*pid)?, Scope::Tree);
                 Some(GatewaySampler::Here(Box::new(sampler)))
@@ -229,7 +240,7 @@ impl Front {
                 }
                 Err(error) => Some(error),
             },
-            Self::Attached { label, pid } => {
+            Self::Attached { label, pid, .. } => {
                 let pid = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists())?;
                 Some(DriverError::Died {
                     culprit: Culprit::Gateway(label.clone()),

@@ -1,17 +1,19 @@
 //! The upstreams of a trial, the Redis server that keeps its rate-limit counters, and the
 //! PostgreSQL server that keeps the gateway's configuration.
 
-use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
 
 use gatebench_model::{Scenario, UpstreamKind};
 use gatebench_net::tls::{Identity, Pem};
 
-use super::parts::{HERE, TrialParts};
+use super::parts::TrialParts;
 use super::{certificate, death};
 use crate::error::DriverError;
 use crate::gateway::{CERTIFICATE_FILE, KEY_FILE};
 use crate::process::{Launcher, Supervised};
+use crate::remote::{Ordered, RemoteHost, RemoteService};
 use crate::services::{Service, UpstreamStart, start_postgres, start_redis};
 use crate::wire::Wire;
 
@@ -20,10 +22,57 @@ use crate::wire::Wire;
 struct Target {
     /// The name of the further upstream; none for the scenario's own.
     name: Option<String>,
-    start: UpstreamStart,
+    start: Start,
     address: SocketAddr,
     /// None while the target is deliberately down.
-    process: Option<Supervised>,
+    process: Option<Process>,
+}
+
+/// The place of a target, and how to start it there.
+#[derive(Debug)]
+enum Start {
+    Here(UpstreamStart),
+    There(Arc<RemoteHost>, Ordered),
+}
+
+/// A running target or Redis.
+#[derive(Debug)]
+enum Process {
+    Here(Supervised),
+    There(RemoteService),
+}
+
+impl Start {
+    /// Starts the target at an address or, for port 0, at a free port.
+    fn start(&self, address: SocketAddr) -> Result<(Process, SocketAddr), DriverError> {
+        match self {
+            Self::Here(start) => {
+                let Service { process, addr } = start.start(address)?;
+                Ok((Process::Here(process), addr))
+            }
+            Self::There(host, order) => {
+                let service = RemoteService::start(host, order, address.port())?;
+                let address = service.address;
+                Ok((Process::There(service), address))
+            }
+        }
+    }
+}
+
+impl Process {
+    fn death(&mut self) -> Option<DriverError> {
+        match self {
+            Self::Here(process) => {
+                let exit = process.exit_status()?;
+                Some(death::of_upstream(exit, &process.stderr_tail()))
+            }
+            Self::There(service) => match service.death() {
+                Ok(None) => None,
+                Ok(Some((exit, stderr))) => Some(death::of_upstream(exit, &stderr)),
+                Err(error) => Some(error),
+            },
+        }
+    }
 }
 
 /// The running upstreams. Dropping this value ends them. Their exit status does not matter, because
@@ -31,9 +80,98 @@ struct Target {
 #[derive(Debug, Default)]
 pub(super) struct Upstreams {
     all: Vec<Target>,
-    redis: Option<Service>,
+    redis: Option<(Process, SocketAddr)>,
     postgres: Option<Service>,
     certificate: Option<Pem>,
+}
+
+/// The hosts of the upstreams and of Redis.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hosts {
+    /// The hosts of the upstreams, used in turn; empty for this machine.
+    pub(super) upstreams: Vec<Arc<RemoteHost>>,
+    /// The host of Redis; none for this machine.
+    pub(super) redis: Option<Arc<RemoteHost>>,
+}
+
+/// Starts upstreams one after another.
+struct Starting<'a> {
+    trial: &'a TrialParts<'a>,
+    hosts: &'a Hosts,
+    /// The address for upstreams on this machine.
+    listen: IpAddr,
+    /// The certificate, if they use TLS.
+    identity: Option<&'a Identity>,
+    launcher: &'a Launcher,
+}
+
+impl Starting<'_> {
+    /// Starts the upstream with this number.
+    fn start(
+        &self,
+        number: usize,
+        name: Option<&str>,
+        kind: UpstreamKind,
+        folder: &str,
+    ) -> Result<Target, DriverError> {
+        let streams = self.trial.streams;
+        let start = match &self.hosts.upstreams[..] {
+            [] => {
+                let work = self.trial.folder.join(folder);
+                self.identity
+                    .map_or(Ok(()), |identity| certificate::put(identity, &work))?;
+                let cores = &self.trial.placement.upstream;
+                let start = UpstreamStart::of(kind, work, cores, self.launcher);
+                Start::Here(
+                    start
+                        .with_streams(streams)
+                        .with_tls(self.identity.is_some()),
+                )
+            }
+            hosts => {
+                let host = Arc::clone(&hosts[number % hosts.len()]);
+                let files = self.identity.map(files).unwrap_or_default();
+                let order = Ordered::Upstream {
+                    kind,
+                    streams,
+                    files,
+                };
+                Start::There(host, order)
+            }
+        };
+        let (process, address) = start.start(SocketAddr::new(self.listen, 0))?;
+        Ok(Target {
+            name: name.map(str::to_owned),
+            start,
+            address,
+            process: Some(process),
+        })
+    }
+
+    fn start_redis(&self, work: &Path) -> Result<(Process, SocketAddr), DriverError> {
+        match &self.hosts.redis {
+            None => {
+                let cores = &self.trial.placement.upstream;
+                let Service { process, addr } =
+                    start_redis(self.listen, work, cores, self.launcher)?;
+                Ok((Process::Here(process), addr))
+            }
+            Some(host) => {
+                let service = RemoteService::start(host, &Ordered::Redis, 0)?;
+                let address = service.address;
+                Ok((Process::There(service), address))
+            }
+        }
+    }
+}
+
+/// The certificate and the key as files.
+fn files(identity: &Identity) -> Vec<(std::path::PathBuf, String)> {
+    let text = |pem: &Pem| String::from_utf8_lossy(&pem.bytes).into_owned();
+    vec![
+        (CERTIFICATE_FILE.into(), text(&identity.chain)),
+        (KEY_FILE.into(), text(&identity.key)),
+    ]
 }
 
 impl Upstreams {
@@ -42,6 +180,7 @@ impl Upstreams {
     /// protocol that the gateway would use.
     pub(super) fn start(
         trial: &TrialParts<'_>,
+        hosts: &Hosts,
         listen: IpAddr,
         identity: Option<&Identity>,
         launcher: &Launcher,
@@ -52,46 +191,37 @@ impl Upstreams {
             false => (scenario.transport.upstream_tls, scenario.targets),
         };
         let identity = identity.filter(|_| has_tls);
+        let starting = Starting {
+            trial,
+            hosts,
+            listen,
+            identity,
+            launcher,
+        };
         let mut upstreams = Self {
             certificate: identity.map(|it| it.chain.clone()),
             ..Self::default()
         };
-        let cores = &trial.placement.upstream;
-        let mut start = |name: Option<&str>, kind: UpstreamKind, folder: &str, listen| {
-            let work = trial.folder.join(folder);
-            let mut start = UpstreamStart::of(kind, work, cores, launcher);
-            if let Some(identity) = identity {
-                certificate::put(identity, &start.work)?;
-                let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];
-                start.command.extend(words.map(OsString::from));
-            }
-            let Service { process, addr } = start.start(SocketAddr::new(listen, 0))?;
-            upstreams.all.push(Target {
-                name: name.map(str::to_owned),
-                start,
-                address: addr,
-                process: Some(process),
-            });
-            Ok::<(), DriverError>(())
-        };
-        start(None, scenario.upstream, "upstream", listen)?;
+        let all = &mut upstreams.all;
+        all.push(starting.start(0, None, scenario.upstream, "upstream")?);
         for number in 2..=targets {
             let folder = format!("upstream-{number}");
-            start(None, scenario.upstream, &folder, listen)?;
+            all.push(starting.start(all.len(), None, scenario.upstream, &folder)?);
         }
         if is_direct {
             return Ok(upstreams);
         }
         for (name, kind) in &scenario.more_upstreams {
-            start(Some(name), *kind, &format!("upstream-{name}"), HERE)?;
+            let folder = format!("upstream-{name}");
+            all.push(starting.start(all.len(), Some(name), *kind, &folder)?);
         }
         if scenario.needs_redis() {
-            upstreams.redis = Some(start_redis(&trial.folder.join("redis"), cores, launcher)?);
+            upstreams.redis = Some(starting.start_redis(&trial.folder.join("redis"))?);
         }
         let gateway = trial.gateway.map(|it| &it.folder.spec);
         if gateway.is_some_and(|it| it.needs_postgres(scenario)) {
             let work = trial.folder.join("postgres");
-            upstreams.postgres = Some(start_postgres(&work, cores, launcher)?);
+            upstreams.postgres = Some(start_postgres(&work, &trial.placement.upstream, launcher)?);
         }
         Ok(upstreams)
     }
@@ -100,7 +230,7 @@ impl Upstreams {
     pub(super) fn with_redis(&self, scenario: &Scenario) -> Scenario {
         let scenario = scenario.clone();
         match &self.redis {
-            Some(redis) => scenario.with_redis(redis.addr),
+            Some((_, address)) => scenario.with_redis(*address),
             None => scenario,
         }
     }
@@ -125,10 +255,13 @@ impl Upstreams {
             .collect()
     }
 
-    /// Returns the parent process of the upstream, if there is only one target.
+    /// Returns the parent process of the upstream, if there is only one target, on this machine.
     pub(super) fn only_root(&self) -> Option<u32> {
         match &self.all[..] {
-            [target] => target.process.as_ref().map(Supervised::supervisor_pid),
+            [target] => match target.process.as_ref()? {
+                Process::Here(process) => Some(process.supervisor_pid()),
+                Process::There(_) => None,
+            },
             _ => None,
         }
     }
@@ -136,15 +269,17 @@ impl Upstreams {
     /// Kills the first target.
     pub(super) fn kill_first(&mut self) {
         let first = self.all.first_mut();
-        if let Some(mut process) = first.and_then(|target| target.process.take()) {
-            process.kill();
+        match first.and_then(|target| target.process.take()) {
+            Some(Process::Here(mut process)) => process.kill(),
+            // Dropping it ends the process.
+            Some(Process::There(_)) | None => {}
         }
     }
 
     /// Restarts the first target at its address.
     pub(super) fn start_first_again(&mut self) -> Result<(), DriverError> {
         if let Some(target) = self.all.first_mut() {
-            target.process = Some(target.start.start(target.address)?.process);
+            target.process = Some(target.start.start(target.address)?.0);
         }
         Ok(())
     }
@@ -152,10 +287,7 @@ impl Upstreams {
     /// Returns the death of a target.
     pub(super) fn death(&mut self) -> Option<DriverError> {
         let mut running = self.all.iter_mut().filter_map(|it| it.process.as_mut());
-        running.find_map(|process| {
-            let exit = process.exit_status()?;
-            Some(death::of_upstream(exit, &process.stderr_tail()))
-        })
+        running.find_map(Process::death)
     }
 
     /// The address of PostgreSQL, if it was started.
@@ -165,14 +297,18 @@ impl Upstreams {
 
     /// Returns the name of a server other than the upstreams that was started and has ended.
     pub(super) fn ended_server(&mut self) -> Option<&'static str> {
-        let servers = [
-            ("Redis", &mut self.redis),
-            ("PostgreSQL", &mut self.postgres),
-        ];
-        let running = servers
-            .into_iter()
-            .filter_map(|(name, it)| Some((name, it.as_mut()?)));
-        let mut ended = running.filter_map(|(name, it)| (!it.process.is_alive()).then_some(name));
-        ended.next()
+        let redis = self
+            .redis
+            .as_mut()
+            .is_some_and(|(process, _)| match process {
+                Process::Here(process) => !process.is_alive(),
+                Process::There(service) => !matches!(service.death(), Ok(None)),
+            });
+        let postgres = self.postgres.as_mut();
+        match postgres.is_some_and(|it| !it.process.is_alive()) {
+            _ if redis => Some("Redis"),
+            true => Some("PostgreSQL"),
+            false => None,
+        }
     }
 }

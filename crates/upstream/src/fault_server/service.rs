@@ -34,10 +34,10 @@ pub(crate) struct FaultServer {
 pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p FaultServer>;
 
 impl FaultServer {
-    pub(crate) fn new(workers: usize, are_pinned: bool) -> Self {
+    pub(crate) fn new(workers: usize, are_pinned: bool, streams: usize) -> Self {
         Self {
             accounts: Accounts::new(),
-            ledger: Ledger::new(workers),
+            ledger: Ledger::new(workers, streams),
             spin_ns: if are_pinned { SPIN_PINNED_NS } else { SPIN_NS },
         }
     }

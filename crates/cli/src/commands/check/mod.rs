@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use gatebench_model::Scenario;
+use gatebench_model::{Places, Scenario};
 use gatebench_report::format::counted;
 use gatebench_runner::{
     CheckOutcome, CheckRequest, CheckStep, Checked, Interrupt, check_gateway, check_scenarios,
@@ -74,7 +74,7 @@ impl CheckGateway {
             "looking for {}",
             terminal::in_progress(&self.gateway)
         ));
-        let testbed = Testbed::open(&launcher()?, None)?;
+        let testbed = Testbed::open(&launcher()?, None, &Places::default())?;
         let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &testbed)?;
         let scenarios = self.asked()?;
         let spec = &gateway.folder.spec;

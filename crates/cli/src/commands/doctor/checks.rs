@@ -47,7 +47,8 @@ pub struct Check {
 }
 
 impl Check {
-    pub(super) fn good(name: &str, says: impl Into<String>) -> Self {
+    /// A check that passed.
+    pub fn good(name: &str, says: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             state: State::Good,
@@ -56,11 +57,20 @@ impl Check {
         }
     }
 
-    pub(super) fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// A check whose result could be better.
+    pub fn advice(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Advice,
             remedy: Some(remedy.into()),
             ..Self::good(name, says)
+        }
+    }
+
+    /// A check of something without which nothing works.
+    pub fn missing(name: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            state: State::Missing,
+            ..Self::advice(name, says, remedy)
         }
     }
 }

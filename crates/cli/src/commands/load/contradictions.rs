@@ -60,7 +60,8 @@ impl Load {
                 "add --rate, so that a stage is a number of connections per second, or omit --stage",
             ));
         }
-        // A worker without a connection could not send its part of the load.
+        // A worker without a connection could not send its part of the load. The number of cores of
+        // agents is not known yet; workers of theirs that get no connection send nothing.
         let workers = self.engine.workers();
         match shape.connections.filter(|given| *given < workers) {
             None => Ok(()),

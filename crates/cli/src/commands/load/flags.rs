@@ -7,7 +7,7 @@ use clap::Args;
 use gatebench_engine::ProxyProtocol;
 use gatebench_model::data::Pick;
 use gatebench_model::load::{Spread, Think};
-use gatebench_model::{Bound, Bounds, Check, HumanDuration};
+use gatebench_model::{Bound, Bounds, Check, HumanDuration, Place};
 use gatebench_net::Backend;
 use gatebench_net::tls::Version;
 
@@ -256,6 +256,10 @@ pub struct EngineFlags {
     /// Seed for all random choices
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
+    /// Send the load from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
+    /// without --cores, each uses all its cores
+    #[arg(long, value_name = "PLACES", value_delimiter = ',')]
+    pub agents: Vec<Place>,
 }
 
 impl EngineFlags {

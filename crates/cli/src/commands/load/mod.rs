@@ -1,5 +1,6 @@
 //! `gatebench load URL`: the load engine on its own.
 
+mod agents;
 mod contradictions;
 mod figures;
 mod flags;
@@ -21,14 +22,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
+use gatebench_agent::Agents;
 use gatebench_engine::{
-    ConnectError, Control, DataError, DataSet, EngineError, Group, Interval, Outcome,
+    ConnectError, Control, DataError, DataSet, EngineError, Group, Interval, Merge, Outcome,
 };
 use gatebench_model::Bound;
 use gatebench_net::tls::{CertificateFault, SessionError};
-use gatebench_runner::Merge;
 use gatebench_runner::outputs::{LoadFeed, Outputs};
 
+use self::agents::ByAgent;
 use self::figures::{Figures, SecondFigures};
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
 use self::hdr::HdrFile;
@@ -59,13 +61,15 @@ Examples:
   gatebench load --cores 0,1 -c 256 --json --hdr load.hlog URL   two workers, results as JSON
   gatebench load -k --handshakes https://127.0.0.1:8443/         TLS handshakes per second
   gatebench load http://a.test/x http://a.test/y --resolve a.test:80:127.0.0.1
+  gatebench load --agents me@a,me@b --rate 200000 -d 60s http://10.0.0.7:8080/ping
+                                                                 from two hosts, over ssh
 
 Several URLs of one host are requested in turn, and each is reported separately.
 
 Exit code:
   0    success, even if responses were errors: use --check and --threshold to reject them
   1    a threshold was missed or, if no threshold refers to checks, a response failed a --check
-  3    the target could not be reached, or a file could not be created
+  3    the target could not be reached, a file could not be created, or an agent was lost
   4    no response arrived
   130  interrupted; the results so far are printed
 
@@ -98,9 +102,18 @@ pub struct Load {
 /// A load that was run.
 struct Conducted {
     outcome: Outcome,
+    /// Each agent's part, if agents sent the load.
+    agents: Option<ByAgent>,
     seen: Seen,
     /// The figures of each second, in order.
     seconds: Vec<SecondFigures>,
+}
+
+/// The agents that send a load, if this process does not, and the outputs for its seconds.
+#[derive(Clone, Copy)]
+struct Sender<'a> {
+    agents: Option<&'a Agents>,
+    outputs: Option<&'a Outputs>,
 }
 
 impl Load {
@@ -110,23 +123,41 @@ impl Load {
         let outputs = sending::settings(&self.outputs)?;
         let mut asked = target::asked(&self.urls, &self.request)?;
         asked.unix_socket = self.connection.unix_socket.is_some();
-        let timing = self.shape.timing(&self.connection, self.engine.workers())?;
-        let load = self.load(&asked, &timing)?;
-        machine::refuse_unusable_cores(&load.cores)?;
-        machine::refuse_foreign_sources(&self.connection.sources)?;
-        machine::allow_connections(&timing.shape)?;
+        let agents = agents::connect(&self.engine.agents)?;
+        let cores = self.engine.cores.clone().unwrap_or_default().0;
+        let workers = match &agents {
+            None => self.engine.workers(),
+            Some(agents) => agents::workers(agents, &cores),
+        };
+        let timing = self.shape.timing(&self.connection, workers)?;
+        let load = self.load(&asked, &timing, cores)?;
+        if agents.is_none() {
+            machine::refuse_unusable_cores(&load.cores)?;
+            machine::refuse_foreign_sources(&self.connection.sources)?;
+            machine::allow_connections(&timing.shape)?;
+        }
         let outlook = self.outlook(&asked, &timing);
         let outputs = sending::start(&outputs, &load.cores)?;
         self.create_reports()?;
-        let conducted = self.conduct(&load, &outlook, &asked, outputs.as_ref());
+        let sender = Sender {
+            agents: agents.as_ref(),
+            outputs: outputs.as_ref(),
+        };
+        let conducted = self.conduct(&load, &outlook, &asked, sender);
         let conducted = conducted.inspect_err(|_| self.remove_empty_reports())?;
         let results = self.results(&asked, &timing, &conducted, &load.cores);
         self.write(&results);
         self.print(&results)?;
-        Ok(results.exit())
+        let failed = conducted.agents.as_ref().and_then(|it| it.failure());
+        failed.map_or(Ok(results.exit()), Err)
     }
 
-    fn load(&self, asked: &Asked, timing: &Timing) -> Result<gatebench_engine::Load, Failure> {
+    fn load(
+        &self,
+        asked: &Asked,
+        timing: &Timing,
+        cores: Vec<usize>,
+    ) -> Result<gatebench_engine::Load, Failure> {
         let group = Group {
             name: GROUP.into(),
             target: target::target(asked, &self.connection, &self.tls)?,
@@ -142,10 +173,13 @@ impl Load {
             measure: timing.measure,
             // Every request either gets a response or times out.
             drain: self.shape.timeout.0,
-            cores: self.engine.cores.clone().unwrap_or_default().0,
+            // Each agent decides this for its own machine.
+            spin: !self.engine.agents.is_empty() || machine::has_cores_to_spare(cores.len().max(1)),
+            cores,
             backend: self.engine.backend,
             trace_tag: None,
-            spin: machine::has_cores_to_spare(self.engine.workers() as usize),
+            shares_clock: true,
+            part: None,
             seed: self.engine.seed,
         })
     }
@@ -175,9 +209,10 @@ impl Load {
         load: &gatebench_engine::Load,
         outlook: &Outlook,
         asked: &Asked,
-        outputs: Option<&Outputs>,
+        sender: Sender<'_>,
     ) -> Result<Conducted, Failure> {
-        let workers = load.cores.len().max(1);
+        let Sender { agents, outputs } = sender;
+        let workers = agents.map_or(load.cores.len().max(1), Agents::count);
         let control = Arc::new(Control::new(workers));
         stop_on_signal(&control)?;
         signals::survive_file_size_limit()?;
@@ -198,10 +233,17 @@ impl Load {
                 }
             };
             let ran = watch.during(self.output.quiet, || {
-                gatebench_engine::run(load, &control, |worker, interval| {
+                let sink = |worker: usize, interval: &Interval| {
                     merge.take(worker, interval).iter().for_each(&mut take);
                     merge.overdue().iter().for_each(&mut take);
-                })
+                };
+                match agents {
+                    None => gatebench_engine::run(load, &control, sink)
+                        .map(|outcome| (outcome, None))
+                        .map_err(|error| unable(error, asked)),
+                    Some(agents) => agents::run(agents, load, &control, sink)
+                        .map(|(outcome, by_agent)| (outcome, Some(by_agent))),
+                }
             });
             merge.rest().iter().for_each(take);
             feed.iter().for_each(LoadFeed::close);
@@ -210,11 +252,16 @@ impl Load {
         let seconds = watch.into_seconds();
         let written = log.map_or(Ok(()), hdr::HdrLog::end);
         let kept = file.map_or(Ok(()), |file| file.finish(written));
-        let outcome = outcome.map_err(|error| unable(error, asked))?;
+        let (outcome, agents) = outcome?;
+        let seen = match &agents {
+            None => seen,
+            Some(agents) => agents.seen(seen),
+        };
         // The results are valid even if the log could not be written.
         kept.unwrap_or_else(|failure| failure.print());
         Ok(Conducted {
             outcome,
+            agents,
             seen,
             seconds,
         })
@@ -241,7 +288,8 @@ impl Load {
                 .map(|bound| Judged::of(bound, &figures, timing.is_open()))
                 .collect(),
             judges_checks: self.request.bounds().any(Bound::is_about_checks),
-            cautions: validity::cautions(&figures, seen, &timing.shape),
+            cautions: validity::cautions(&figures, seen, &timing.shape, conducted.agents.as_ref()),
+            agents: conducted.agents.as_ref(),
             figures,
             machine: seen.machine.clone(),
             seconds,

@@ -2,6 +2,7 @@
 
 use gatebench_store::MachineFacts;
 
+use super::agents::ByAgent;
 use super::figures::{Figures, SecondFigures};
 use super::judged::Judged;
 use super::validity::Caution;
@@ -22,6 +23,8 @@ pub struct Results<'a> {
     pub open: bool,
     /// Cores of the workers; none if they are not pinned.
     pub cores: &'a [usize],
+    /// Each agent's part, if agents sent the load.
+    pub agents: Option<&'a ByAgent>,
     /// All figures.
     pub figures: Figures<'a>,
     /// The state of the machine during the load.

@@ -6,6 +6,7 @@ use gatebench_runner::judge_outcome;
 use gatebench_studies::common::facts::{Gate, Reason};
 use serde_json::Value;
 
+use super::agents::ByAgent;
 use super::figures::Figures;
 use super::live::{Seen, Silence};
 
@@ -44,8 +45,14 @@ impl From<Reason> for Caution {
 }
 
 /// Returns everything that limits a load: the findings of the gates of a run, and silences.
-pub fn cautions(figures: &Figures<'_>, seen: &Seen, shape: &Shape) -> Vec<Caution> {
-    let reasons = judge_outcome(figures.outcome, shape, &seen.machine);
+pub fn cautions(
+    figures: &Figures<'_>,
+    seen: &Seen,
+    shape: &Shape,
+    agents: Option<&ByAgent>,
+) -> Vec<Caution> {
+    let agents = agents.map(ByAgent::record);
+    let reasons = judge_outcome(figures.outcome, shape, &seen.machine, agents);
     let is_open = matches!(shape, Shape::Open(_));
     let silence = silent(figures, &seen.silences, is_open);
     let reasons = reasons.into_iter().map(Caution::from);

@@ -6,7 +6,7 @@ use clap::Args;
 use gatebench_gateway::library_versions;
 use gatebench_model::HumanDuration;
 use gatebench_net::Backend;
-use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
+use gatebench_runner::{ClusterPlan, Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 use super::companion::ServeArgs;
 pub use super::conduct::Conducted;
@@ -69,6 +69,13 @@ impl Measuring {
         budget: Option<HumanDuration>,
     ) -> Result<Option<Conducted>, Failure> {
         self.check_outputs()?;
+        if let Some(cluster) = &selection.cluster {
+            return Err(Failure::words(
+                format!("--kubernetes {}", cluster.namespace),
+                "only --dry-run is possible in a cluster",
+                "add --dry-run to print the objects",
+            ));
+        }
         let prepared = self.prepare(selection, resume)?;
         let mut request = self.request(prepared, resume)?;
         request.budget = budget.map(|budget| budget.0);
@@ -97,6 +104,15 @@ impl Measuring {
             Some(dir) => prepare_resume(dir, &catalogue, &launcher)?,
             None => prepare(selection, &self.overlay.scenarios(), &catalogue, &launcher)?,
         })
+    }
+
+    /// Returns what the selection needs of a cluster; none if it does not run in one.
+    ///
+    /// # Errors
+    /// A name is unknown, or a gateway has no image.
+    pub fn cluster_plan(&self, selection: &Selection) -> Result<Option<ClusterPlan>, Failure> {
+        let (library, catalogue) = (self.overlay.scenarios(), self.overlay.catalogue());
+        Ok(ClusterPlan::of(selection, &library, &catalogue)?)
     }
 
     /// Returns the request to run the plan in the resumed directory, in the named one, or in a new

@@ -1,9 +1,11 @@
 //! `gatebench run`.
 
+mod cluster;
 pub mod companion;
 mod conduct;
 mod display;
 mod dry_run;
+mod hosts;
 pub mod measuring;
 mod values;
 mod verdict;
@@ -12,11 +14,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_model::{Elsewhere, Length};
-use gatebench_runner::{Attach, GeneratorChoice, Selection};
+use gatebench_model::{Elsewhere, Hosts, Length, Place, Places};
+use gatebench_runner::{Attach, ClusterPlan, GeneratorChoice, Selection};
 use gatebench_studies::measure::plan::MeasureChoice;
 
 use self::measuring::Measuring;
+use self::values::AgentsAt;
 use super::values::{ENGINES, Engine, one_of};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -33,7 +36,11 @@ Examples:
   gatebench run --config /etc/nginx/nginx.conf --dry-run     show the routes and what is replaced
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
+  gatebench run proxy-json --gateway nginx --hosts terraform:infra --provision --destroy
+  gatebench run gravitee --gateway gravitee --kubernetes bench --image localhost/gravitee --dry-run
+  gatebench run gravitee --attach http://gateway:82 --kubernetes bench --engine k6 --testrun
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
+  gatebench run --attach http://kong.kong.svc:8000 --attach-pod kong/app=kong --scenario proxy-json
   gatebench run proxy-json --at 50%,70%,90%       also measure latency at shares of saturation
   gatebench run my-suite.yaml --dry-run
   gatebench run --serve                           show the run in a browser
@@ -98,7 +105,7 @@ pub struct Run {
     no_direct: bool,
     /// Also measure the null gateway, which only copies bytes; subtract its added latency from that
     /// of a gateway to get the cost of the gateway itself
-    #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
+    #[arg(long, conflicts_with_all = ["attach", "as_published"])]
     null: bool,
     /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from going idle
     #[arg(long, conflicts_with = "gateway_on")]
@@ -110,16 +117,34 @@ pub struct Run {
     /// each value is a variant
     #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = values::cpu_millis)]
     gateway_cpus: Vec<u32>,
-    /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant
+    /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant. With
+    /// --kubernetes and as many numbers of CPUs, each is for the CPUs at the same place
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
     /// Run the gateways on this host over ssh, which also copies gatebench there; the load
     /// generator and the upstream run on this machine
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
-    /// The address of this machine at which the gateways' host reaches the upstream [default: the
-    /// source address of the ssh connection]
-    #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
+    /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
+    /// each uses all its cores. With --kubernetes, N pods, each on a node of its own [default: 1]
+    #[arg(long, value_name = "PLACES|N")]
+    agents: Option<AgentsAt>,
+    /// Run the upstream on this host over ssh; the targets of a scenario with several use several
+    /// hosts in turn
+    #[arg(
+        long,
+        value_name = "PLACES",
+        value_delimiter = ',',
+        conflicts_with = "attach"
+    )]
+    upstream_on: Vec<Place>,
+    /// Run Redis, for scenarios that need it, on this host over ssh
+    #[arg(long, value_name = "PLACE", conflicts_with = "attach")]
+    redis_on: Option<Place>,
+    /// The address of this machine at which the gateways' host reaches the upstream, and agents
+    /// reach gateways and upstreams on this machine [default: the source address of the ssh
+    /// connection]
+    #[arg(long, value_name = "ADDRESS")]
     upstream_address: Option<IpAddr>,
     /// Measure your own configuration: nginx.conf, haproxy.cfg, envoy.yaml, kong.yml, apisix.yaml,
     /// or a template of the gateway's folder. Ports, addresses and file paths are replaced in a
@@ -139,23 +164,49 @@ pub struct Run {
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
         "no_direct", "null", "keep_awake",
-        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script",
-        "dir",
+        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "agents", "upstream_on", "redis_on", "configs", "engine", "script",
+        "dir", "kubernetes", "hosts",
     ])]
     resume: Option<PathBuf>,
     #[command(flatten)]
+    hosts: hosts::HostsArgs,
+    #[command(flatten)]
     measuring: Measuring,
+    #[command(flatten)]
+    cluster: cluster::ClusterArgs,
 }
 
 impl Run {
     /// Runs the selection and reports the results, even if the run ends early.
     pub fn run(self) -> Result<Exit, Failure> {
+        let is_dry = self.measuring.dry_run;
+        let hosts = self.hosts.read(is_dry)?;
+        let exit = self.measure(hosts.as_ref());
+        let destroyed = if is_dry { Ok(()) } else { self.hosts.destroy() };
+        let exit = exit?;
+        destroyed.map(|()| exit)
+    }
+
+    fn measure(&self, hosts: Option<&Hosts>) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let conducted = self.measuring.conducted(&self.selection()?, resume, None)?;
+        let selection = self.selection(hosts)?;
+        if let (true, Some(url)) = (self.cluster.testrun, &self.attach) {
+            let loads = ClusterPlan::loads(&selection, &self.measuring.overlay.scenarios())?;
+            let cluster = selection.cluster.unwrap_or_default();
+            self.cluster.print_testruns(&cluster, &loads, url)?;
+            return Ok(Exit::Fine);
+        }
+        if self.measuring.dry_run
+            && let Some(plan) = self.measuring.cluster_plan(&selection)?
+        {
+            cluster::print(&plan)?;
+            return Ok(Exit::Fine);
+        }
+        let conducted = self.measuring.conducted(&selection, resume, None)?;
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
-    fn selection(&self) -> Result<Selection, Failure> {
+    fn selection(&self, hosts: Option<&Hosts>) -> Result<Selection, Failure> {
         let selection = Selection {
             words: self.words.clone(),
             gateways: self.gateways.clone(),
@@ -163,7 +214,11 @@ impl Run {
             no_direct: self.no_direct,
             null: self.null,
             keep_awake: self.keep_awake,
-            attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
+            attach: self.attach.clone().map(|url| Attach {
+                url,
+                pid: self.pid,
+                pod: self.cluster.attached_pod(),
+            }),
             load: self.load.clone(),
             study: Box::new(MeasureChoice {
                 percents: self.at.clone(),
@@ -171,17 +226,72 @@ impl Run {
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
-            sizes: values::sizes(&self.gateway_cpus, &self.gateway_memory),
-            elsewhere: self.gateway_on.clone().map(|host| Elsewhere {
-                host,
-                upstream_address: self.upstream_address,
-            }),
+            sizes: match self.cluster.kubernetes {
+                None => values::sizes(&self.gateway_cpus, &self.gateway_memory),
+                Some(_) => values::paired_sizes(&self.gateway_cpus, &self.gateway_memory),
+            },
+            cluster: self.cluster.cluster(self.pods()?),
+            elsewhere: self.elsewhere(hosts)?,
+            places: self.places()?,
             configs: self.configs.clone(),
             length: self.length(),
             engine: self.engine()?,
             ..Selection::default()
         };
         Ok(selection.completed()?)
+    }
+
+    /// The number of pods that send the load in a cluster.
+    fn pods(&self) -> Result<u32, Failure> {
+        match (&self.agents, &self.cluster.kubernetes) {
+            (_, None) | (None, _) => Ok(1),
+            (Some(AgentsAt::Pods(number)), Some(_)) => Ok(*number),
+            (Some(AgentsAt::Places(_)), Some(_)) => Err(Failure::words(
+                "--agents",
+                "with --kubernetes, load generators are pods",
+                "write their number: --agents N",
+            )),
+        }
+    }
+
+    /// The places of the parts of the run on this machine and hosts.
+    fn places(&self) -> Result<Places, Failure> {
+        let agents = match (&self.agents, &self.cluster.kubernetes) {
+            (None, _) | (_, Some(_)) => Vec::new(),
+            (Some(AgentsAt::Places(places)), None) => places.clone(),
+            (Some(AgentsAt::Pods(number)), None) => {
+                return Err(Failure::words(
+                    "--agents",
+                    format!("{number} is no place; a number is for --kubernetes"),
+                    "name the places: `here`, or hosts as for ssh",
+                ));
+            }
+        };
+        if !agents.is_empty() && self.engine.is_some() {
+            return Err(Failure::words(
+                "--agents",
+                "only the built-in load generator runs on several machines",
+                "omit --engine or --agents",
+            ));
+        }
+        let elsewhere = |place: &&Place| **place != Place::Here;
+        Ok(Places {
+            upstream: self.upstream_on.iter().filter(elsewhere).cloned().collect(),
+            redis: self.redis_on.iter().find(elsewhere).cloned(),
+            address: self.upstream_address.filter(|_| !agents.is_empty()),
+            agents,
+        })
+    }
+
+    /// The host of the gateways; none for this machine.
+    fn elsewhere(&self, hosts: Option<&Hosts>) -> Result<Option<Elsewhere>, Failure> {
+        if let Some(hosts) = hosts {
+            return hosts::elsewhere(hosts).map(Some);
+        }
+        Ok(self.gateway_on.clone().map(|host| Elsewhere {
+            upstream_address: self.upstream_address,
+            ..Elsewhere::new(host)
+        }))
     }
 
     fn length(&self) -> Length {

@@ -1,10 +1,11 @@
 //! Parsers of the values of `gatebench run`, and the default directory of a run.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use gatebench_model::Limits;
 use gatebench_model::setup::MILLIS_PER_CPU;
 use gatebench_model::study::measure::CONNECTIONS;
+use gatebench_model::{Limits, Place};
 use jiff::Timestamp;
 
 use crate::commands::values::in_units;
@@ -33,6 +34,32 @@ pub(super) fn help_of_at() -> String {
         "Also measure latency at these shares of each gateway's own saturation, for example \
          50%,70%,90%; after the load, the saturation of the same process is determined with {CONNECTIONS} connections"
     )
+}
+
+/// More than the largest clusters have nodes for.
+const PODS_MAX: u32 = 1_000;
+
+/// The value of `--agents`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum AgentsAt {
+    /// This number of pods.
+    Pods(u32),
+    /// These places.
+    Places(Vec<Place>),
+}
+
+impl FromStr for AgentsAt {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word.parse() {
+            Ok(number) if (1..=PODS_MAX).contains(&number) => Ok(Self::Pods(number)),
+            Ok(_) => Err(format!("write a number from 1 to {PODS_MAX}")),
+            Err(_) => Ok(Self::Places(
+                word.split(',').map(|it| it.to_owned().into()).collect(),
+            )),
+        }
+    }
 }
 
 /// Reads a whole percentage, `50%`.
@@ -65,7 +92,10 @@ pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
 /// Reads an amount of memory, `256M`, in binary units.
 pub(super) fn bytes(word: &str) -> Result<u64, String> {
     let word = word.to_ascii_lowercase();
-    let word = word.strip_suffix("ib").unwrap_or(&word);
+    let word = word
+        .strip_suffix("ib")
+        .or_else(|| word.strip_suffix('i'))
+        .unwrap_or(&word);
     in_units(word, &[("g", 30), ("m", 20), ("k", 10)])
         .filter(|bytes| *bytes > 0)
         .ok_or_else(|| "write a size with a unit, for example 256M or 1G".into())
@@ -83,6 +113,19 @@ pub(super) fn sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     };
     let all = cpus.into_iter().flat_map(with_each_memory);
     all.filter(|limits| !limits.is_none()).collect()
+}
+
+/// Pairs each number of CPUs with the amount of memory at the same place.
+pub(super) fn paired_sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
+    if cpu_millis.len() != memory_bytes.len() {
+        return sizes(cpu_millis, memory_bytes);
+    }
+    let pairs = cpu_millis.iter().zip(memory_bytes);
+    let pair = |(cpu_millis, memory_bytes): (&u32, &u64)| Limits {
+        cpu_millis: Some(*cpu_millis),
+        memory_bytes: Some(*memory_bytes),
+    };
+    pairs.map(pair).collect()
 }
 
 /// Returns each amount, or a single `None` if there are no amounts.
@@ -125,6 +168,7 @@ mod tests {
         }
         assert_eq!(bytes("256M"), Ok(256 << 20));
         assert_eq!(bytes("1gib"), Ok(1 << 30));
+        assert_eq!(bytes("512Mi"), Ok(512 << 20));
         for wrong in ["256", "0M", "M", "1T", "99999999999999999999G", "1é"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
         }
@@ -137,5 +181,8 @@ mod tests {
         assert_eq!(written(sizes(&[500, 1_000], &[])), ["0.5 CPU", "1 CPU"]);
         assert_eq!(written(sizes(&[500], &[1 << 20])), ["0.5 CPU and 1 MiB"]);
         assert_eq!(written(sizes(&[], &[1 << 20])), ["1 MiB"]);
+        let pairs = paired_sizes(&[500, 4_000], &[1 << 20, 3 << 20]);
+        assert_eq!(written(pairs), ["0.5 CPU and 1 MiB", "4 CPU and 3 MiB"]);
+        assert_eq!(paired_sizes(&[500, 1_000], &[1 << 20]).len(), 2);
     }
 }

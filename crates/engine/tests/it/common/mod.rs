@@ -25,6 +25,8 @@ pub fn load(target: Target, request: Request, shape: Shape, measure: Duration) -
         cores: Vec::new(),
         backend: None,
         trace_tag: None,
+        shares_clock: true,
+        part: None,
         spin: false,
         seed: 1,
     }

@@ -90,6 +90,7 @@ fn upstream_over(kind: Kind, backend: Backend, tls: Option<ServerSettings>) -> S
             cores: Vec::new(),
             backend: Some(backend),
             tls,
+            streams: gatebench_upstream::STREAMS,
         };
         gatebench_upstream::serve(config, stop, |address| sender.send(address).unwrap()).unwrap();
     })

@@ -107,6 +107,8 @@ pub enum Gate {
     HeaderStripped,
     /// Values exceeded the histogram's range.
     Clamped,
+    /// The agents that sent the load are not alike.
+    AgentsDiffer,
     /// The trial failed or was interrupted.
     NotCompleted,
 }
@@ -164,6 +166,7 @@ impl Gate {
             Self::NeverReachedUpstream => ("responses not from the upstream", Gateway),
             Self::HeaderStripped => ("times stripped", Other),
             Self::Clamped => ("values beyond the histogram", Other),
+            Self::AgentsDiffer => ("agents differ", Other),
             Self::NotCompleted => ("not completed", Other),
         }
     }

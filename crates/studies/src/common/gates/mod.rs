@@ -1,6 +1,7 @@
 //! The validity gates: rules that mark a figure as limited or invalid, each with a reason and a
 //! remedy.
 
+mod agents;
 mod audited;
 mod consistency;
 mod gateway;
@@ -124,7 +125,7 @@ pub(crate) const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 37] = [
+const PHASE_GATES: [PhaseGate; 43] = [
     responses::checks_failed,
     responses::errors,
     responses::no_responses,
@@ -162,6 +163,12 @@ const PHASE_GATES: [PhaseGate; 37] = [
     consistency::littles_law,
     consistency::counts_and_bytes,
     audited::cannot_be_true,
+    agents::throttled,
+    agents::steal,
+    agents::late,
+    agents::dropped,
+    agents::backends,
+    agents::medians,
 ];
 
 /// Judges one phase of a completed trial.
@@ -185,7 +192,7 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
 
 /// The gates for a load outside a run. Failing requests are a result of the load, and its target is
 /// not a gateway that gatebench started.
-const LOAD_GATES: [PhaseGate; 11] = [
+const LOAD_GATES: [PhaseGate; 17] = [
     schedule::dropped,
     schedule::rate_not_achieved,
     schedule::late,
@@ -197,6 +204,12 @@ const LOAD_GATES: [PhaseGate; 11] = [
     consistency::clamped,
     consistency::percentiles_and_sums,
     consistency::counts_and_bytes,
+    agents::throttled,
+    agents::steal,
+    agents::late,
+    agents::dropped,
+    agents::backends,
+    agents::medians,
 ];
 
 /// Judges a load outside a run from its record and from a histogram of each metric over the

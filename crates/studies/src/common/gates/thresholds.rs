@@ -49,6 +49,10 @@ pub const WRITTEN_BYTES_MAX: f64 = 10.0;
 /// matters.
 pub const STEAL_SHARE_MAX: f64 = 0.01;
 
+/// The difference between the median of one agent and that of the others, as a share of the latter,
+/// above which the agents are not alike. The medians of equal agents differ by a few per cent.
+pub const AGENT_P50_SHARE_MAX: f64 = 0.10;
+
 /// The share of one core that processes outside the run may use on the pinned cores.
 pub const FOREIGN_SHARE_MAX: f64 = 0.05;
 

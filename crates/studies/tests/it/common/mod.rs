@@ -212,6 +212,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         warm_up_ns: SECOND_NS,
         measure_ns: SECONDS * SECOND_NS,
         drained_ns: 1_000_000,
+        agents: None,
         counts: Counts {
             intended: requests,
             sent: requests,

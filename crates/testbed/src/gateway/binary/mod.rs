@@ -26,6 +26,7 @@ use crate::error::{DriverError, Unsupported};
 use crate::process::Launcher;
 use crate::system::command;
 use crate::system::digest::sha256_of_file;
+use crate::system::installed;
 
 pub use self::image::FoundImage;
 
@@ -58,6 +59,15 @@ impl FoundBinary {
             Some(why) => why.clone(),
             None => Some(format!("missing: {}", extra.install)),
         }
+    }
+
+    /// Returns the paths of the folder's extras that were found.
+    pub(crate) fn extra_files(&self, folder: &Folder) -> Vec<PathBuf> {
+        let data = installed::data_folder().unwrap_or_default();
+        let found = folder.spec.extras().into_iter();
+        let found = found.filter(|(name, _)| self.extras.contains_key(*name));
+        let path = |(_, extra): (_, &Extra)| of_program(&extra.path, &self.path).ok();
+        found.filter_map(path).map(|path| data.join(path)).collect()
     }
 
     /// Describes where the program is.

@@ -76,6 +76,7 @@ impl Upstream {
             cores: Vec::new(),
             backend: Some(backend),
             tls,
+            streams: gatebench_upstream::STREAMS,
         };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

@@ -6,6 +6,7 @@ use gatebench_engine::{Class, ErrorKind, Metric, RouteRecord};
 use hdrhistogram::Counter;
 use serde_json::{Value, json};
 
+use crate::commands::load::agents::ByAgent;
 use crate::commands::load::figures::{Figures, PERCENTILES, Times, class_word};
 use crate::commands::load::results::Results;
 
@@ -53,6 +54,52 @@ pub fn of(results: &Results<'_>) -> Value {
         },
         "interrupted": outcome.interrupted,
         "engine": engine(results),
+        "agents": results.agents.map(agents),
+    })
+}
+
+/// The start, each agent with its own figures, and the agent that was lost.
+fn agents(by_agent: &ByAgent) -> Value {
+    let each = by_agent.each.iter().map(|agent| {
+        let figures = Figures::of(&agent.outcome);
+        let counts = figures.counts();
+        json!({
+            "agent": agent.place,
+            "node": agent.node,
+            "cores": agent.cores,
+            "first_worker": agent.first_worker,
+            "backend": agent.outcome.backend.as_str(),
+            "intended": counts.intended,
+            "sent": counts.sent,
+            "completed": counts.completed,
+            "dropped": counts.dropped,
+            "failed": figures.failed(),
+            "rate_per_second": figures.rate_per_second(),
+            "response_time_ns": times(&figures.response),
+            "lateness_ns": times(&figures.lateness),
+            "connect_time_ns": times(&Times::of_recording(&agent.outcome.connects)),
+            "busy_share": figures.busy_share(),
+            "run_queue_wait_share": figures.run_queue_share(),
+            "steal_ns": agent.health.steal_ns,
+            "throttled_ns": agent.health.throttled_ns,
+            "clock_ahead_ns": agent.clock.ahead_ns,
+            "clock_uncertainty_ns": agent.clock.uncertainty_ns,
+            "records": agent.records,
+            "record_bytes": agent.bytes,
+        })
+    });
+    let start = by_agent
+        .start
+        .map(|it| json!({"spread_ns": it.spread_ns, "uncertainty_ns": it.uncertainty_ns}));
+    let lost = by_agent
+        .lost
+        .as_ref()
+        .map(|it| json!({"agent": it.agent, "second": it.second, "message": it.error.to_string()}));
+    json!({
+        "start": start,
+        "each": each.collect::<Vec<_>>(),
+        "lost": lost,
+        "coordinator": {"cpu_ns": by_agent.cpu_ns, "memory_bytes": by_agent.memory_bytes},
     })
 }
 

@@ -1,5 +1,6 @@
 //! The results of a load as a report, which has the same formats as the report of a run.
 
+mod agents;
 mod charts;
 mod counts;
 mod distribution;
@@ -28,6 +29,7 @@ impl Report for LoadReport<'_> {
             verdicts::chapter(results),
             tables::latency(results, form),
             distribution::chapter(results),
+            agents::chapter(results),
             tables::requests(results),
             counts::chapter(results),
             validity(results),

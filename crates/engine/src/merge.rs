@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_engine::Interval;
+use crate::record::Interval;
 
 /// The maximum number of seconds that may wait for a worker before they are overdue.
 const OPEN_MAX: usize = 8;

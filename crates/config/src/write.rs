@@ -10,76 +10,11 @@ const WORDS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "~", "none", "nan",
 ];
 
-/// Members that are omitted if they are empty, because they then have no effect.
-const EMPTY_IS_DEFAULT: [&str; 10] = [
-    "parity",
-    "strip_path",
-    "policies",
-    "keys",
-    "password",
-    "remove",
-    "rename",
-    "set",
-    "add",
-    "default",
-];
-
-/// Members with their default values.
-const DEFAULTS: [(&str, &str); 14] = [
-    ("method", "GET"),
-    ("cache_ttl", "1h"),
-    ("leeway", "0s"),
-    ("soap_action", "no"),
-    ("xslt_library", "libxslt"),
-    ("direct", "true"),
-    ("xslt_remove_empty_name_space", "true"),
-    ("ignore_process_if_service_http_error", "false"),
-    ("upstream_tls", "false"),
-    ("verbose", "false"),
-    ("drain", "2s"),
-    ("timeout", "10s"),
-    ("warm_up", "0s"),
-    ("queue_max", "100000"),
-];
-
-/// Members with user-supplied values, from which nothing is omitted.
-const FREE: [&str; 6] = ["set", "add", "default", "rename", "equals", "jwks"];
-
 /// A document with a final newline.
-pub(crate) fn write(value: &Value) -> String {
+pub fn write_yaml(value: &Value) -> String {
     let mut out = String::new();
     block(value, 0, &mut out);
     out
-}
-
-/// Removes members with default values.
-pub(crate) fn without_defaults(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.retain(|key, value| {
-                let is_empty = match value {
-                    Value::Null | Value::Bool(false) => true,
-                    Value::Array(items) => items.is_empty(),
-                    Value::Object(members) => members.is_empty(),
-                    _ => false,
-                };
-                let word = match &*value {
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                let is_default = DEFAULTS.contains(&(key, &word))
-                    || is_empty && EMPTY_IS_DEFAULT.contains(&key.as_str());
-                !is_default && !value.is_null()
-            });
-            for (key, value) in members {
-                if !FREE.contains(&key.as_str()) {
-                    without_defaults(value);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_defaults),
-        _ => {}
-    }
 }
 
 fn block(value: &Value, indent: usize, out: &mut String) {
@@ -188,15 +123,27 @@ fn has_literal(value: &Value) -> bool {
 fn is_literal(text: &str) -> bool {
     let fits = |line: &str| line.trim_end() == line && !line.chars().any(|c| c.is_control());
     let first = text.chars().next().unwrap_or(' ');
-    text.contains('\n')
-        && !text.ends_with('\n')
+    let (lines, _) = lines_of(text);
+    lines.contains('\n')
+        && !lines.ends_with('\n')
         && !first.is_whitespace()
-        && text.split('\n').all(fits)
+        && lines.split('\n').all(fits)
+}
+
+/// The text without its final newline, and the indicator of a literal block that keeps or omits
+/// this newline.
+fn lines_of(text: &str) -> (&str, &str) {
+    match text.strip_suffix('\n') {
+        Some(lines) => (lines, "|"),
+        None => (text, "|-"),
+    }
 }
 
 fn literal(value: &Value, indent: usize, out: &mut String) {
-    out.push_str("|-\n");
-    for line in value.as_str().unwrap_or_default().split('\n') {
+    let (lines, indicator) = lines_of(value.as_str().unwrap_or_default());
+    out.push_str(indicator);
+    out.push('\n');
+    for line in lines.split('\n') {
         if !line.is_empty() {
             out.push_str(&" ".repeat(indent + 2));
             out.push_str(line);
@@ -259,7 +206,7 @@ mod tests {
     use super::*;
 
     fn read_back(value: &Value) -> Value {
-        gatebench_config::yaml_value(&write(value)).unwrap()
+        crate::yaml_value(&write_yaml(value)).unwrap()
     }
 
     #[test]
@@ -268,7 +215,7 @@ mod tests {
             "scenario": "x",
             "title": "A title: with a colon",
             "routes": [{"name": "a", "path": "/a"}],
-            "requests": [{"path": "/a/{{ id }}", "body": "one\n  two", "checks": [{"status": 200}]}]
+            "requests": [{"path": "/a/{{ id }}", "body": "one\n  two", "name": "a\nb\n", "checks": [{"status": 200}]}]
         });
         let expected = "\
 scenario: x
@@ -280,17 +227,13 @@ requests:
     body: |-
       one
         two
+    name: |
+      a
+      b
     checks: [{status: 200}]
 ";
-        assert_eq!(write(&value), expected);
+        assert_eq!(write_yaml(&value), expected);
         assert_eq!(read_back(&value), value);
-    }
-
-    #[test]
-    fn defaults_are_omitted() {
-        let mut value = json!({"strip_path": false, "policies": [], "requests": false, "of": null});
-        without_defaults(&mut value);
-        assert_eq!(value, json!({"requests": false}));
     }
 
     fn values() -> impl Strategy<Value = Value> {

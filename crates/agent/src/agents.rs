@@ -1,0 +1,163 @@
+//! The agents of a run, and requests to all of them at the same time.
+
+use std::net::IpAddr;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_engine::{Load, Part};
+use gatebench_model::Place;
+use gatebench_net::trace::Nonce;
+use gatebench_testbed::remote::RemoteHost;
+use gatebench_testbed::{DriverError, Launcher};
+use serde::de::DeserializeOwned;
+
+use crate::protocol::{Ask, Facts};
+
+/// The time after which an agent without a response is lost. Records are kept for ten minutes, so a
+/// connection may be slow for this long without losing any.
+pub(crate) const SILENCE: Duration = Duration::from_secs(5);
+
+/// Connected agents. Dropping them ends the connections and the loads.
+#[derive(Debug)]
+pub struct Agents {
+    pub(crate) all: Vec<Connected>,
+}
+
+/// A connected agent.
+#[derive(Debug)]
+pub(crate) struct Connected {
+    pub(crate) place: Place,
+    pub(crate) host: RemoteHost,
+    pub(crate) facts: Facts,
+}
+
+/// The part of a load that an agent sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Assignment {
+    pub(crate) part: Part,
+    pub(crate) cores: Vec<usize>,
+    pub(crate) trace_tag: Option<u16>,
+    /// True if the upstreams read the agent's clock.
+    pub(crate) shares_clock: bool,
+}
+
+impl Agents {
+    /// Connects to all places, and copies the agent there where it is missing. An agent on this
+    /// machine uses only the cores `here`, if there are any, because other parts of a trial use the
+    /// others.
+    ///
+    /// # Errors
+    /// A place cannot be reached, or the program cannot run there.
+    pub fn connect(
+        places: &[Place],
+        launcher: &Launcher,
+        here: &[usize],
+    ) -> Result<Self, DriverError> {
+        let program = launcher.small();
+        let connect = |place: &Place| {
+            let host = RemoteHost::connect(place, &program)?;
+            let mut facts: Facts = host.ask_role(&Ask::Introduce, SILENCE)?;
+            if *place == Place::Here && !here.is_empty() {
+                facts.cores = here.to_vec();
+            }
+            Ok(Connected {
+                place: place.clone(),
+                host,
+                facts,
+            })
+        };
+        let all = at_once(places, |_, place| connect(place));
+        Ok(Self {
+            all: all.into_iter().collect::<Result<_, DriverError>>()?,
+        })
+    }
+
+    /// The number of agents.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The address at which the first agent on another machine reaches this one; none if all are
+    /// here.
+    pub fn here(&self) -> Option<IpAddr> {
+        let mut elsewhere = self.all.iter().filter(|it| it.place != Place::Here);
+        elsewhere.next().map(|it| it.host.here)
+    }
+
+    /// The number of workers of all agents for a load on these cores; if empty, on all cores that
+    /// the agents may use.
+    pub fn workers(&self, cores: &[usize]) -> usize {
+        self.all.iter().map(|it| it.cores(cores).len()).sum()
+    }
+
+    /// The number of tags that the nonces of a load on these cores use.
+    pub fn tags(&self, cores: &[usize]) -> usize {
+        let each = self.all.iter().map(|it| Nonce::tags(it.cores(cores).len()));
+        each.sum()
+    }
+
+    /// Distributes the workers of a load to upstreams with these clocks.
+    pub(crate) fn assignments(&self, load: &Load, upstream_clocks: &[String]) -> Vec<Assignment> {
+        let workers = self.workers(&load.cores);
+        let mut first_worker = 0;
+        let mut trace_tag = load.trace_tag;
+        let assign = |agent: &Connected| {
+            let cores = agent.cores(&load.cores).to_vec();
+            let assignment = Assignment {
+                part: Part {
+                    first_worker,
+                    workers,
+                },
+                trace_tag,
+                shares_clock: upstream_clocks.iter().all(|it| *it == agent.host.clock),
+                cores,
+            };
+            let count = assignment.cores.len();
+            first_worker += count;
+            trace_tag = trace_tag.map(|tag| tag.wrapping_add(Nonce::tags(count) as u16));
+            assignment
+        };
+        self.all.iter().map(assign).collect()
+    }
+
+    /// Sends a request to each agent at the same time.
+    pub(crate) fn ask_each<T: DeserializeOwned + Send>(
+        &self,
+        ask: impl Fn(usize) -> Ask + Sync,
+        limit: Duration,
+    ) -> Result<Vec<T>, DriverError> {
+        self.each(|number, agent| agent.host.ask_role(&ask(number), limit))
+    }
+
+    /// Does something with each agent at the same time.
+    pub(crate) fn each<T: Send>(
+        &self,
+        work: impl Fn(usize, &Connected) -> Result<T, DriverError> + Sync,
+    ) -> Result<Vec<T>, DriverError> {
+        at_once(&self.all, work).into_iter().collect()
+    }
+}
+
+impl Connected {
+    /// The cores of its workers: those of the load or, if it names none, all.
+    fn cores<'a>(&'a self, of_load: &'a [usize]) -> &'a [usize] {
+        match of_load {
+            [] => &self.facts.cores,
+            cores => cores,
+        }
+    }
+}
+
+/// Does something with each item on its own thread.
+fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = items
+            .iter()
+            .enumerate()
+            .map(|(number, item)| scope.spawn(move || work(number, item)))
+            .collect();
+        let results = threads.into_iter().map(gatebench_net::workers::joined);
+        results.collect()
+    })
+}

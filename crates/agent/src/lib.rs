@@ -1,0 +1,35 @@
+//! A load that several load generators, the *agents*, send from several machines, as if one sent
+//! it.
+//!
+//! ```text
+//!               ┌─ remote end ── Agent ── engine ──┐
+//! Agents::run ──┼─ remote end ── Agent ── engine ──┼──> target
+//!               └─ remote end ── Agent ── engine ──┘
+//! ```
+//! [`Agents::run`] has the form of [`gatebench_engine::run`]. The workers of all agents are
+//! numbered through, so they send exactly the requests of one load generator with all the workers.
+//! All agents begin at the same time, which they get on their own clocks. Each second of an agent
+//! is a record, which the agent keeps until it is acknowledged. Histograms are added; percentiles
+//! are never averaged. If an agent is lost, the others stop.
+//!
+//! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a
+//! load. The program `gatebench-agent` contains nothing but this role, an upstream and the remote
+//! end, so that it is small and needs no libraries on a host.
+
+mod agents;
+mod clocks;
+mod end;
+mod follow;
+mod order;
+mod outbox;
+mod protocol;
+mod record;
+mod run;
+mod start;
+mod totals;
+
+pub use agents::Agents;
+pub use clocks::Offset;
+pub use end::Agent;
+pub use protocol::Health;
+pub use run::{AgentFailure, AgentReport, Conducted, StartReport};

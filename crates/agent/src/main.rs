@@ -1,0 +1,49 @@
+//! `gatebench-agent`: the program that gatebench sends to hosts on which load generators and
+//! upstreams run. It contains the remote end, the load generator and the upstreams, and needs no
+//! libraries.
+
+mod upstream;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use gatebench_agent::Agent;
+use gatebench_testbed::Launcher;
+
+const USAGE: &str = "gatebench starts gatebench-agent on other hosts:
+  gatebench-agent remote-end       serve gatebench over standard input and output
+  gatebench-agent supervise ...    run a command until gatebench-agent ends
+  gatebench-agent upstream KIND [--listen ADDR:PORT] [--cores 0,1] [--streams N] [--tls --cert FILE --key FILE]
+  gatebench-agent --version";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let first = words.next().and_then(|word| word.into_string().ok());
+    let result = match first.as_deref() {
+        Some("supervise") => return gatebench_testbed::supervise(words),
+        Some("remote-end") => remote_end(),
+        Some("upstream") => {
+            let words = words.map(|word| word.to_string_lossy().into_owned());
+            upstream::serve(words.collect())
+        }
+        Some("--version") => say(&format!("gatebench-agent {}", env!("CARGO_PKG_VERSION"))),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            // Without a reader, nobody misses the message.
+            let _ = writeln!(io::stderr(), "{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn remote_end() -> Result<(), String> {
+    let launcher = Launcher::own().map_err(|error| error.to_string())?;
+    gatebench_testbed::remote::serve(launcher, Agent::default()).map_err(|error| error.to_string())
+}
+
+fn say(line: &str) -> Result<(), String> {
+    writeln!(io::stdout(), "{line}").map_err(|error| error.to_string())
+}

@@ -1,0 +1,80 @@
+//! The requests to a load generator on another machine, and its responses.
+
+use serde::{Deserialize, Serialize};
+
+use crate::order::Order;
+use crate::totals::WireOutcome;
+
+/// A request to an agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    /// The response is [`Facts`].
+    Introduce,
+    /// Prepares a load and opens its connections. The response is empty and does not wait.
+    Prepare(Box<Order>),
+    /// The response is true once all connections are up.
+    IsReady,
+    /// The response is the time on the agent's `CLOCK_MONOTONIC`, in nanoseconds.
+    Ping,
+    /// Notes when the load is to begin, on the agent's clock. The response is empty.
+    StartAt { at_ns: u64 },
+    /// All agents have noted the start, so it takes place. The response is empty, or an error if
+    /// the time has passed.
+    Confirm,
+    /// Forgets the records up to a number, and returns those after it as [`Progress`]. A request
+    /// with the same number returns the same records again.
+    Records { after: u64 },
+    /// Ends the load early. The response is empty and does not wait.
+    Stop,
+    /// Ends the load, and returns its [`Totals`].
+    Finish,
+}
+
+/// An agent's machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// The name of the machine.
+    pub(crate) node: String,
+    /// The cores that the agent may use, in ascending order.
+    pub(crate) cores: Vec<usize>,
+    /// The event loop that the kernel allows.
+    pub(crate) backend: String,
+}
+
+/// The records that the coordinator has not acknowledged, and the state of the load.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// The number of the first record.
+    pub(crate) first: u64,
+    /// A [`crate::record::Record`] each, in JSON.
+    pub(crate) records: Vec<String>,
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
+    pub(crate) queued: u64,
+    /// True if the load has ended, so that no further records follow these.
+    pub(crate) is_over: bool,
+}
+
+/// The end of a load.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    pub(crate) outcome: WireOutcome,
+    /// The number of records that the agent has written.
+    pub(crate) records: u64,
+    /// SHA-256 of all records, each followed by a line feed, in hexadecimal.
+    pub(crate) sha256: String,
+    pub(crate) health: Health,
+}
+
+/// The state of an agent's machine from the start to the end of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// The length of the observation.
+    pub window_ns: u64,
+    /// The number of cores of the workers.
+    pub cores: u32,
+    /// Time that the hypervisor took from these cores.
+    pub steal_ns: u64,
+    /// Time for which a CPU limit throttled the agent.
+    pub throttled_ns: u64,
+}

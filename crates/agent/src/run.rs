@@ -1,0 +1,282 @@
+//! A load that all agents send together.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use gatebench_engine::{Control, Counts, Halves, Interval, Load, Outcome, Recording, WorkerFacts};
+use gatebench_net::{Backend, choose, clock};
+use gatebench_testbed::DriverError;
+
+use crate::agents::{Agents, Assignment};
+use crate::clocks::Offset;
+use crate::follow::{Ended, Follower, News};
+use crate::order::backend;
+use crate::protocol::Health;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// The interval between checks whether the load must stop.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A load that the agents have sent.
+#[derive(Debug)]
+pub struct Conducted {
+    /// The outcome of all agents together; interrupted if one was lost.
+    pub outcome: Outcome,
+    /// Each agent, in the order of the places.
+    pub agents: Vec<AgentReport>,
+    /// None if the load was stopped before its start.
+    pub start: Option<StartReport>,
+    /// The first agent that was lost.
+    pub failure: Option<AgentFailure>,
+}
+
+/// One agent and what it sent.
+#[derive(Debug)]
+pub struct AgentReport {
+    /// The place, as the user wrote it.
+    pub place: String,
+    /// The host name of its machine.
+    pub node: String,
+    /// The cores of its workers.
+    pub cores: Vec<usize>,
+    /// The number of its first worker among those of all agents.
+    pub first_worker: usize,
+    /// True if the upstreams read its clock.
+    pub shares_clock: bool,
+    /// The difference between its clock and that of this machine.
+    pub clock: Offset,
+    /// Its own outcome, with times on the clock of this machine. If it was lost, what arrived.
+    pub outcome: Outcome,
+    pub health: Health,
+    /// The number of records that arrived, and their length in bytes.
+    pub records: u64,
+    pub bytes: u64,
+}
+
+/// How far apart the agents began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartReport {
+    /// The time between the agent that was least and the one that was most behind its schedule
+    /// when it sent its first request.
+    pub spread_ns: u64,
+    /// The spread is known to this many nanoseconds in both directions.
+    pub uncertainty_ns: u64,
+}
+
+/// An agent that was lost.
+#[derive(Debug, thiserror::Error)]
+#[error("lost {}, so the other agents were stopped: {}", self.when(), error.to_string().trim_end())]
+pub struct AgentFailure {
+    /// The agent's place.
+    pub agent: String,
+    /// The second of the measurement in which it was lost; none before the measurement.
+    pub second: Option<u64>,
+    /// The reason, with the agent's last words.
+    pub error: DriverError,
+}
+
+impl AgentFailure {
+    fn when(&self) -> String {
+        match self.second {
+            Some(second) => format!("in second {} of the measurement", second + 1),
+            None => "before the measurement".to_owned(),
+        }
+    }
+}
+
+impl Agents {
+    /// Runs a load to its end, like [`gatebench_engine::run`]. `control` must have one counter for
+    /// each agent. `sink` gets every agent's finished seconds with the agent's number. For a traced
+    /// load, `upstream_clocks` are the clocks of the upstreams
+    /// ([`clock_identity`](gatebench_testbed::probe::clock_identity)).
+    ///
+    /// If an agent is lost after the start, all others are stopped, and the result has the failure
+    /// and everything that was measured before it.
+    ///
+    /// # Errors
+    /// The load could not start, so nothing was measured.
+    pub fn run(
+        &self,
+        load: &Load,
+        control: &Control,
+        upstream_clocks: &[String],
+        mut sink: impl FnMut(usize, &Interval),
+    ) -> Result<Conducted, DriverError> {
+        let assignments = self.assignments(load, upstream_clocks);
+        let offsets = self.begin(load, &assignments, control)?;
+        let mut course = Course {
+            agents: self,
+            load,
+            control,
+            partial: self.all.iter().map(|_| self.empty(load, control)).collect(),
+            ended: self.all.iter().map(|_| None).collect(),
+            failure: None,
+        };
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let (news, received) = mpsc::channel();
+            for ((number, agent), offset) in self.all.iter().enumerate().zip(&offsets) {
+                let follower = Follower {
+                    number,
+                    agent,
+                    offset: *offset,
+                    stop: &stop,
+                    news: news.clone(),
+                };
+                scope.spawn(move || follower.run());
+            }
+            drop(news);
+            loop {
+                match received.recv_timeout(LOOK_EVERY) {
+                    Ok(news) => course.take(news, &mut sink),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if control.stopped() || course.failure.is_some() {
+                    stop.store(true, Ordering::Release);
+                }
+            }
+        });
+        Ok(course.conclude(assignments, offsets))
+    }
+
+    /// An outcome without any request.
+    fn empty(&self, load: &Load, control: &Control) -> Outcome {
+        let requests = load.groups.iter().flat_map(|group| &group.requests);
+        let checks = requests.flat_map(|request| &request.checks);
+        let start_ns = control.start_ns().unwrap_or_else(clock::now_ns);
+        let begin_ns = start_ns + load.warm_up.as_nanos() as u64;
+        Outcome {
+            counts: Counts::default(),
+            recordings: BTreeMap::new(),
+            halves: Halves::default(),
+            groups: Vec::new(),
+            statuses: BTreeMap::new(),
+            connects: Recording::new(),
+            resumed: 0,
+            unmeasured: BTreeMap::new(),
+            checks: checks.map(ToString::to_string).collect(),
+            start_ns,
+            first: None,
+            window_ns: (begin_ns, begin_ns),
+            drained_ns: 0,
+            interrupted: true,
+            backend: choose(load.backend),
+            workers: vec![WorkerFacts::default()],
+        }
+    }
+}
+
+/// The course of a load.
+struct Course<'a> {
+    agents: &'a Agents,
+    load: &'a Load,
+    control: &'a Control,
+    /// The sums of the seconds of each agent.
+    partial: Vec<Outcome>,
+    ended: Vec<Option<Box<Ended>>>,
+    failure: Option<AgentFailure>,
+}
+
+impl Course<'_> {
+    fn take(&mut self, news: News, sink: &mut impl FnMut(usize, &Interval)) {
+        match news {
+            News::Second(number, second) => {
+                let partial = &mut self.partial[number];
+                partial.add(0, &second);
+                let seconds = u64::from(second.second) + 1;
+                let end_ns = partial.window_ns.0 + seconds * SECOND_NS;
+                partial.window_ns.1 = end_ns.min(partial.window_ns.0 + nanos(self.load.measure));
+                sink(number, &second);
+            }
+            News::Live(number, counts) => {
+                let live = &self.control.live()[number];
+                let counters = [&live.completed, &live.failed, &live.queued];
+                for (counter, count) in counters.into_iter().zip(counts) {
+                    counter.store(count, Ordering::Relaxed);
+                }
+            }
+            News::Ended(number, Ok(ended)) => {
+                self.ended[number] = Some(ended);
+                // The totals contain the same histograms.
+                self.partial[number].recordings.clear();
+            }
+            News::Ended(number, Err(error)) => {
+                let measured_ns = clock::now_ns().checked_sub(self.partial[number].window_ns.0);
+                self.failure.get_or_insert(AgentFailure {
+                    agent: self.agents.all[number].host.name().to_owned(),
+                    second: measured_ns.map(|ns| ns / SECOND_NS),
+                    error,
+                });
+            }
+        }
+    }
+
+    fn conclude(self, assignments: Vec<Assignment>, offsets: Vec<Offset>) -> Conducted {
+        let parts = self.agents.all.iter().zip(assignments).zip(offsets);
+        let results = self.ended.into_iter().zip(self.partial);
+        let agents = parts.zip(results).map(|(part, (ended, partial))| {
+            let ((agent, assignment), clock) = part;
+            let ended = ended.map(|it| *it).unwrap_or(Ended {
+                outcome: Outcome {
+                    backend: backend(&agent.facts.backend).unwrap_or(Backend::Epoll),
+                    ..partial
+                },
+                health: Health::default(),
+                records: 0,
+                bytes: 0,
+            });
+            AgentReport {
+                place: agent.host.name().to_owned(),
+                node: agent.facts.node.clone(),
+                cores: assignment.cores,
+                first_worker: assignment.part.first_worker,
+                shares_clock: assignment.shares_clock,
+                clock,
+                outcome: ended.outcome,
+                health: ended.health,
+                records: ended.records,
+                bytes: ended.bytes,
+            }
+        });
+        let agents: Vec<AgentReport> = agents.collect();
+        Conducted {
+            outcome: together(&agents, self.failure.is_some()),
+            start: start(&agents),
+            failure: self.failure,
+            agents,
+        }
+    }
+}
+
+/// The outcome of all agents. Only complete outcomes have groups and routes, so they come first.
+fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
+    let mut outcomes: Vec<&Outcome> = agents.iter().map(|it| &it.outcome).collect();
+    outcomes.sort_by_key(|outcome| outcome.groups.is_empty());
+    let mut outcomes = outcomes.into_iter();
+    let first = outcomes.next().expect("there is at least one agent");
+    let mut sum = first.clone();
+    outcomes.for_each(|outcome| sum.join(outcome.clone()));
+    sum.interrupted |= is_failed;
+    sum
+}
+
+/// How far apart the agents began, from their first requests.
+fn start(agents: &[AgentReport]) -> Option<StartReport> {
+    let firsts = agents.iter().filter_map(|it| it.outcome.first);
+    let late_ns = firsts.map(|it| it.sent_ns.saturating_sub(it.due_ns));
+    let late_ns: Vec<u64> = late_ns.collect();
+    let spread_ns = late_ns.iter().max()? - late_ns.iter().min()?;
+    let uncertain_ns = agents.iter().map(|it| it.clock.uncertainty_ns).max()?;
+    Some(StartReport {
+        spread_ns,
+        uncertainty_ns: uncertain_ns,
+    })
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

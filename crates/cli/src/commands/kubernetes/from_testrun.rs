@@ -1,0 +1,88 @@
+//! `gatebench kubernetes from-testrun`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gatebench_import::{Options, TestRunFile, read_testruns};
+use gatebench_runner::known_suite;
+
+use crate::commands::import::{finish, text_of};
+use crate::commands::values::Overlay;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Turn TestRuns of the k6 operator into a folder that can be run
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gatebench kubernetes from-testrun k6/testrun.yaml
+  gatebench kubernetes from-testrun k6/*.yaml --suite gravitee --dir ours
+  gatebench run ./ours --kubernetes bench --agents 4 --dry-run
+
+Each TestRun becomes a scenario with the load of its script. The script is in a ConfigMap of the same
+file, or next to the file. A script contains no policies: with --suite, each TestRun is the scenario
+of that suite which sends the same request. The number of runners, their nodes and their limits are
+printed as options of `gatebench run`. The folder also contains the scripts, for --engine k6.")]
+pub struct FromTestrun {
+    /// Files with resources of the kind TestRun
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Use the scenarios and gateways of this suite (name or file)
+    #[arg(long, value_name = "NAME|FILE")]
+    suite: Option<String>,
+    /// Write to this folder, which must not exist [default: the name of the first file]
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl FromTestrun {
+    /// Reads the files, writes the folder and prints how to run it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let stem = self.files[0].file_stem().unwrap_or_default();
+        let dir = self.dir.clone().unwrap_or_else(|| stem.into());
+        if dir.exists() {
+            return Err(Failure::words(
+                dir.display().to_string(),
+                "already exists",
+                "choose another folder with --dir, or remove it",
+            ));
+        }
+        let texts: Vec<(String, String)> = self
+            .files
+            .iter()
+            .map(|file| Ok((file.display().to_string(), text_of(file)?)))
+            .collect::<Result<_, Failure>>()?;
+        let files = texts.iter().map(|(name, text)| TestRunFile { name, text });
+        let library = self.overlay.scenarios();
+        let known = self.suite.as_ref().map(|word| known_suite(word, &library));
+        let known = known.transpose()?;
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let source = match &texts[..] {
+            [(only, _)] => only.clone(),
+            [(first, _), more @ ..] => format!("{first} and {} more", more.len()),
+            [] => String::new(),
+        };
+        let options = Options::new(source, name);
+        let files = Vec::from_iter(files);
+        let read = |name: &str| self.script(name);
+        let runs = read_testruns(&files, &read, known.as_ref(), &options)?;
+        finish(&runs.folder, &dir)?;
+        let here = if dir.is_absolute() { "" } else { "./" };
+        let words = runs.words.join(" ");
+        terminal::say(&format!(
+            "  → in a cluster: gatebench run {here}{} --kubernetes NAMESPACE {words}",
+            dir.display()
+        ))?;
+        Ok(Exit::Fine)
+    }
+
+    /// Reads a script that is next to one of the files.
+    fn script(&self, name: &str) -> Option<String> {
+        let mut folders = self.files.iter().filter_map(|file| file.parent());
+        folders.find_map(|folder| fs::read_to_string(folder.join(Path::new(name))).ok())
+    }
+}

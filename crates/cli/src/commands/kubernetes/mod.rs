@@ -1,0 +1,84 @@
+//! `gatebench kubernetes`.
+
+mod check;
+mod from_testrun;
+mod image;
+
+use clap::{Args, Subcommand};
+use gatebench_model::Namespace;
+use gatebench_testbed::kubernetes;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench kubernetes check bench                    may I measure in this namespace?
+  gatebench kubernetes check bench --role | kubectl apply -f -
+  gatebench kubernetes image nginx --file nginx.tar   an image of the nginx on this machine
+  gatebench kubernetes from-testrun k6/*.yaml         TestRuns of the k6 operator
+  gatebench kubernetes clean prod/bench               delete what killed runs have left
+  gatebench run proxy-json --gateway kong --kubernetes bench --agents 2 --dry-run
+
+gatebench uses your `kubectl`, with its contexts and credentials. It installs nothing in the
+cluster: pods are deleted at the end, even if gatebench is killed.";
+
+/// Prepare a Kubernetes namespace for runs, and clean it up
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Kubernetes {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Check(check::Check),
+    Clean(Clean),
+    Image(image::Image),
+    FromTestrun(from_testrun::FromTestrun),
+}
+
+/// Delete everything that runs have left in a namespace
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  gatebench kubernetes clean bench
+
+Normally nothing is left: a run deletes its objects, also if it is killed. This command deletes what
+a run left whose machine failed. It also ends runs that are still going on in the namespace.")]
+struct Clean {
+    /// The namespace from which everything with the label of gatebench is deleted
+    #[arg(value_name = "[CONTEXT/]NAMESPACE")]
+    namespace: Namespace,
+}
+
+impl Kubernetes {
+    /// Runs the subcommand.
+    pub fn run(self) -> Result<Exit, Failure> {
+        match self.verb {
+            Verb::Check(check) => check.run(),
+            Verb::Clean(clean) => clean.run(),
+            Verb::Image(image) => image.run(),
+            Verb::FromTestrun(testruns) => testruns.run(),
+        }
+    }
+}
+
+impl Clean {
+    fn run(self) -> Result<Exit, Failure> {
+        let (deleted, unlisted) = kubernetes::clean(&self.namespace)?;
+        let mut lines: Vec<String> = deleted.iter().map(|it| format!("deleted {it}")).collect();
+        if deleted.is_empty() {
+            lines.push(format!("nothing is left in {}", self.namespace));
+        }
+        for kind in unlisted {
+            lines.push(format!(
+                "{kind}: you may not list them, so some may be left"
+            ));
+        }
+        terminal::say(&lines.join("\n"))?;
+        Ok(Exit::Fine)
+    }
+}

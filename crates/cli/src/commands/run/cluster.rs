@@ -1,0 +1,182 @@
+//! The options of a run in Kubernetes.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use gatebench_config::write_yaml;
+use gatebench_model::{
+    AttachedPod, Cluster, HumanDuration, Limits, LoadProfile, Namespace, NodeChoice, PodSettings,
+    Scenario,
+};
+use gatebench_runner::ClusterPlan;
+use gatebench_testbed::kubernetes::{K6_IMAGE, K6Script, testrun};
+
+use super::values;
+use crate::commands::values::duration;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The default image of the upstream and the load generators: what `kubernetes image agent` writes.
+const AGENT_IMAGE: &str = concat!("localhost/gatebench-agent:", env!("CARGO_PKG_VERSION"));
+
+/// The default image of Redis.
+const REDIS_IMAGE: &str = "redis:7";
+
+/// The time that a pod may wait for a node.
+const SCHEDULE: HumanDuration = HumanDuration::from_millis(20_000);
+/// The time after which a pod without a connection ends itself.
+const ALONE: HumanDuration = HumanDuration::from_millis(600_000);
+
+/// The name of the run in the objects that `--dry-run` prints.
+const DRY_RUN: &str = "dry-run";
+
+/// Where the parts of a run are pods.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Kubernetes (see `gatebench kubernetes --help`)")]
+pub struct ClusterArgs {
+    /// Run everything in pods of this namespace, through your kubectl; with --dry-run, print the
+    /// objects
+    #[arg(long, value_name = "[CONTEXT/]NAMESPACE", conflicts_with_all = ["gateway_on", "pid", "null", "keep_awake", "upstream_on", "redis_on"])]
+    pub kubernetes: Option<Namespace>,
+    /// Read CPU and memory of the attached gateway in its pod, from a container that is added to
+    /// it (see docs/guide/KUBERNETES.md)
+    #[arg(
+        long,
+        value_name = "NAMESPACE/SELECTOR",
+        requires = "attach",
+        conflicts_with = "pid"
+    )]
+    attach_pod: Option<AttachedPod>,
+    /// The image of the gateway [default: that of its folder]
+    #[arg(long, value_name = "IMAGE", requires = "kubernetes")]
+    image: Option<String>,
+    /// The image of the upstream, the load generators, and the container of --attach-pod
+    #[arg(long, value_name = "IMAGE", default_value = AGENT_IMAGE)]
+    agent_image: String,
+    /// The image of the pod with Redis, which has `redis-server` on its PATH
+    #[arg(long, value_name = "IMAGE", default_value = REDIS_IMAGE, requires = "kubernetes")]
+    redis_image: String,
+    /// Labels of the gateway's node (KEY=VALUE), and taints to tolerate (KEY=VALUE:NoSchedule)
+    #[arg(long, value_name = "LABEL|TAINT,...", requires = "kubernetes")]
+    gateway_node: Option<NodeChoice>,
+    /// Labels and taints of the upstream's node; Redis runs on a node with the same
+    #[arg(long, value_name = "LABEL|TAINT,...", requires = "kubernetes")]
+    upstream_node: Option<NodeChoice>,
+    /// Labels and taints of the nodes that send the load
+    #[arg(long, value_name = "LABEL|TAINT,...", requires = "kubernetes")]
+    agent_node: Option<NodeChoice>,
+    /// Limit each pod that sends the load to this number of CPUs [default: request 1, no limit]
+    #[arg(long, value_name = "CPUS", value_parser = values::cpu_millis, requires = "kubernetes")]
+    agent_cpus: Option<u32>,
+    /// Limit each pod that sends the load to this memory
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes, requires = "kubernetes")]
+    agent_memory: Option<u64>,
+    /// The seccomp profile of the upstream and the load generators, a file on the nodes; for nodes
+    /// whose default profile forbids io_uring
+    #[arg(long, value_name = "FILE", requires = "kubernetes")]
+    seccomp_profile: Option<String>,
+    /// Print TestRuns for the k6 operator, which send the load to the gateway at --attach, instead
+    /// of running; needs --engine k6
+    #[arg(long, requires = "kubernetes", requires = "attach")]
+    pub testrun: bool,
+    /// The image of k6 in TestRuns
+    #[arg(long, value_name = "IMAGE", default_value = K6_IMAGE, requires = "testrun")]
+    k6_image: String,
+    /// How long a pod may wait for a node; longer for clusters that add nodes
+    #[arg(long, value_name = "TIME", default_value_t = SCHEDULE, value_parser = duration, requires = "kubernetes")]
+    schedule_within: HumanDuration,
+    /// The time after which a pod that gatebench has left ends itself
+    #[arg(long, value_name = "TIME", default_value_t = ALONE, value_parser = duration, requires = "kubernetes")]
+    pods_alone: HumanDuration,
+}
+
+impl ClusterArgs {
+    /// Returns the pod of the attached gateway, if one is named. The context is that of
+    /// `--kubernetes`.
+    pub fn attached_pod(&self) -> Option<AttachedPod> {
+        let context = self.kubernetes.as_ref().and_then(|it| it.context.clone());
+        self.attach_pod.clone().map(|pod| AttachedPod {
+            context,
+            image: self.agent_image.clone(),
+            ..pod
+        })
+    }
+
+    /// Returns the cluster with this number of load generators, if the run is in one.
+    pub fn cluster(&self, agents: u32) -> Option<Cluster> {
+        let settings = |image: &str, node: &Option<NodeChoice>, limits| PodSettings {
+            image: image.to_owned(),
+            node: node.clone().unwrap_or_default(),
+            limits,
+        };
+        let none = Limits::default();
+        let agent_limits = Limits {
+            cpu_millis: self.agent_cpus,
+            memory_bytes: self.agent_memory,
+        };
+        let seconds = |span: HumanDuration| u32::try_from(span.0.as_secs()).unwrap_or(u32::MAX);
+        Some(Cluster {
+            namespace: self.kubernetes.clone()?,
+            agents,
+            gateway: settings(
+                self.image.as_deref().unwrap_or(""),
+                &self.gateway_node,
+                none,
+            ),
+            upstream: settings(&self.agent_image, &self.upstream_node, none),
+            engine: settings(&self.agent_image, &self.agent_node, agent_limits),
+            redis: settings(&self.redis_image, &self.upstream_node, none),
+            seccomp_profile: self.seccomp_profile.clone(),
+            schedule_seconds: seconds(self.schedule_within).max(1),
+            alone_seconds: seconds(self.pods_alone).max(5),
+        })
+    }
+}
+
+impl ClusterArgs {
+    /// Prints a TestRun for each scenario as YAML, with the differences between its script and
+    /// gatebench on standard error.
+    ///
+    /// # Errors
+    /// k6 cannot send a load.
+    pub fn print_testruns(
+        &self,
+        cluster: &Cluster,
+        loads: &[(Scenario, LoadProfile)],
+        url: &str,
+    ) -> Result<(), Failure> {
+        let mut documents = Vec::new();
+        let mut differences = BTreeSet::new();
+        for (scenario, load) in loads {
+            let exported = gatebench_external::export(scenario, &load.phases, url);
+            let (text, limits) = exported
+                .map_err(|refusal| Failure::words("the load", refusal.message, refusal.remedy))?;
+            differences.extend(limits.not_expressed);
+            let script = K6Script {
+                scenario: &scenario.scenario,
+                text: &text,
+                image: &self.k6_image,
+            };
+            documents.extend(testrun(cluster, &script).iter().map(write_yaml));
+        }
+        for what in differences {
+            let words = format!("warning: the scripts differ from gatebench: {what}");
+            terminal::complain(&words);
+        }
+        terminal::say_data(documents.join("---\n").trim_end())
+    }
+}
+
+/// Prints the objects of a run as YAML that `kubectl apply` accepts.
+///
+/// # Errors
+/// Writing to the terminal failed.
+pub fn print(plan: &ClusterPlan) -> Result<(), Failure> {
+    let objects = plan.demand(DRY_RUN).objects();
+    let written = objects.iter().map(write_yaml);
+    let yaml = Vec::from_iter(written).join("---\n");
+    terminal::say_data(&format!(
+        "# In a run, the ConfigMap owns all other objects, and `{DRY_RUN}` is the name of the run.\n{}",
+        yaml.trim_end()
+    ))
+}

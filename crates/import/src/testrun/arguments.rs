@@ -1,0 +1,89 @@
+//! The arguments of k6 in a TestRun: those that define a load replace the load of the script.
+
+use std::time::Duration;
+
+use gatebench_model::load::Closed;
+use gatebench_model::{HumanDuration, LoadProfile, Phase, Shape};
+
+use crate::k6::duration;
+use crate::keys::Keys;
+use crate::log::Log;
+
+/// Options that take a value and do not affect the load.
+const IDLE_WITH_VALUE: [&str; 10] = [
+    "--out",
+    "-o",
+    "--tag",
+    "--summary-trend-stats",
+    "--summary-export",
+    "--log-output",
+    "--log-format",
+    "--address",
+    "--console-output",
+    "--max-redirects",
+];
+
+/// Options without a value that do not affect the load.
+const IDLE: [&str; 7] = [
+    "--quiet",
+    "-q",
+    "--verbose",
+    "-v",
+    "--no-color",
+    "--no-usage-report",
+    "--paused",
+];
+
+/// The changes of a load by the arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Arguments {
+    users: Option<u32>,
+    length: Option<Duration>,
+}
+
+impl Arguments {
+    /// Reads `args`, which the operator prefers, or `arguments`.
+    pub(super) fn read(spec: &mut Keys<'_>, log: &mut Log<'_>) -> Self {
+        let span = spec.span.clone();
+        let args = spec.texts("args", log);
+        let line = spec.text("arguments", log).unwrap_or_default();
+        let words = match args.is_empty() {
+            true => line.split_whitespace().map(str::to_owned).collect(),
+            false => args,
+        };
+        let mut arguments = Self::default();
+        // An option and its value are one word or two.
+        let mut words = words.iter().flat_map(|it| match it.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => vec![option, value],
+            _ => vec![it.as_str()],
+        });
+        while let Some(word) = words.next() {
+            match word {
+                "--vus" | "-u" => arguments.users = words.next().and_then(|it| it.parse().ok()),
+                "--duration" | "-d" => arguments.length = words.next().and_then(duration),
+                word if IDLE_WITH_VALUE.contains(&word) => {
+                    words.next();
+                }
+                word if IDLE.contains(&word) => {}
+                word if word.starts_with('-') => {
+                    let what =
+                        format!("the argument {word}: use --engine k6 with the script for it");
+                    log.simplified(&span, what);
+                }
+                _ => {}
+            }
+        }
+        arguments
+    }
+
+    /// Applies the arguments to the load of a script, as k6 does: they replace its scenarios.
+    pub(super) fn apply(&self, load: &mut LoadProfile) {
+        if self.users.is_none() && self.length.is_none() {
+            return;
+        }
+        let users = self.users.unwrap_or(1).max(1);
+        let length = self.length.unwrap_or(Duration::from_secs(10));
+        let shape = Shape::Closed(Closed::new(users));
+        load.phases = vec![Phase::new("users", shape, HumanDuration(length))];
+    }
+}

@@ -1,0 +1,167 @@
+//! The runners of a TestRun as options of `gatebench run`.
+
+use std::collections::BTreeMap;
+
+use gatebench_config::Node;
+
+use super::arguments::Arguments;
+use crate::keys::Keys;
+use crate::log::Log;
+
+/// Keys of `spec` without a meaning for gatebench: it starts its agents by itself, runs the script
+/// once, keeps all results and cleans up.
+const OF_OPERATOR: [&str; 8] = [
+    "cleanup",
+    "initializer",
+    "paused",
+    "ports",
+    "quiet",
+    "starter",
+    "testRunId",
+    "token",
+];
+
+/// Keys of `runner` that do not affect the load.
+const OF_POD: [&str; 14] = [
+    "metadata",
+    "image",
+    "imagePullPolicy",
+    "imagePullSecrets",
+    "securityContext",
+    "containerSecurityContext",
+    "serviceAccountName",
+    "automountServiceAccountToken",
+    "livenessProbe",
+    "readinessProbe",
+    "priorityClassName",
+    "schedulerName",
+    "initContainers",
+    "topologySpreadConstraints",
+];
+
+/// The runners of a TestRun.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Runner {
+    pub(super) parallelism: u64,
+    /// Labels and taints of the nodes, as `--agent-node` accepts them.
+    nodes: Vec<String>,
+    /// The limits, as quantities by resource.
+    limits: BTreeMap<String, String>,
+    pub(super) arguments: Arguments,
+}
+
+impl Runner {
+    /// Reads the keys of `spec` after `script`.
+    pub(super) fn read(mut spec: Keys<'_>, log: &mut Log<'_>) -> Self {
+        let mut runner = Self {
+            parallelism: spec.count("parallelism", log).unwrap_or(1).max(1),
+            ..Self::default()
+        };
+        // Agents are always on separate nodes.
+        let _ = spec.flag("separate", log);
+        runner.arguments = Arguments::read(&mut spec, log);
+        if let Some(scuttle) = spec.entry("scuttle") {
+            log.simplified(&scuttle.key_span, "scuttle: agents have no sidecar to end");
+        }
+        if let Some(mut pod) = spec.keys("runner", log) {
+            runner.read_pod(&mut pod, log);
+            pod.ignore(&OF_POD);
+            for entry in pod.unread() {
+                let what = format!("`{}` of `runner`", entry.key);
+                log.simplified(&entry.key_span, what);
+            }
+        }
+        spec.ignore(&OF_OPERATOR);
+        for entry in spec.unread() {
+            log.simplified(&entry.key_span, format!("`{}` of `spec`", entry.key));
+        }
+        runner
+    }
+
+    fn read_pod(&mut self, pod: &mut Keys<'_>, log: &mut Log<'_>) {
+        let labels = pod.named_texts("nodeSelector", log);
+        self.nodes = labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        for toleration in pod.list("tolerations", log) {
+            match taint(toleration) {
+                Some(taint) => self.nodes.push(taint),
+                None => log.simplified(&toleration.head(), "a toleration without key and effect"),
+            }
+        }
+        if let Some(resources) = pod.node("resources") {
+            let limits = resources
+                .get("limits")
+                .map(Node::entries)
+                .unwrap_or_default();
+            self.limits = log.texts_of(limits);
+        }
+        if let Some(affinity) = pod.entry("affinity") {
+            let node = affinity.value.get("nodeAffinity").is_some();
+            if node {
+                let what = "nodeAffinity: name labels with --agent-node instead";
+                log.simplified(&affinity.key_span, what);
+            }
+        }
+    }
+
+    /// The options of this runner: `--agent-node` and the limits.
+    fn options(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+        if !self.nodes.is_empty() {
+            add("--agent-node", self.nodes.join(","));
+        }
+        if let Some(cpus) = self.limits.get("cpu").and_then(|it| cpus(it)) {
+            add("--agent-cpus", cpus.to_string());
+        }
+        if let Some(memory) = self.limits.get("memory") {
+            add("--agent-memory", memory.clone());
+        }
+        words
+    }
+}
+
+/// A toleration as a taint: `KEY=VALUE:EFFECT`.
+fn taint(toleration: &Node) -> Option<String> {
+    let key = toleration.text_of("key")?;
+    let effect = toleration.text_of("effect")?;
+    let value = toleration.text_of("value").map(|value| format!("={value}"));
+    Some(format!("{key}{}:{effect}", value.unwrap_or_default()))
+}
+
+/// A quantity of CPUs: `500m` is 0.5.
+fn cpus(quantity: &str) -> Option<f64> {
+    match quantity.strip_suffix('m') {
+        Some(millis) => millis.parse::<f64>().ok().map(|it| it / 1_000.0),
+        None => quantity.parse().ok(),
+    }
+}
+
+/// The options of all runners: the largest number of agents, and the nodes and limits of the first.
+pub(super) fn words(runners: &[&Runner]) -> Vec<String> {
+    let most = runners.iter().map(|it| it.parallelism).max().unwrap_or(1);
+    let mut words = vec!["--agents".to_owned(), most.to_string()];
+    words.extend(runners.first().map(|it| it.options()).unwrap_or_default());
+    words
+}
+
+/// Sentences about TestRuns that differ in what a run has only once.
+pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
+    let mut facts = Vec::new();
+    let mut numbers: Vec<u64> = runners.iter().map(|it| it.parallelism).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    if let [least, .., most] = numbers[..] {
+        facts.push(format!(
+            "parallelism is {least} to {most}: all scenarios have {most} agents"
+        ));
+    }
+    let first = runners.first().map(|it| it.options());
+    if runners.iter().any(|it| Some(it.options()) != first) {
+        facts
+            .push("the runners have different nodes or limits: those of the first are used".into());
+    }
+    facts
+}

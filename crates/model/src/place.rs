@@ -1,0 +1,99 @@
+//! The places where the parts of a trial run.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The word for this machine on the command line and in files.
+const HERE: &str = "here";
+
+/// Where a part of a trial runs.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum Place {
+    /// On this machine.
+    #[default]
+    Here,
+    /// On a host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
+    Ssh(String),
+}
+
+impl FromStr for Place {
+    type Err = Infallible;
+
+    fn from_str(word: &str) -> Result<Self, Infallible> {
+        Ok(word.to_owned().into())
+    }
+}
+
+impl From<String> for Place {
+    fn from(word: String) -> Self {
+        match word == HERE {
+            true => Self::Here,
+            false => Self::Ssh(word),
+        }
+    }
+}
+
+impl From<Place> for String {
+    fn from(place: Place) -> Self {
+        place.to_string()
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Here => f.write_str(HERE),
+            Self::Ssh(host) => f.write_str(host),
+        }
+    }
+}
+
+/// The places of the parts of a run other than its gateways, whose place belongs to their setup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Places {
+    /// The places of the load generators; empty for this process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Place>,
+    /// The places of the upstreams, used in turn; empty for this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream: Vec<Place>,
+    /// The place of Redis [default: this machine].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redis: Option<Place>,
+    /// The address at which load generators on other machines reach this one [default: the source
+    /// of the SSH connection to the first of them].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+}
+
+impl Places {
+    /// Reports whether everything is on this machine, in this process.
+    pub fn are_here(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_this_machine_or_a_host() {
+        for (word, place) in [
+            ("here", Place::Here),
+            ("me@a", Place::Ssh("me@a".to_owned())),
+        ] {
+            assert_eq!(word.parse(), Ok(place.clone()));
+            assert_eq!(place.to_string(), word);
+        }
+    }
+}

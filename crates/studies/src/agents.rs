@@ -1,0 +1,99 @@
+//! The agents that sent the loads, each with its own figures.
+
+use gatebench_report::figures::{FigureCell, FigureColumn, FigureGroup, FigureRow, FigureTable};
+use gatebench_report::section::Section;
+use gatebench_report::{Unit, Validity};
+use gatebench_stats::Estimate;
+use gatebench_store::{AgentRecord, PhaseRecord};
+
+use crate::common::context::Context;
+
+const EXPLANATION: &str = "The loads were sent from several machines. The histograms of all agents are added before \
+     percentiles are read from them; these are the agents' own figures, because one sick agent of several is invisible \
+     in the percentiles of all requests. All figures are the median and the range of the blocks. `start` is the time \
+     between the agents that began first and last, and `±` how well it is known; `halves ±` is how well the requests \
+     bound the clocks of agent and upstream (0 if both read one clock, empty if the halves are left out). Added latency \
+     takes each difference on one clock and does not depend on this.";
+
+/// The table of the agents; none if a single process sent the loads.
+pub(crate) fn section(context: &Context) -> Option<Section> {
+    let rows: Vec<FigureRow> = rows(context);
+    let count = |head| FigureColumn::new([head, ""], Unit::Count);
+    let time = |head| FigureColumn::new([head, ""], Unit::Nanoseconds);
+    (!rows.is_empty()).then(|| Section {
+        id: "agents",
+        heading: "Agents",
+        explanation: EXPLANATION,
+        table: FigureTable {
+            title: "each agent in each load".into(),
+            first: "agent",
+            rows,
+            groups: vec![
+                FigureGroup::new("requests", "", ["sent", "dropped"].map(count)),
+                FigureGroup::new("response", "", ["p50", "p99"].map(time)),
+                FigureGroup::new("late", "", [time("p99")]),
+                FigureGroup::new("clocks", "", ["start", "±", "halves ±"].map(time)),
+            ],
+        },
+        graphs: Vec::new(),
+    })
+}
+
+fn rows(context: &Context) -> Vec<FigureRow> {
+    let plan = context.plan;
+    let places = plan.scenarios.iter().flat_map(|scenario| {
+        let variants = plan.variants.iter();
+        variants.map(move |variant| (scenario.scenario.as_str(), variant.label()))
+    });
+    let of_place = |(scenario, variant): (&str, &str)| -> Vec<FigureRow> {
+        let records: Vec<_> = context.completed_of(scenario, variant).collect();
+        let first = records.first().map_or(&[][..], |record| &record.phases);
+        let of_phase = |phase: &PhaseRecord| {
+            let alike = records.iter().flat_map(|record| &record.phases);
+            let alike: Vec<_> = alike.filter(|it| it.name == phase.name).collect();
+            let agents = phase.agents.iter().flat_map(|it| &it.each).enumerate();
+            let row = |(number, agent): (usize, &AgentRecord)| {
+                let name = format!("{} · {variant} · {scenario} '{}'", agent.place, phase.name);
+                FigureRow::new(name, variant, cells(&alike, number))
+            };
+            agents.map(row).collect::<Vec<_>>()
+        };
+        first.iter().flat_map(of_phase).collect()
+    };
+    places.flat_map(of_place).collect()
+}
+
+/// The figures of the agent with this number over the blocks.
+fn cells(phases: &[&PhaseRecord], number: usize) -> Vec<FigureCell> {
+    let all = || phases.iter().filter_map(|phase| phase.agents.as_ref());
+    let own = |figure: fn(&AgentRecord) -> Option<u64>| {
+        cell(
+            all()
+                .filter_map(|it| it.each.get(number))
+                .filter_map(figure),
+        )
+    };
+    vec![
+        own(|it| Some(it.sent)),
+        own(|it| Some(it.dropped)),
+        own(|it| it.response_p50_ns),
+        own(|it| it.response_p99_ns),
+        own(|it| it.lateness_p99_ns),
+        cell(all().filter_map(|it| it.start_spread_ns)),
+        cell(all().filter_map(|it| it.start_uncertainty_ns)),
+        own(|it| {
+            let halves = it.halves.filter(|it| !it.left_out)?;
+            Some(halves.uncertainty_ns)
+        }),
+    ]
+}
+
+fn cell(values: impl Iterator<Item = u64>) -> FigureCell {
+    let values: Vec<f64> = values.map(|value| value as f64).collect();
+    let estimate = Estimate::of_blocks(&values);
+    FigureCell {
+        validity: estimate.as_ref().map(|_| Validity::Valid),
+        estimate,
+        words: None,
+    }
+}

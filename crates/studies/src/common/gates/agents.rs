@@ -1,0 +1,124 @@
+//! Gates for each of several load generators. One sick agent of eight is invisible in percentiles
+//! of all requests, so each gate names the agent.
+
+use gatebench_report::Unit;
+use gatebench_report::format::{counted, listed, percent, quantity};
+use gatebench_store::AgentRecord;
+
+use super::thresholds::{AGENT_P50_SHARE_MAX, LATENESS_P99_NS_MAX, STEAL_SHARE_MAX};
+use super::{EVERYTHING, SPEED, View};
+use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
+
+fn each<'a>(view: &View<'a>) -> &'a [AgentRecord] {
+    view.phase.agents.as_ref().map_or(&[], |it| &it.each)
+}
+
+/// Describes the agents for which there is a description; none if there are none.
+fn described(view: &View, describe: impl Fn(&AgentRecord) -> Option<String>) -> Option<String> {
+    let found = each(view).iter();
+    let found = found.filter_map(|agent| Some(format!("{} {}", agent.place, describe(agent)?)));
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| format!("{}.", listed(&found)))
+}
+
+/// A CPU limit stops an agent for the rest of its period, which looks like latency.
+pub(super) fn throttled(view: &View) -> Option<Reason> {
+    let message = described(view, |agent| {
+        let time = quantity(agent.throttled_ns as f64, Unit::Nanoseconds);
+        (agent.throttled_ns > 0).then(|| format!("was stopped by a CPU limit for {time}"))
+    })?;
+    let message = format!("Agent {message}");
+    let remedy = "Raise or remove the CPU limit of the agent; give it a machine of its own.";
+    Some(view.invalid(Gate::Throttled, &EVERYTHING, message, remedy))
+}
+
+pub(super) fn steal(view: &View) -> Option<Reason> {
+    let message = described(view, |agent| {
+        let available_ns = agent.window_ns as f64 * f64::from(agent.workers);
+        let share = agent.steal_ns as f64 / available_ns;
+        (available_ns > 0.0 && share > STEAL_SHARE_MAX).then(|| {
+            format!(
+                "lost {} of its cores' time to the hypervisor",
+                percent(share)
+            )
+        })
+    })?;
+    let message = format!("Agent {message}");
+    let remedy = "Use a dedicated machine for the agent, or repeat when its host is quieter.";
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    Some(view.limited(Gate::Steal, &spoils, message, remedy))
+}
+
+/// Requests of one agent that are late need not be late in a percentile of all.
+pub(super) fn late(view: &View) -> Option<Reason> {
+    (view.kind() == PhaseKind::Open).then_some(())?;
+    let message = described(view, |agent| {
+        let lateness_ns = agent.lateness_p99_ns? as f64;
+        let time = quantity(lateness_ns, Unit::Nanoseconds);
+        (lateness_ns > LATENESS_P99_NS_MAX)
+            .then(|| format!("sent one request in 100 more than {time} late"))
+    })?;
+    let message = format!("Agent {message}");
+    let remedy =
+        "Give the agent more cores or a lower part of the load, or allow more connections.";
+    Some(view.limited(Gate::EngineLate, &[Aspect::Latency], message, remedy))
+}
+
+/// The names of the agents that dropped arrivals, which the gate for the whole load lacks.
+pub(super) fn dropped(view: &View) -> Option<Reason> {
+    each(view).iter().any(|it| it.dropped == 0).then_some(())?;
+    let message = described(view, |agent| {
+        (agent.dropped > 0).then(|| format!("dropped {}", counted(agent.dropped, "arrival")))
+    })?;
+    let message = format!("Agent {message}");
+    let remedy = "Lower the rate below saturation, or allow more connections.";
+    let spoils = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
+    Some(view.invalid(Gate::ArrivalsDropped, &spoils, message, remedy))
+}
+
+/// The two kernel interfaces have different costs and delays, which the sum would mix.
+pub(super) fn backends(view: &View) -> Option<Reason> {
+    let first = each(view).first()?;
+    let others_differ = each(view).iter().any(|it| it.backend != first.backend);
+    others_differ.then_some(())?;
+    let used = each(view)
+        .iter()
+        .map(|agent| format!("{} on {}", agent.backend, agent.place));
+    let message = format!(
+        "The agents used different event loops: {}, which are not comparable.",
+        listed(&used.collect::<Vec<_>>())
+    );
+    let remedy = "Allow io_uring for all agents (kernel.io_uring_disabled, the seccomp profile of \
+                  their pods), or use --backend epoll.";
+    Some(view.invalid(Gate::AgentsDiffer, &SPEED, message, remedy))
+}
+
+/// An agent whose median differs from that of the others has another way to the target, or another
+/// machine.
+pub(super) fn medians(view: &View) -> Option<Reason> {
+    let mut all: Vec<u64> = each(view)
+        .iter()
+        .filter_map(|it| it.response_p50_ns)
+        .collect();
+    all.sort_unstable();
+    // The median of three or more is not affected by one of them.
+    let usual = |agent: &AgentRecord| match all[..] {
+        [] | [_] => None,
+        [one, other] if agent.response_p50_ns == Some(one) => Some(other),
+        [one, _] => Some(one),
+        [..] => all.get(all.len() / 2).copied(),
+    };
+    let message = described(view, |agent| {
+        let (own, others) = (agent.response_p50_ns?, usual(agent)?);
+        let share = own.abs_diff(others) as f64 / others as f64;
+        let time = |ns: u64| quantity(ns as f64, Unit::Nanoseconds);
+        (others > 0 && share > AGENT_P50_SHARE_MAX).then(|| {
+            let (own, others) = (time(own), time(others));
+            format!("has a p50 of {own}, the others {others}")
+        })
+    })?;
+    let message = format!("Agent {message}");
+    let remedy = "Look at the agents' own figures; use machines of one type in one zone, with the \
+                  same way to the target.";
+    Some(view.limited(Gate::AgentsDiffer, &[Aspect::Latency], message, remedy))
+}

@@ -1,0 +1,238 @@
+//! A container in the pod of a running gateway, from which its processes are visible.
+//!
+//! An ephemeral container that targets the gateway's container shares its processes, so their CPU
+//! time and memory can be read without access to the node. It runs as the gateway's user, who may
+//! also read the memory maps. Kubernetes cannot remove it, so its only process ends.
+
+use std::io::Write as _;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_model::{AttachedPod, Namespace};
+use serde_json::{Value as Json, json};
+
+use super::complaint;
+use super::kubectl::Kubectl;
+use super::manifest::restricted;
+use super::session::run_name;
+use crate::error::{DriverError, RemoteError};
+
+/// The time that the image may take to arrive and the container to start.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The interval between looks at the container.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// The time after which the process of the container ends in any case.
+const ALONE_SECONDS: u32 = 86_400;
+
+/// The file with the process id of the container's only process.
+const PID_FILE: &str = "/tmp/gatebench-pid";
+
+/// The annotation with the name of the main container.
+const MAIN: &str = "kubectl.kubernetes.io/default-container";
+
+/// A container next to a gateway. Dropping it ends its process.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    pub(crate) kubectl: Kubectl,
+    pub(crate) pod: String,
+    pub(crate) container: String,
+}
+
+impl Watcher {
+    /// Adds a container to the only pod that the selector matches, and waits until it runs.
+    ///
+    /// # Errors
+    /// There is no such pod, or several, or the cluster refuses the container.
+    pub(crate) fn start(attached: &AttachedPod) -> Result<Self, DriverError> {
+        let namespace = Namespace {
+            context: attached.context.clone(),
+            name: attached.namespace.clone(),
+        };
+        let kubectl = Kubectl::new(&namespace);
+        let pods = kubectl.list("pods", &attached.selector)?;
+        let pod = only_running(&pods, attached)?;
+        let name = pod["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let watcher = Self {
+            container: format!("gatebench-{}", run_name()),
+            pod: name,
+            kubectl,
+        };
+        watcher.add(pod, &attached.image)?;
+        watcher.wait()?;
+        Ok(watcher)
+    }
+
+    fn add(&self, pod: &Json, image: &str) -> Result<(), DriverError> {
+        let failed = DriverError::io("write the settings of the container");
+        let custom = settings(pod).to_string();
+        let mut file = tempfile::NamedTempFile::new().map_err(DriverError::io("create a file"))?;
+        file.write_all(custom.as_bytes()).map_err(failed)?;
+        let wait = format!("echo $$ > {PID_FILE}; exec sleep {ALONE_SECONDS}");
+        let options = [
+            ("--image", image),
+            ("--target", target(pod)),
+            ("--container", &self.container),
+            ("--profile", "restricted"),
+            ("--custom", &file.path().display().to_string()),
+        ];
+        let options = options.map(|(key, value)| format!("{key}={value}"));
+        let words = ["debug".to_owned(), self.pod.clone()]
+            .into_iter()
+            .chain(options);
+        let command = ["--", "sh", "-c", &wait].map(str::to_owned);
+        let what = format!("add a container to the pod {}", self.pod);
+        self.kubectl.run(&what, words.chain(command), None)?;
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<(), DriverError> {
+        let begun = Instant::now();
+        while begun.elapsed() < START_TIMEOUT {
+            let words = ["get", "pod", &self.pod, "--output=json"];
+            let pod = self.kubectl.run("look at the pod", words, None)?;
+            let pod = self.kubectl.objects(&pod)?.pop().unwrap_or_default();
+            let statuses = pod["status"]["ephemeralContainerStatuses"].as_array();
+            let mut statuses = statuses.into_iter().flatten();
+            let state = statuses.find(|it| it["name"] == self.container.as_str());
+            let state = state.map(|it| &it["state"]);
+            if state.is_some_and(|it| it["running"].is_object()) {
+                return Ok(());
+            }
+            let waiting = state.and_then(|it| {
+                complaint::of_waiting(self.kubectl.namespace(), "container", &it["waiting"])
+            });
+            if let Some(error) = waiting {
+                return Err(error.into());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        let what = format!(
+            "the container in the pod {} did not start in time",
+            self.pod
+        );
+        let namespace = &self.kubectl.namespace().name;
+        let remedy = format!(
+            "`kubectl -n {namespace} describe pod {}` shows more",
+            self.pod
+        );
+        Err(RemoteError::environment(what, remedy).into())
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let mut command = self.kubectl.exec(&self.pod, &self.container);
+        command.args(["sh", "-c", &format!("kill $(cat {PID_FILE})")]);
+        // The process also ends by itself.
+        let _ = command.stdin(std::process::Stdio::null()).output();
+    }
+}
+
+fn only_running<'p>(pods: &'p [Json], attached: &AttachedPod) -> Result<&'p Json, RemoteError> {
+    let running = pods.iter().filter(|it| it["status"]["phase"] == "Running");
+    let running: Vec<&Json> = running.collect();
+    if let [only] = running[..] {
+        return Ok(only);
+    }
+    let (namespace, selector) = (&attached.namespace, &attached.selector);
+    let names = running
+        .iter()
+        .filter_map(|it| it["metadata"]["name"].as_str());
+    let names = match running.is_empty() {
+        true => "none".to_owned(),
+        false => Vec::from_iter(names).join(", "),
+    };
+    let what =
+        format!("the selector {selector} must match one running pod of {namespace}: {names}");
+    let remedy = format!(
+        "choose a selector that matches one pod: `kubectl -n {namespace} get pods --show-labels`; \
+         CPU time of several pods cannot be attributed to the load"
+    );
+    Err(RemoteError::environment(what, remedy))
+}
+
+/// The container whose processes are measured: the main one.
+fn target(pod: &Json) -> &str {
+    let main = pod["metadata"]["annotations"][MAIN].as_str();
+    let first = pod["spec"]["containers"][0]["name"].as_str();
+    main.or(first).unwrap_or_default()
+}
+
+/// The settings of the new container: the user of the gateway, and folders that it may write.
+fn settings(pod: &Json) -> Json {
+    let name = target(pod);
+    let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let container = containers.find(|it| it["name"] == name);
+    let of = |security: &Json| security["runAsUser"].as_u64();
+    let user = container.and_then(|it| of(&it["securityContext"]));
+    let user = user.or_else(|| of(&pod["spec"]["securityContext"]));
+    let mut security = restricted();
+    security["runAsNonRoot"] = json!(user != Some(0));
+    security["seccompProfile"] = json!({ "type": "RuntimeDefault" });
+    if let Some(user) = user {
+        security["runAsUser"] = json!(user);
+    }
+    let address = json!({ "fieldRef": { "fieldPath": "status.podIP" } });
+    let folder = |name: &str| json!({ "name": name, "value": "/tmp" });
+    json!({
+        "securityContext": security,
+        "env": [
+            { "name": "POD_IP", "valueFrom": address },
+            folder("XDG_CACHE_HOME"),
+            folder("TMPDIR"),
+            folder("HOME"),
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(name: &str, phase: &str) -> Json {
+        json!({
+            "metadata": { "name": name, "annotations": { MAIN: "proxy" } },
+            "spec": {
+                "securityContext": { "runAsUser": 1 },
+                "containers": [
+                    { "name": "sidecar" },
+                    { "name": "proxy", "securityContext": { "runAsUser": 10_001 } },
+                ],
+            },
+            "status": { "phase": phase },
+        })
+    }
+
+    #[test]
+    fn the_new_container_has_the_user_of_the_gateway() {
+        let pod = pod("a", "Running");
+        assert_eq!(target(&pod), "proxy");
+        let security = &settings(&pod)["securityContext"];
+        assert_eq!(security["runAsUser"], 10_001);
+        assert_eq!(security["runAsNonRoot"], true);
+        assert_eq!(security["capabilities"]["drop"], json!(["ALL"]));
+    }
+
+    #[test]
+    fn the_selector_must_match_one_running_pod() {
+        let attached: AttachedPod = "kong/app=kong".parse().unwrap();
+        let pods = [pod("a", "Running"), pod("b", "Pending")];
+        assert_eq!(
+            only_running(&pods, &attached).unwrap()["metadata"]["name"],
+            "a"
+        );
+        let pods = [pod("a", "Running"), pod("b", "Running")];
+        let error = only_running(&pods, &attached).unwrap_err();
+        assert!(
+            error.message.ends_with("one running pod of kong: a, b"),
+            "{error}"
+        );
+        let error = only_running(&[], &attached).unwrap_err();
+        assert!(error.message.ends_with(": none"), "{error}");
+    }
+}

@@ -1,0 +1,247 @@
+//! Error messages of `kubectl` and states of pods, with their remedies.
+
+use gatebench_model::Namespace;
+use serde_json::Value as Json;
+
+use crate::error::RemoteError;
+use crate::process::last_lines;
+
+/// Parts of messages with their remedies, in which `NAMESPACE` stands for the namespace as the user
+/// wrote it, and `KUBECTL` for kubectl with its context and namespace. The first match is used.
+const REMEDIES: [(&str, &str); 18] = [
+    (
+        "executable file not found",
+        "install the program that the message names; kubectl's configuration names it as its credential plug-in",
+    ),
+    (
+        "context was not found",
+        "choose one of the contexts that `kubectl config get-contexts` lists: --kubernetes CONTEXT/NAMESPACE",
+    ),
+    (
+        "does not exist",
+        "choose one of the contexts that `kubectl config get-contexts` lists: --kubernetes CONTEXT/NAMESPACE",
+    ),
+    (
+        "no configuration has been provided",
+        "name the cluster's configuration: KUBECONFIG=FILE",
+    ),
+    (
+        "You must be logged in",
+        "log in to the cluster again, and make sure that `KUBECTL get pods` works",
+    ),
+    (
+        "Unauthorized",
+        "log in to the cluster again, and make sure that `KUBECTL get pods` works",
+    ),
+    (
+        "certificate",
+        "make sure that kubectl's configuration belongs to this cluster: `KUBECTL get pods`",
+    ),
+    (
+        "violates PodSecurity",
+        "the namespace allows less than `restricted`; choose another namespace, or change the policy that the message names",
+    ),
+    (
+        "exceeded quota",
+        "choose smaller sizes or fewer agents, or ask for a larger quota: `KUBECTL describe quota`",
+    ),
+    (
+        "minimum cpu usage per Container",
+        "choose sizes that the namespace allows: `KUBECTL describe limitrange`",
+    ),
+    (
+        "is forbidden: maximum",
+        "choose sizes that the namespace allows: `KUBECTL describe limitrange`",
+    ),
+    (
+        "cannot ",
+        "ask an administrator for the Role that `gatebench kubernetes check NAMESPACE` prints",
+    ),
+    (
+        "Forbidden",
+        "ask an administrator for the Role that `gatebench kubernetes check NAMESPACE` prints",
+    ),
+    (
+        "namespaces \"",
+        "create the namespace, or choose another one: `kubectl get namespaces`",
+    ),
+    (
+        "Unable to connect to the server",
+        "make sure that the cluster is up and can be reached: `KUBECTL get pods`",
+    ),
+    (
+        "was refused",
+        "make sure that the cluster is up and can be reached: `KUBECTL get pods`",
+    ),
+    (
+        "connection to the server",
+        "make sure that the cluster is up and can be reached: `KUBECTL get pods`",
+    ),
+    (
+        "NotFound",
+        "look at what is left with `KUBECTL get all`, and start the run again",
+    ),
+];
+
+/// Parts of the scheduler's messages with their remedies.
+const NODE_REMEDIES: [(&str, &str); 6] = [
+    (
+        "Insufficient cpu",
+        "choose a smaller size (--gateway-cpus, --agent-cpus), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists them",
+    ),
+    (
+        "Insufficient memory",
+        "choose a smaller size (--gateway-memory), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists them",
+    ),
+    (
+        "anti-affinity",
+        "use a cluster with more nodes or choose fewer agents: the gateway, the upstream and each agent have a node of their own",
+    ),
+    (
+        "untolerated taint",
+        "name the taint that the message mentions, as in --ROLE-node KEY=VALUE:NoSchedule, or use other nodes",
+    ),
+    (
+        "node affinity/selector",
+        "choose labels that a node has (--ROLE-node KEY=VALUE); `kubectl get nodes --show-labels` lists them",
+    ),
+    (
+        "nodes are available",
+        "use other nodes (--ROLE-node); `gatebench kubernetes check NAMESPACE` lists them",
+    ),
+];
+
+/// Reasons for which a container waits, with their remedies.
+const WAITING: [(&str, &str); 7] = [
+    (
+        "ErrImagePull",
+        "correct the name of the image (--image); an image that `gatebench kubernetes image` wrote must be imported on every node",
+    ),
+    (
+        "ImagePullBackOff",
+        "correct the name of the image (--image); an image that `gatebench kubernetes image` wrote must be imported on every node",
+    ),
+    (
+        "ErrImageNeverPull",
+        "correct the name of the image (--image); an image that `gatebench kubernetes image` wrote must be imported on every node",
+    ),
+    (
+        "InvalidImageName",
+        "correct the name of the image (--image)",
+    ),
+    (
+        "CreateContainerConfigError",
+        "correct what the message names; `KUBECTL describe pods` shows more",
+    ),
+    (
+        "CreateContainerError",
+        "use an image with `sh` for Linux (--image); `KUBECTL describe pods` shows more",
+    ),
+    (
+        "RunContainerError",
+        "use an image with `sh` for Linux (--image); `KUBECTL describe pods` shows more",
+    ),
+];
+
+/// The error for a kubectl that failed with this output on standard error.
+pub(super) fn of(namespace: &Namespace, what: &str, stderr: &str) -> RemoteError {
+    let said = last_lines(stderr);
+    let separator = if said.is_empty() { "" } else { ": " };
+    let remedy = remedy(&REMEDIES, &said).unwrap_or("make sure that `KUBECTL get pods` works");
+    let message = format!("{what}{separator}{said}");
+    RemoteError::environment(message, filled(remedy, namespace, ""))
+}
+
+/// The error for a pod that no node can run.
+pub(super) fn of_no_node(namespace: &Namespace, role: &str, said: &str) -> RemoteError {
+    let remedy = remedy(&NODE_REMEDIES, said).unwrap_or("use other nodes (--ROLE-node)");
+    let message = format!("the pod of the {role} gets no node: {said}");
+    RemoteError::environment(message, filled(remedy, namespace, role))
+}
+
+/// The error for a pod whose container cannot start; none if it may still start.
+pub(super) fn of_waiting(namespace: &Namespace, role: &str, waiting: &Json) -> Option<RemoteError> {
+    let text = |key: &str| waiting[key].as_str().unwrap_or_default();
+    let (reason, said) = (text("reason"), text("message"));
+    let (_, remedy) = WAITING.iter().find(|(known, _)| *known == reason)?;
+    let message = format!("the pod of the {role} does not start: {reason}: {said}");
+    Some(RemoteError::environment(
+        message,
+        filled(remedy, namespace, role),
+    ))
+}
+
+fn remedy(known: &[(&str, &'static str)], said: &str) -> Option<&'static str> {
+    let found = known.iter().find(|(words, _)| said.contains(words));
+    found.map(|(_, remedy)| *remedy)
+}
+
+fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
+    let role = if role == "engine" { "agent" } else { role };
+    let context = namespace.context.as_ref();
+    let context = context.map(|it| format!(" --context {it}"));
+    let kubectl = format!(
+        "kubectl{} -n {}",
+        context.unwrap_or_default(),
+        namespace.name
+    );
+    remedy
+        .replace("CONTEXT/NAMESPACE", "CONTEXT/\u{0}")
+        .replace("NAMESPACE", &namespace.to_string())
+        .replace('\u{0}', "NAMESPACE")
+        .replace("KUBECTL", &kubectl)
+        .replace("ROLE", role)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn namespace() -> Namespace {
+        "prod/gb".parse().unwrap()
+    }
+
+    #[test]
+    fn a_missing_right_and_a_missing_context_have_different_remedies() {
+        let remedy = |said| of(&namespace(), "cannot create pods", said).remedy;
+        let refused = "Error from server (Forbidden): pods is forbidden: User \"u\" cannot create \
+                       resource \"pods\" in API group \"\" in the namespace \"gb\"";
+        assert!(remedy(refused).contains("`gatebench kubernetes check prod/gb`"));
+        let context = "error: context \"x\" does not exist";
+        assert!(remedy(context).ends_with("--kubernetes CONTEXT/NAMESPACE"));
+        let down = "The connection to the server 10.0.0.1:6443 was refused - did you specify ...";
+        assert!(remedy(down).contains("`kubectl --context prod -n gb get pods`"));
+        assert_eq!(
+            remedy(""),
+            "make sure that `kubectl --context prod -n gb get pods` works"
+        );
+    }
+
+    #[test]
+    fn the_words_of_the_scheduler_select_the_remedy() {
+        let said = "0/3 nodes are available: 3 Insufficient cpu. preemption: ...";
+        let error = of_no_node(&namespace(), "gateway", said);
+        assert!(error.message.ends_with(said), "{}", error.message);
+        assert!(error.remedy.starts_with("choose a smaller size"));
+        let taint = "0/1 nodes are available: 1 node(s) had untolerated taint {a: b}.";
+        let error = of_no_node(&namespace(), "engine", taint);
+        assert!(error.remedy.contains("--agent-node KEY=VALUE:NoSchedule"));
+    }
+
+    #[test]
+    fn a_container_that_is_being_created_may_still_start() {
+        let waiting = |reason: &str| {
+            let waiting = json!({ "reason": reason, "message": "why" });
+            of_waiting(&namespace(), "upstream", &waiting)
+        };
+        assert!(waiting("ContainerCreating").is_none());
+        let error = waiting("ErrImagePull").unwrap();
+        assert_eq!(
+            error.message,
+            "the pod of the upstream does not start: ErrImagePull: why"
+        );
+        assert!(error.remedy.contains("--image"), "{}", error.remedy);
+    }
+}

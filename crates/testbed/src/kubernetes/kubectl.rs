@@ -1,0 +1,150 @@
+//! The user's `kubectl`, with its contexts, credentials and proxies.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use gatebench_model::Namespace;
+use serde_json::{Deserializer, Value as Json};
+
+use super::complaint;
+use crate::error::{DriverError, RemoteError};
+
+/// The time limit of a request to the API server.
+const REQUEST_TIMEOUT: &str = "--request-timeout=20s";
+
+/// kubectl in a namespace.
+#[derive(Clone, Debug)]
+pub struct Kubectl {
+    namespace: Namespace,
+}
+
+impl Kubectl {
+    pub fn new(namespace: &Namespace) -> Self {
+        Self {
+            namespace: namespace.clone(),
+        }
+    }
+
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Returns kubectl with its context and namespace, to which a subcommand is added. Ctrl-C at
+    /// the terminal does not reach it.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new("kubectl");
+        if let Some(context) = &self.namespace.context {
+            command.args(["--context", context]);
+        }
+        command.args(["--namespace", &self.namespace.name]);
+        command.process_group(0);
+        command
+    }
+
+    /// Returns the command that runs a program in a container, with lines in both directions.
+    pub(crate) fn exec(&self, pod: &str, container: &str) -> Command {
+        let mut command = self.command();
+        command.args(["exec", "--stdin", "--quiet", pod]);
+        command.args(["--container", container, "--"]);
+        command
+    }
+
+    /// Runs kubectl, with this text as its input, and returns its output. `what` describes the
+    /// purpose as an infinitive.
+    pub(super) fn run<W: AsRef<OsStr>>(
+        &self,
+        what: &str,
+        words: impl IntoIterator<Item = W>,
+        input: Option<String>,
+    ) -> Result<String, DriverError> {
+        let mut command = self.command();
+        command.arg(REQUEST_TIMEOUT).args(words);
+        let output = output_of(&mut command, input)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(self.failed(what, &stderr).into())
+    }
+
+    /// The error of a kubectl that failed.
+    fn failed(&self, what: &str, stderr: &str) -> RemoteError {
+        self.explained(
+            &format!("cannot {what} in the namespace {}", self.namespace),
+            stderr,
+        )
+    }
+
+    /// The error of a kubectl that failed while it did this.
+    pub(crate) fn explained(&self, what: &str, stderr: &str) -> RemoteError {
+        complaint::of(&self.namespace, what, stderr)
+    }
+
+    /// Creates objects, and returns them as the API server stored them.
+    ///
+    /// # Errors
+    /// The error of kubectl. Objects before the one that was refused exist.
+    pub(super) fn create(&self, what: &str, objects: &[Json]) -> Result<Vec<Json>, DriverError> {
+        let documents = objects.iter().map(Json::to_string);
+        let input = Vec::from_iter(documents).join("\n---\n");
+        let words = ["create", "--filename=-", "--output=json"];
+        let output = self.run(&format!("create {what}"), words, Some(input))?;
+        self.objects(&output)
+    }
+
+    /// Returns the objects of these kinds that have a label.
+    pub(super) fn list(&self, kinds: &str, label: &str) -> Result<Vec<Json>, DriverError> {
+        let label = format!("--selector={label}");
+        let words = ["get", kinds, &label, "--output=json"];
+        let output = self.run(&format!("list {kinds}"), words, None)?;
+        self.objects(&output)
+    }
+
+    /// Reads objects one after another, or a list of objects.
+    pub(super) fn objects(&self, output: &str) -> Result<Vec<Json>, DriverError> {
+        let mut objects = Vec::new();
+        for object in Deserializer::from_str(output).into_iter::<Json>() {
+            let mut object = object.map_err(|error| {
+                let what = format!("cannot read what kubectl printed: {error}");
+                RemoteError::environment(what, "make sure that `kubectl version` is at least 1.28")
+            })?;
+            match object["items"].take() {
+                Json::Array(items) => objects.extend(items),
+                _ => objects.push(object),
+            }
+        }
+        Ok(objects)
+    }
+}
+
+/// Runs a command to its end. The input is written while the output is read.
+fn output_of(command: &mut Command, input: Option<String>) -> Result<Output, DriverError> {
+    let stdin = match input {
+        Some(_) => Stdio::piped(),
+        None => Stdio::null(),
+    };
+    let streams = command.stdin(stdin).stdout(Stdio::piped());
+    let mut child = streams.stderr(Stdio::piped()).spawn().map_err(not_found)?;
+    let stdin = child.stdin.take();
+    let writer = stdin.zip(input).map(|(mut stdin, input)| {
+        // kubectl states the reason if it ends early.
+        thread::spawn(move || drop(stdin.write_all(input.as_bytes())))
+    });
+    let output = child.wait_with_output();
+    drop(writer.map(thread::JoinHandle::join));
+    output.map_err(DriverError::io("wait for kubectl"))
+}
+
+/// The error for a kubectl that cannot be started.
+pub(crate) fn not_found(error: io::Error) -> DriverError {
+    match error.kind() {
+        io::ErrorKind::NotFound => DriverError::Remote(RemoteError::environment(
+            "there is no program `kubectl` on PATH",
+            "install it: https://kubernetes.io/docs/tasks/tools/",
+        )),
+        _ => DriverError::io("start kubectl")(error),
+    }
+}

@@ -1,0 +1,30 @@
+//! Kubernetes through the user's `kubectl`: what a run needs of a cluster, and what is left of it.
+//!
+//! One object owns all others: a ConfigMap, the anchor of the run. Whoever deletes it deletes
+//! everything, and gatebench deletes it even if it is killed. The pods satisfy Pod Security
+//! `restricted`, have no token for the API, and do nothing until gatebench connects to them.
+//!
+//! Objects are JSON values made from small types with the fields that gatebench sets. No client
+//! library is used: kubectl brings the user's contexts, credential plug-ins and proxies.
+
+mod attach;
+mod check;
+mod complaint;
+mod image;
+mod kubectl;
+mod manifest;
+mod objects;
+mod rights;
+mod session;
+mod testrun;
+
+pub(crate) use attach::Watcher;
+pub use check::{MINOR_MIN, Node, Survey, Version, survey};
+pub use image::{Image, ImageError, WrittenImage};
+pub use kubectl::Kubectl;
+pub(crate) use kubectl::not_found;
+pub(crate) use manifest::CONTAINER;
+pub use objects::{Demand, GatewayPod, Role};
+pub use rights::Right;
+pub use session::{Pod, Session, clean, run_name};
+pub use testrun::{K6_IMAGE, K6Script, testrun};

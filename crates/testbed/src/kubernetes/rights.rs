@@ -1,0 +1,165 @@
+//! The rights that gatebench needs in a namespace, as a Role, and whether the user has them.
+
+use gatebench_model::Namespace;
+use serde_json::{Value as Json, json};
+
+use super::kubectl::Kubectl;
+use super::objects::MANAGED;
+use crate::error::DriverError;
+
+/// Rights to one kind of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rule {
+    group: &'static str,
+    /// `KIND` or `KIND/SUBRESOURCE`.
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    /// The consequence if they are missing; empty if nothing works.
+    without: &'static str,
+}
+
+/// Nothing works without these.
+const NEEDED: &str = "";
+
+/// The rights of a run. Everything is in the namespace; no right to Secrets or to the nodes is
+/// needed.
+const RULES: [Rule; 8] = [
+    Rule {
+        group: "",
+        resource: "pods",
+        verbs: &["create", "get", "list", "watch", "delete"],
+        without: NEEDED,
+    },
+    Rule {
+        group: "",
+        resource: "pods/exec",
+        // From Kubernetes 1.35 on, `create` is required where `get` was enough before.
+        verbs: &["create", "get"],
+        without: NEEDED,
+    },
+    Rule {
+        group: "",
+        resource: "pods/log",
+        verbs: &["get"],
+        without: "the last output of a pod that failed is not shown",
+    },
+    Rule {
+        group: "batch",
+        resource: "jobs",
+        verbs: &["create", "get", "list", "watch", "delete"],
+        without: NEEDED,
+    },
+    Rule {
+        group: "",
+        resource: "configmaps",
+        verbs: &["create", "get", "delete"],
+        without: NEEDED,
+    },
+    Rule {
+        group: "",
+        resource: "configmaps",
+        verbs: &["list"],
+        without: "`gatebench kubernetes clean` overlooks a run that was killed before its first pod existed",
+    },
+    Rule {
+        group: "networking.k8s.io",
+        resource: "networkpolicies",
+        verbs: &["create", "list", "delete"],
+        without: "other pods can reach the pods of a run",
+    },
+    Rule {
+        group: "",
+        resource: "pods/ephemeralcontainers",
+        verbs: &["get", "patch"],
+        without: "the CPU time of an attached gateway is not measured (--attach-pod)",
+    },
+];
+
+/// A right, and whether the user has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Right {
+    /// `create pods/exec`.
+    pub name: String,
+    pub is_granted: bool,
+    /// The consequence if it is missing; empty if nothing works.
+    pub without: &'static str,
+}
+
+/// Returns whether the user has each of the rights.
+///
+/// # Errors
+/// The error of kubectl.
+pub(super) fn of(kubectl: &Kubectl) -> Result<Vec<Right>, DriverError> {
+    let all: Vec<(Rule, &str)> = RULES
+        .iter()
+        .flat_map(|rule| rule.verbs.iter().map(move |verb| (*rule, *verb)))
+        .collect();
+    let namespace = kubectl.namespace();
+    let reviews = all.iter().map(|(rule, verb)| review(rule, verb, namespace));
+    // A review is a question: nothing is stored.
+    let reviews = kubectl.create("reviews of your rights", &Vec::from_iter(reviews))?;
+    let right = |((rule, verb), review): (&(Rule, &str), &Json)| Right {
+        name: format!("{verb} {}", rule.resource),
+        is_granted: review["status"]["allowed"] == true,
+        without: rule.without,
+    };
+    Ok(all.iter().zip(&reviews).map(right).collect())
+}
+
+fn review(rule: &Rule, verb: &str, namespace: &Namespace) -> Json {
+    let (resource, sub) = rule.resource.split_once('/').unwrap_or((rule.resource, ""));
+    json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": { "resourceAttributes": {
+            "namespace": namespace.name,
+            "verb": verb,
+            "group": rule.group,
+            "resource": resource,
+            "subresource": sub,
+        }},
+    })
+}
+
+/// The Role with all rights.
+pub(super) fn role(namespace: &Namespace) -> Json {
+    let (managed, by) = MANAGED;
+    let rule = |rule: &Rule| {
+        json!({
+            "apiGroups": [rule.group],
+            "resources": [rule.resource],
+            "verbs": rule.verbs,
+        })
+    };
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {
+            "name": "gatebench",
+            "namespace": namespace.name,
+            "labels": { managed: by },
+        },
+        "rules": RULES.iter().map(rule).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_has_no_right_outside_the_run() {
+        let role = role(&"gb".parse().unwrap());
+        let text = role.to_string();
+        assert_eq!(role["metadata"]["namespace"], "gb");
+        for absent in ["secrets", "nodes", "*", "update", "deletecollection"] {
+            assert!(!text.contains(absent), "{absent}: {text}");
+        }
+        let review = review(&RULES[1], "create", &"gb".parse().unwrap());
+        let asked = &review["spec"]["resourceAttributes"];
+        assert_eq!(
+            (&asked["resource"], &asked["subresource"]),
+            (&json!("pods"), &json!("exec"))
+        );
+    }
+}

@@ -1,0 +1,387 @@
+//! The objects of a run while they exist: created in order, waited for, and deleted.
+//!
+//! ```text
+//! gatebench ──stdin pipe──> sh ──(at its end)──> kubectl delete configmap gb-RUN
+//! ```
+//! The shell that deletes the anchor is started before the anchor is created, and in a process
+//! group of its own, so the anchor is deleted whatever ends gatebench. The cluster then deletes
+//! everything that the anchor owns.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use gatebench_model::Namespace;
+use serde_json::Value as Json;
+
+use super::complaint;
+use super::kubectl::{Kubectl, not_found};
+use super::objects::{Anchor, Demand, MANAGED, PREFIX, ROLE, RUN, Role};
+use crate::error::{DriverError, RemoteError};
+use crate::interrupt::Interrupt;
+use crate::system::command::wait_until;
+use crate::system::digest::sha256_of;
+
+/// The interval between looks at pods that are starting.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// The time that an image may take to arrive and a container to start.
+const START_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The time that the cluster may take to delete everything.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The input with which the run itself asks for the deletion.
+const DONE: &[u8] = b"done\n";
+
+/// Waits for its input to end, and deletes. If gatebench was killed, an object that it had just
+/// requested may appear a moment later.
+const REMOVER: &str =
+    "trap '' HUP INT TERM; read -r word; [ \"$word\" = done ] || sleep 2; exec \"$@\"";
+
+/// The number of characters in the name of a run.
+const NAME_CHARS: usize = 8;
+
+/// Returns a name for a run that no other run has.
+pub fn run_name() -> String {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let unique = format!("{} {}", std::process::id(), now.as_nanos());
+    sha256_of(unique.as_bytes())[..NAME_CHARS].to_owned()
+}
+
+/// A running pod of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    pub name: String,
+    pub role: String,
+    pub node: String,
+    /// Its address in the network of the pods.
+    pub address: String,
+}
+
+/// The objects of a run. Dropping it deletes them.
+#[derive(Debug)]
+pub struct Session {
+    kubectl: Kubectl,
+    run: String,
+    anchor: Anchor,
+    remover: Child,
+    /// Refusals of objects that the run does not need.
+    pub warnings: Vec<String>,
+}
+
+impl Session {
+    /// Creates everything that a run needs, and waits until all pods run. The nodes of the gateway
+    /// are chosen first.
+    ///
+    /// # Errors
+    /// The cluster's own message, with a remedy. Nothing is left.
+    pub fn open(
+        demand: &Demand<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<(Self, Vec<Pod>), DriverError> {
+        let kubectl = Kubectl::new(&demand.cluster.namespace);
+        let remover = remover(&kubectl, &demand.anchor_name())?;
+        let mut session = Self {
+            anchor: Anchor { uid: String::new() },
+            run: demand.run.to_owned(),
+            kubectl,
+            remover,
+            warnings: Vec::new(),
+        };
+        let anchor = session
+            .kubectl
+            .create("the anchor of the run", &[demand.anchor()])?;
+        let uid = anchor.first().and_then(|it| it["metadata"]["uid"].as_str());
+        session.anchor.uid = uid.unwrap_or_default().to_owned();
+        let policy = demand.network_policy(Some(&session.anchor));
+        if let Err(error) = session.kubectl.create("the network policy", &[policy]) {
+            session.warnings.push(error.to_string());
+        }
+        for role in Role::ALL {
+            let objects = demand.of_role(role, Some(&session.anchor));
+            if objects.is_empty() {
+                continue;
+            }
+            let what = format!("the pods of the {}", role.name());
+            session.kubectl.create(&what, &objects)?;
+            session.wait_for(demand, role, interrupt, has_node)?;
+        }
+        let mut pods = Vec::new();
+        for role in Role::ALL.into_iter().filter(|role| demand.count(*role) > 0) {
+            pods.extend(session.wait_for(demand, role, interrupt, is_running)?);
+        }
+        Ok((session, pods))
+    }
+
+    /// Waits until all pods of a role are in a state.
+    fn wait_for(
+        &self,
+        demand: &Demand<'_>,
+        role: Role,
+        interrupt: &Interrupt,
+        is_there: fn(&Json) -> bool,
+    ) -> Result<Vec<Pod>, DriverError> {
+        let begun = Instant::now();
+        let wanted = demand.count(role);
+        let patience = Duration::from_secs(demand.cluster.schedule_seconds.into());
+        loop {
+            let pods = self.pods(role)?;
+            if let Some(error) = pods.iter().find_map(|pod| self.failure(pod, role)) {
+                return Err(error.into());
+            }
+            if pods.len() >= wanted && pods.iter().all(is_there) {
+                return Ok(pods.iter().map(|pod| Pod::of(pod)).collect());
+            }
+            let refused = pods.iter().find_map(no_node);
+            if let Some(said) = refused.filter(|_| begun.elapsed() > patience) {
+                let namespace = self.kubectl.namespace();
+                return Err(complaint::of_no_node(namespace, role.name(), said).into());
+            }
+            if begun.elapsed() > START_TIMEOUT.max(patience) {
+                return Err(self.too_late(role, &pods).into());
+            }
+            if interrupt.is_raised() {
+                let what = format!("interrupted while the pods of the {} started", role.name());
+                return Err(RemoteError::environment(what, "start the run again").into());
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn pods(&self, role: Role) -> Result<Vec<Json>, DriverError> {
+        let label = format!("{RUN}={},{ROLE}={}", self.run, role.name());
+        self.kubectl.list("pods", &label)
+    }
+
+    /// Returns the error of a pod that cannot run, or no longer runs.
+    fn failure(&self, pod: &Json, role: Role) -> Option<RemoteError> {
+        let namespace = self.kubectl.namespace();
+        let statuses = || {
+            pod["status"]["containerStatuses"]
+                .as_array()
+                .into_iter()
+                .flatten()
+        };
+        let waiting = statuses()
+            .find_map(|it| complaint::of_waiting(namespace, role.name(), &it["state"]["waiting"]));
+        waiting.or_else(|| self.end(pod, role))
+    }
+
+    /// Returns the error of a pod that has ended, with the cluster's reason.
+    fn end(&self, pod: &Json, role: Role) -> Option<RemoteError> {
+        let said = ended(pod)?;
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let node = pod["spec"]["nodeName"].as_str().unwrap_or("no node");
+        let what = format!("the pod of the {} ended on {node}: {said}", role.name());
+        let namespace = &self.kubectl.namespace().name;
+        let remedy = format!("`kubectl -n {namespace} describe pod {name}` shows more");
+        Some(RemoteError::environment(what, remedy))
+    }
+
+    fn too_late(&self, role: Role, pods: &[Json]) -> RemoteError {
+        let waits = |pod: &Json| {
+            let mut statuses = pod["status"]["containerStatuses"].as_array()?.iter();
+            statuses.find_map(|it| it["state"]["waiting"]["reason"].as_str().map(str::to_owned))
+        };
+        let reason = pods.iter().find_map(waits);
+        let reason = reason.map_or_else(String::new, |it| format!(" ({it})"));
+        let what = format!(
+            "the pods of the {} did not start within {START_TIMEOUT:?}{reason}",
+            role.name()
+        );
+        let namespace = &self.kubectl.namespace().name;
+        let label = format!("{RUN}={}", self.run);
+        let remedy = format!("`kubectl -n {namespace} describe pods -l {label}` shows more");
+        RemoteError::environment(what, remedy)
+    }
+
+    /// Returns the reason for which the pod of this name has ended or disappeared; none if it runs.
+    pub fn last_words(&self, role: Role, name: &str) -> Option<String> {
+        let pods = self.pods(role).ok()?;
+        let pod = pods.iter().find(|it| it["metadata"]["name"] == name);
+        pod.map_or_else(|| Some("it was deleted".into()), ended)
+    }
+}
+
+impl Pod {
+    fn of(pod: &Json) -> Self {
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        Self {
+            name: text(&pod["metadata"]["name"]),
+            role: text(&pod["metadata"]["labels"][ROLE]),
+            node: text(&pod["spec"]["nodeName"]),
+            address: text(&pod["status"]["podIP"]),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(mut stdin) = self.remover.stdin.take() {
+            let _ = stdin.write_all(DONE);
+        }
+        let deadline = Instant::now() + DELETE_TIMEOUT;
+        let remover = &mut self.remover;
+        wait_until(deadline, || remover.try_wait().transpose());
+        let label = format!("{RUN}={}", self.run);
+        wait_until_gone(&self.kubectl, &label, deadline);
+    }
+}
+
+fn has_node(pod: &Json) -> bool {
+    pod["spec"]["nodeName"].is_string()
+}
+
+fn is_running(pod: &Json) -> bool {
+    pod["status"]["phase"] == "Running" && pod["status"]["podIP"].is_string()
+}
+
+/// Returns the scheduler's message, if no node can run the pod at present.
+fn no_node(pod: &Json) -> Option<&str> {
+    let mut conditions = pod["status"]["conditions"].as_array()?.iter();
+    let refused = conditions.find(|it| it["type"] == "PodScheduled" && it["status"] == "False")?;
+    refused["message"].as_str()
+}
+
+/// Returns the reason for which a pod has ended; none if it has not.
+fn ended(pod: &Json) -> Option<String> {
+    let status = &pod["status"];
+    let mut statuses = status["containerStatuses"].as_array().into_iter().flatten();
+    let terminated = statuses.find_map(|it| {
+        let terminated = &it["state"]["terminated"];
+        let reason = terminated["reason"].as_str()?;
+        let code = &terminated["exitCode"];
+        let said = terminated["message"].as_str().unwrap_or_default();
+        Some(
+            format!("{reason}, exit code {code} {said}")
+                .trim_end()
+                .to_owned(),
+        )
+    });
+    let phase = status["phase"]
+        .as_str()
+        .filter(|it| matches!(*it, "Failed" | "Succeeded"));
+    let reason = status["reason"].as_str().or(phase)?;
+    let said = status["message"].as_str().unwrap_or_default();
+    let words = [Some(format!("{reason} {said}")), terminated];
+    let words = words
+        .into_iter()
+        .flatten()
+        .map(|it| it.trim_end().to_owned());
+    Some(Vec::from_iter(words).join("; "))
+}
+
+/// Starts the process that deletes the anchor when its input ends.
+fn remover(kubectl: &Kubectl, anchor: &str) -> Result<Child, DriverError> {
+    let delete = kubectl.command();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", REMOVER, "sh"])
+        .arg(delete.get_program());
+    command.args(delete.get_args());
+    command.args([
+        "delete",
+        "configmap",
+        anchor,
+        "--ignore-not-found",
+        "--wait=false",
+    ]);
+    let streams = command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let started = streams.stderr(Stdio::null()).process_group(0).spawn();
+    started.map_err(not_found)
+}
+
+fn wait_until_gone(kubectl: &Kubectl, label: &str, deadline: Instant) {
+    while Instant::now() < deadline {
+        match kubectl.list("pods", label) {
+            Ok(pods) if pods.is_empty() => return,
+            // A lost cluster deletes them by itself once the anchor is gone.
+            Err(_) => return,
+            Ok(_) => thread::sleep(LOOK_EVERY),
+        }
+    }
+}
+
+/// The kinds of objects that carry the label of a run.
+const KINDS: [&str; 4] = ["pods", "jobs", "networkpolicies", "configmaps"];
+
+/// Deletes what runs have left in a namespace. Returns the deleted objects, as `KIND/NAME`, and the
+/// kinds that the user may not list. Runs that are going on are deleted, too.
+///
+/// # Errors
+/// The error of kubectl.
+pub fn clean(namespace: &Namespace) -> Result<(Vec<String>, Vec<String>), DriverError> {
+    let kubectl = Kubectl::new(namespace);
+    let (key, value) = MANAGED;
+    let (mut left, mut unlisted, mut anchors) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for kind in KINDS {
+        let listed = match kubectl.list(kind, &format!("{key}={value},{RUN}")) {
+            Err(error) if error.to_string().contains("orbidden") => {
+                unlisted.push(kind.to_owned());
+                continue;
+            }
+            listed => listed?,
+        };
+        for object in listed {
+            let metadata = &object["metadata"];
+            let run = metadata["labels"][RUN].as_str().unwrap_or_default();
+            anchors.insert(format!("{PREFIX}{run}"));
+            left.push(format!(
+                "{kind}/{}",
+                metadata["name"].as_str().unwrap_or_default()
+            ));
+        }
+    }
+    if left.is_empty() {
+        return Ok((left, unlisted));
+    }
+    let anchors = anchors.into_iter().map(|name| format!("configmaps/{name}"));
+    let all = BTreeSet::from_iter(left.iter().cloned().chain(anchors));
+    let mut words: Vec<String> = ["delete", "--ignore-not-found", "--wait=true"]
+        .map(String::from)
+        .into();
+    words.push("--timeout=60s".into());
+    words.extend(all);
+    kubectl.run("delete what runs left", words, None)?;
+    Ok((left, unlisted))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_that_ran_out_of_memory_is_explained() {
+        let pod = json!({ "status": {
+            "phase": "Failed",
+            "containerStatuses": [{ "state": { "terminated": { "reason": "OOMKilled", "exitCode": 137 } } }]
+        }});
+        assert_eq!(ended(&pod).unwrap(), "Failed; OOMKilled, exit code 137");
+        let evicted = json!({ "status": {
+            "phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."
+        }});
+        assert_eq!(
+            ended(&evicted).unwrap(),
+            "Evicted The node was low on resource: memory."
+        );
+        assert_eq!(ended(&json!({ "status": { "phase": "Running" } })), None);
+    }
+
+    #[test]
+    fn the_scheduler_is_quoted() {
+        let said = "0/3 nodes are available: 3 Insufficient cpu.";
+        let pod = json!({ "status": { "conditions": [
+            { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said }
+        ]}});
+        assert_eq!(no_node(&pod), Some(said));
+        assert_eq!(no_node(&json!({ "status": {} })), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! A load as a TestRun of the k6 operator, for clusters that have it.
+
+use serde_json::{Value as Json, json};
+
+use gatebench_model::{Cluster, Taint};
+
+use super::manifest::{Resources, restricted};
+use super::objects::MANAGED;
+
+/// The image of the runners, pinned.
+pub const K6_IMAGE: &str = "grafana/k6:1.5.0";
+
+/// The name of the script in its ConfigMap.
+const SCRIPT: &str = "scenario.js";
+
+/// The statistics that each runner prints.
+const TREND_STATS: &str = "avg,min,med,max,p(90),p(95),p(99),count";
+
+/// A scenario as a script of k6.
+#[derive(Clone, Debug)]
+pub struct K6Script<'a> {
+    /// The name of the scenario.
+    pub scenario: &'a str,
+    pub text: &'a str,
+    pub image: &'a str,
+}
+
+/// Returns the ConfigMap with the script, and the TestRun. The settings of the load generators are
+/// those of the runners.
+pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
+    let (managed, by) = MANAGED;
+    let name = format!("gb-{}", script.scenario);
+    let metadata = json!({
+        "name": name,
+        "namespace": cluster.namespace.name,
+        "labels": { managed: by, "gatebench/scenario": script.scenario },
+    });
+    let resources = match cluster.engine.limits {
+        limits if limits.is_none() => Json::Null,
+        limits => json!(Resources::guaranteed(limits)),
+    };
+    let node = &cluster.engine.node;
+    let toleration = |taint: &Taint| {
+        let operator = if taint.value.is_some() {
+            "Equal"
+        } else {
+            "Exists"
+        };
+        let mut toleration =
+            json!({ "key": taint.key, "operator": operator, "effect": taint.effect });
+        if let Some(value) = &taint.value {
+            toleration["value"] = json!(value);
+        }
+        toleration
+    };
+    let mut runner = json!({
+        "image": script.image,
+        "automountServiceAccountToken": "false",
+        "securityContext": {
+            "runAsNonRoot": true,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "containerSecurityContext": restricted(),
+    });
+    if !node.labels.is_empty() {
+        runner["nodeSelector"] = json!(node.labels);
+    }
+    if !node.taints.is_empty() {
+        runner["tolerations"] = node.taints.iter().map(toleration).collect();
+    }
+    if !resources.is_null() {
+        runner["resources"] = resources;
+    }
+    let script_map = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": { SCRIPT: script.text },
+    });
+    let testrun = json!({
+        "apiVersion": "k6.io/v1alpha1",
+        "kind": "TestRun",
+        "metadata": metadata,
+        "spec": {
+            "parallelism": cluster.agents,
+            "separate": true,
+            "args": ["--no-usage-report", format!("--summary-trend-stats={TREND_STATS}")],
+            "script": { "configMap": { "name": name, "file": SCRIPT } },
+            "initializer": { "disabled": true },
+            "runner": runner,
+        },
+    });
+    [script_map, testrun]
+}

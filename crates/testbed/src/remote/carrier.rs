@@ -1,0 +1,196 @@
+//! The commands that connect to a remote end: `ssh` to a host, `kubectl exec` into a pod. Both run a
+//! script there with lines in both directions. On this machine, the program itself is run.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gatebench_model::Place;
+
+use super::complaint;
+use crate::error::{DriverError, RemoteError};
+use crate::kubernetes::{self, Kubectl};
+
+/// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host
+/// within 15 s, and use the connection for nothing else.
+const OPTIONS: [&str; 7] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "ClearAllForwardings=yes",
+    "ControlMaster=no",
+    "RequestTTY=no",
+];
+
+/// The variable in which sshd describes the connection: `CLIENT PORT SERVER PORT` (sshd(8),
+/// ENVIRONMENT).
+pub(super) const CONNECTION: &str = "SSH_CONNECTION";
+
+/// The connection of a program on this machine.
+const CONNECTION_HERE: &str = "127.0.0.1 0 127.0.0.1 0";
+
+/// The name of this machine in messages.
+const HERE: &str = "here";
+
+/// A way to a remote end.
+#[derive(Clone, Debug)]
+pub(crate) enum Carrier {
+    /// None: the program runs on this machine.
+    Here,
+    /// A host, as `ssh` accepts it, with the private key to use.
+    Ssh {
+        host: String,
+        identity: Option<PathBuf>,
+    },
+    /// A container of a pod.
+    Pod {
+        kubectl: Kubectl,
+        pod: String,
+        container: String,
+    },
+}
+
+impl Carrier {
+    /// The way to a place.
+    pub(super) fn to(place: &Place) -> Self {
+        match place {
+            Place::Here => Self::Here,
+            Place::Ssh(host) => Self::Ssh {
+                host: host.clone(),
+                identity: None,
+            },
+        }
+    }
+
+    /// The name of the machine in messages.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Here => HERE,
+            Self::Ssh { host, .. } => host,
+            Self::Pod { pod, .. } => pod,
+        }
+    }
+
+    /// The command that runs a script on the machine; on this one, `$0` is the program. Ctrl-C at the
+    /// terminal does not reach it.
+    pub(super) fn command(&self, program: &Path, script: &str) -> Command {
+        match self {
+            Self::Here => {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]).arg(program);
+                command.env(CONNECTION, CONNECTION_HERE).process_group(0);
+                command
+            }
+            Self::Ssh { host, identity } => {
+                let mut command = Command::new("ssh");
+                for option in OPTIONS {
+                    command.args(["-o", option]);
+                }
+                if let Some(identity) = identity {
+                    // The key belongs to machines that were just created.
+                    command
+                        .args(["-o", "StrictHostKeyChecking=accept-new", "-i"])
+                        .arg(identity);
+                }
+                command.args(["-T", "--", host, script]).process_group(0);
+                command
+            }
+            Self::Pod {
+                kubectl,
+                pod,
+                container,
+            } => {
+                let mut command = kubectl.exec(pod, container);
+                command.args(["sh", "-c", script]);
+                command
+            }
+        }
+    }
+
+    /// The error for a command that cannot be started.
+    pub(super) fn not_started(&self, error: io::Error) -> DriverError {
+        match (self, error.kind()) {
+            (Self::Pod { .. }, _) => kubernetes::not_found(error),
+            (Self::Ssh { .. }, io::ErrorKind::NotFound) => {
+                DriverError::Remote(RemoteError::environment(
+                    "there is no program `ssh` on PATH",
+                    "install it; on Debian: apt-get install openssh-client",
+                ))
+            }
+            _ => DriverError::io("start the other end")(error),
+        }
+    }
+
+    /// Reports whether the command's exit code is that of the program. The exit code of `kubectl
+    /// exec` says nothing: it is 0 if the pod was deleted.
+    pub(super) fn passes_on_exit_codes(&self) -> bool {
+        !matches!(self, Self::Pod { .. })
+    }
+
+    /// The error for a machine that cannot be used, or can no longer be used.
+    pub(super) fn complaint(&self, what: &str, stderr: &str) -> RemoteError {
+        match self {
+            Self::Here | Self::Ssh { .. } => complaint::of(self.name(), what, stderr),
+            Self::Pod { kubectl, pod, .. } => {
+                let what = format!("{what} (in the pod {pod})");
+                kubectl.explained(&what, stderr)
+            }
+        }
+    }
+
+    /// The remedy for a connection that broke.
+    pub(super) fn broken_remedy(&self) -> String {
+        let resume = "`gatebench run --resume DIR` measures the missing trials";
+        match self {
+            Self::Here | Self::Ssh { .. } => format!(
+                "check that {} and the network to it are up; its processes end by themselves, and \
+                 {resume}",
+                self.name()
+            ),
+            Self::Pod { kubectl, pod, .. } => format!(
+                "look at `kubectl -n {} describe pod {pod}`; {resume}",
+                kubectl.namespace().name
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(carrier: &Carrier) -> Vec<String> {
+        let command = carrier.command(Path::new("p"), "echo x");
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        words.map(|it| it.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn all_carriers_run_the_same_script() {
+        assert_eq!(words(&Carrier::Here), ["sh", "-c", "echo x", "p"]);
+        let ssh = |identity: Option<&str>| Carrier::Ssh {
+            host: "me@far".into(),
+            identity: identity.map(Into::into),
+        };
+        let plain = words(&ssh(None));
+        assert_eq!(plain[plain.len() - 4..], ["-T", "--", "me@far", "echo x"]);
+        assert!(!plain.contains(&"-i".to_owned()));
+        assert!(
+            words(&ssh(Some("k")))
+                .join(" ")
+                .contains(" -i k -T -- me@far ")
+        );
+        let namespace = "prod/gb".parse().unwrap();
+        let pod = Carrier::Pod {
+            kubectl: Kubectl::new(&namespace),
+            pod: "gb-1-upstream".into(),
+            container: "gatebench".into(),
+        };
+        let expected = "kubectl --context prod --namespace gb exec --stdin --quiet gb-1-upstream \
+                        --container gatebench -- sh -c";
+        let expected: Vec<&str> = expected.split(' ').chain(["echo x"]).collect();
+        assert_eq!(words(&pod), expected);
+    }
+}

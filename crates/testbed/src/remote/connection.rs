@@ -1,0 +1,210 @@
+//! A connection to another machine. One into a pod is taken up again when it breaks: `kubectl exec`
+//! ends when kubectl or the API server does, and its output may end early with the exit code 0.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::carrier::Carrier;
+use super::holder::{ALONE, END};
+use super::link::{LIFE_SIGN, LINE, Link, READY};
+use super::numbered::{Meaning, Numbered};
+use crate::error::{DriverError, RemoteError};
+
+/// The subcommand of the remote end.
+const SUBCOMMAND: &str = "remote-end";
+
+/// The time without any frame after which a connection into a pod counts as broken. The holder
+/// sends a frame at each [`LIFE_SIGN`].
+const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
+
+/// The time that the other end may take to begin a connection.
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The pause between attempts to connect again.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Parts of messages with which no further attempt can succeed.
+const FINAL: [&str; 5] = [
+    "has ended in the pod",
+    "NotFound",
+    "not found",
+    "completed pod",
+    "container not running",
+];
+
+/// A connection to a remote end.
+#[derive(Debug)]
+pub(super) enum Connection {
+    /// If it breaks, the remote end ends everything.
+    Plain(Link),
+    /// If it breaks, it is taken up again.
+    Lasting(Box<Lasting>),
+}
+
+impl Connection {
+    /// Connects, and returns the first message of the remote end.
+    pub(super) fn open(carrier: Carrier, program: &Path) -> Result<(Self, String), DriverError> {
+        if let Carrier::Pod { .. } = carrier {
+            let (lasting, hello) = Lasting::open(carrier, program)?;
+            return Ok((Self::Lasting(Box::new(lasting)), hello));
+        }
+        let (link, hello) = Link::open(carrier, program, &[SUBCOMMAND])?;
+        Ok((Self::Plain(link), hello))
+    }
+
+    /// Sends a line.
+    pub(super) fn say(&mut self, line: &str) -> Result<(), DriverError> {
+        match self {
+            Self::Plain(link) => link.say(line),
+            Self::Lasting(lasting) => lasting.say(line),
+        }
+    }
+
+    /// Returns the next line; none if no line arrives within this time.
+    pub(super) fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
+        match self {
+            Self::Plain(link) => link.hear(timeout),
+            Self::Lasting(lasting) => lasting.hear(timeout),
+        }
+    }
+
+    /// Ends a connection over which nothing comes any more.
+    pub(super) fn abandon(&mut self) {
+        match self {
+            Self::Plain(link) => link.abandon(),
+            Self::Lasting(lasting) => lasting.link.abandon(),
+        }
+    }
+}
+
+/// A connection into a pod. Dropping it ends the remote end.
+#[derive(Debug)]
+pub(super) struct Lasting {
+    link: Link,
+    lines: Numbered,
+    /// The time of the last frame.
+    heard: Instant,
+    carrier: Carrier,
+    program: PathBuf,
+}
+
+impl Lasting {
+    fn open(carrier: Carrier, program: &Path) -> Result<(Self, String), DriverError> {
+        let words = [SUBCOMMAND, "--line"];
+        let (link, _) = Link::open(carrier.clone(), program, &words)?;
+        let mut lasting = Self {
+            link,
+            lines: Numbered::default(),
+            heard: Instant::now(),
+            carrier,
+            program: program.to_owned(),
+        };
+        lasting.begin()?;
+        let hello = lasting.hear(BEGIN_TIMEOUT)?;
+        let hello = hello.as_deref().and_then(|it| it.strip_prefix(READY));
+        match hello {
+            Some(hello) => {
+                let hello = hello.to_owned();
+                Ok((lasting, hello))
+            }
+            None => Err(lasting.unusable("gatebench did not start").into()),
+        }
+    }
+
+    fn unusable(&self, what: &str) -> RemoteError {
+        self.carrier.complaint(what, "")
+    }
+
+    /// Exchanges the numbers of the last lines, and sends again what the other end lacks.
+    fn begin(&mut self) -> Result<(), DriverError> {
+        self.link.say(&self.lines.greeting())?;
+        let deadline = Instant::now() + BEGIN_TIMEOUT;
+        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+            let Some(frame) = self.link.hear(left)? else {
+                continue;
+            };
+            if let Meaning::Again(frames) = self.lines.receive(&frame) {
+                self.heard = Instant::now();
+                return frames.iter().try_for_each(|frame| self.link.say(frame));
+            }
+        }
+        Err(self
+            .unusable("the other end did not begin the connection")
+            .into())
+    }
+
+    fn say(&mut self, line: &str) -> Result<(), DriverError> {
+        let frame = self.lines.send(line);
+        // A new connection sends it, too.
+        self.link.say(&frame).or_else(|broke| self.again(broke))
+    }
+
+    fn hear(&mut self, timeout: Duration) -> Result<Option<String>, DriverError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let frame = match self.link.hear(left) {
+                Ok(Some(frame)) => frame,
+                Ok(None) if self.heard.elapsed() > SILENCE => {
+                    let silent = self.unusable("the connection went silent");
+                    self.again(silent.into())?;
+                    continue;
+                }
+                Ok(None) => return Ok(None),
+                Err(broke) => {
+                    self.again(broke)?;
+                    continue;
+                }
+            };
+            self.heard = Instant::now();
+            match self.lines.receive(&frame) {
+                Meaning::Line(text) => {
+                    // If this fails, the greeting of the next connection acknowledges it.
+                    let _ = self.link.say(&self.lines.acknowledgement());
+                    return Ok(Some(text));
+                }
+                Meaning::Nothing => {}
+                Meaning::Again(_) | Meaning::Gap => {
+                    let gap = self.unusable("a line was lost on the way");
+                    self.again(gap.into())?;
+                }
+            }
+        }
+    }
+
+    /// Connects again. Returns the given error if that does not succeed before the other end gives
+    /// up.
+    fn again(&mut self, broke: DriverError) -> Result<(), DriverError> {
+        self.link.abandon();
+        let deadline = Instant::now() + ALONE;
+        let words = [SUBCOMMAND, "--line", "--further"];
+        loop {
+            let opened = Link::open(self.carrier.clone(), &self.program, &words);
+            let error = match opened {
+                Ok((link, greeting)) if greeting == LINE => {
+                    self.link = link;
+                    match self.begin() {
+                        Ok(()) => return Ok(()),
+                        Err(error) => error,
+                    }
+                }
+                Ok(_) => return Err(broke),
+                Err(error) => error,
+            };
+            let said = error.to_string();
+            if FINAL.iter().any(|part| said.contains(part)) || Instant::now() > deadline {
+                return Err(broke);
+            }
+            self.link.abandon();
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        // Otherwise the holder would wait for another connection.
+        let _ = self.link.say(END);
+    }
+}

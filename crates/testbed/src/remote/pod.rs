@@ -1,0 +1,70 @@
+//! A pod that is started only to see what its node offers.
+
+use std::time::{Duration, Instant};
+
+use gatebench_model::Cluster;
+
+use super::carrier::Carrier;
+use super::host::RemoteHost;
+use super::protocol::{Ask, Inspected};
+use crate::error::DriverError;
+use crate::interrupt::Interrupt;
+use crate::kubernetes::{CONTAINER, Demand, Kubectl, Session, run_name};
+use crate::process::Launcher;
+
+/// The time after which the cluster ends the pod.
+const DEADLINE_SECONDS: u64 = 300;
+
+/// The findings of a pod on its node.
+#[derive(Clone, Debug)]
+pub struct InspectedPod {
+    pub node: String,
+    pub found: Inspected,
+    /// The time until gatebench ran in the pod.
+    pub took: Duration,
+    /// Refusals of objects that are not needed.
+    pub warnings: Vec<String>,
+}
+
+/// Starts the pod of an upstream, runs gatebench in it, and deletes the pod.
+///
+/// # Errors
+/// The pod does not start, or gatebench cannot run in it.
+pub fn inspect_pod(
+    cluster: &Cluster,
+    launcher: &Launcher,
+    interrupt: &Interrupt,
+) -> Result<InspectedPod, DriverError> {
+    let begun = Instant::now();
+    let run = run_name();
+    let cluster = Cluster {
+        agents: 0,
+        ..cluster.clone()
+    };
+    let demand = Demand {
+        cluster: &cluster,
+        run: &run,
+        title: "gatebench kubernetes check",
+        gateways: &[],
+        is_attached: false,
+        needs_redis: false,
+        deadline_seconds: DEADLINE_SECONDS,
+    };
+    let (mut session, mut pods) = Session::open(&demand, interrupt)?;
+    let pod = pods.remove(0);
+    let carrier = Carrier::Pod {
+        kubectl: Kubectl::new(&cluster.namespace),
+        pod: pod.name.clone(),
+        container: CONTAINER.to_owned(),
+    };
+    let host = RemoteHost::over(carrier, &launcher.program)?;
+    let took = begun.elapsed();
+    let found = host.ask(&Ask::Inspect)?;
+    drop(host);
+    Ok(InspectedPod {
+        node: pod.node,
+        found,
+        took,
+        warnings: std::mem::take(&mut session.warnings),
+    })
+}

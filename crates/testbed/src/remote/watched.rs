@@ -1,0 +1,46 @@
+//! A gateway that runs in a pod which gatebench did not start.
+
+use std::sync::Arc;
+
+use gatebench_model::AttachedPod;
+
+use super::carrier::Carrier;
+use super::host::RemoteHost;
+use super::protocol::Ask;
+use super::running::RemoteSampler;
+use crate::error::DriverError;
+use crate::kubernetes::Watcher;
+use crate::process::Launcher;
+
+/// The first process of the gateway's container.
+const MAIN_PROCESS: u32 = 1;
+
+/// A connection to a container in the pod. Dropping it ends the container's process.
+#[derive(Debug)]
+pub(crate) struct WatchedPod {
+    // Fields drop in this order.
+    host: Arc<RemoteHost>,
+    _watcher: Watcher,
+}
+
+impl WatchedPod {
+    /// Adds the container, and copies gatebench to it.
+    pub(crate) fn connect(pod: &AttachedPod, launcher: &Launcher) -> Result<Self, DriverError> {
+        let watcher = Watcher::start(pod)?;
+        let carrier = Carrier::Pod {
+            kubectl: watcher.kubectl.clone(),
+            pod: watcher.pod.clone(),
+            container: watcher.container.clone(),
+        };
+        let host = RemoteHost::over(carrier, &launcher.program)?;
+        host.ask::<()>(&Ask::Watch { pid: MAIN_PROCESS })?;
+        Ok(Self {
+            host: Arc::new(host),
+            _watcher: watcher,
+        })
+    }
+
+    pub(crate) fn sampler(&self) -> RemoteSampler {
+        RemoteSampler::new(&self.host)
+    }
+}

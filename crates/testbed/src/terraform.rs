@@ -1,0 +1,158 @@
+//! Terraform or OpenTofu, which creates and destroys the hosts of a run.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use tempfile::TempDir;
+
+use crate::error::{DriverError, RemoteError};
+use crate::process::last_lines;
+use crate::system::installed::path_folders;
+
+/// The programs, in the order in which they are looked for.
+const PROGRAMS: [&str; 2] = ["terraform", "tofu"];
+
+/// The exit code of `plan -detailed-exitcode` if there are changes.
+const CHANGES: i32 = 2;
+
+/// The name of a saved plan.
+const PLAN: &str = "plan";
+
+/// Terraform in a folder.
+#[derive(Clone, Debug)]
+pub struct Terraform {
+    program: &'static str,
+    folder: PathBuf,
+}
+
+/// The purpose of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Create,
+    Destroy,
+}
+
+/// A plan in a private folder, because it may contain secrets.
+#[derive(Debug)]
+pub struct SavedPlan {
+    private: TempDir,
+}
+
+impl Terraform {
+    /// Finds the program. The folder must exist.
+    ///
+    /// # Errors
+    /// One of both is missing.
+    pub fn find(folder: &Path) -> Result<Self, DriverError> {
+        if !folder.is_dir() {
+            let message = format!("there is no folder {}", folder.display());
+            let remedy = "name the folder of a Terraform configuration: --hosts terraform:DIR";
+            return Err(DriverError::bad_file(folder, message, remedy));
+        }
+        let is_there = |program: &&str| {
+            let mut folders = path_folders().into_iter();
+            folders.any(|folder| folder.join(program).is_file())
+        };
+        let program = PROGRAMS.into_iter().find(is_there).ok_or_else(|| {
+            let what = "there is neither `terraform` nor `tofu` on PATH";
+            let remedy = "install one, or name a file with saved outputs: --hosts FILE";
+            RemoteError::environment(what, remedy)
+        })?;
+        Ok(Self {
+            program,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// The command that a user would run.
+    pub fn shown(&self) -> String {
+        format!("{} -chdir={}", self.program, self.folder.display())
+    }
+
+    /// Returns the outputs as JSON, including sensitive ones.
+    ///
+    /// # Errors
+    /// The program failed.
+    pub fn outputs(&self) -> Result<String, DriverError> {
+        let mut command = self.command(&["output", "-json", "-no-color"]);
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.map_err(DriverError::io(format!("start {}", self.program)))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = last_lines(&String::from_utf8_lossy(&output.stderr));
+        Err(self.failed("output -json", &said).into())
+    }
+
+    /// Downloads the providers that the folder names. The program's output goes to standard error.
+    ///
+    /// # Errors
+    /// The program failed.
+    pub fn init(&self) -> Result<(), DriverError> {
+        let status = self.shown_to_user(&["init", "-input=false"])?;
+        self.must_succeed("init", status)
+    }
+
+    /// Shows the plan and saves it; none if it changes nothing.
+    ///
+    /// # Errors
+    /// The program failed.
+    pub fn plan(&self, purpose: Purpose) -> Result<Option<SavedPlan>, DriverError> {
+        let private = tempfile::tempdir();
+        let private = private.map_err(DriverError::io("create a temporary folder"))?;
+        let out = format!("-out={}", private.path().join(PLAN).display());
+        let mut words = vec!["plan", "-input=false", "-detailed-exitcode", &out];
+        words.extend((purpose == Purpose::Destroy).then_some("-destroy"));
+        let status = self.shown_to_user(&words)?;
+        if status.code() == Some(CHANGES) {
+            return Ok(Some(SavedPlan { private }));
+        }
+        self.must_succeed("plan", status).map(|()| None)
+    }
+
+    /// Carries out a saved plan.
+    ///
+    /// # Errors
+    /// The program failed. Some of the changes may have been made.
+    pub fn apply(&self, plan: &SavedPlan) -> Result<(), DriverError> {
+        let file = plan.private.path().join(PLAN).display().to_string();
+        let status = self.shown_to_user(&["apply", "-input=false", &file])?;
+        self.must_succeed("apply", status)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command
+            .arg(format!("-chdir={}", self.folder.display()))
+            .args(words);
+        command
+    }
+
+    /// Runs the program. Standard output stays free for the results of the run.
+    fn shown_to_user(&self, words: &[&str]) -> Result<ExitStatus, DriverError> {
+        let stderr = io::stderr().as_fd().try_clone_to_owned();
+        let stderr = stderr.map_err(DriverError::io("write to standard error"))?;
+        let mut command = self.command(words);
+        let status = command.stdin(Stdio::null()).stdout(stderr).status();
+        status.map_err(DriverError::io(format!("start {}", self.program)))
+    }
+
+    fn must_succeed(&self, what: &str, status: ExitStatus) -> Result<(), DriverError> {
+        match status.success() {
+            true => Ok(()),
+            false => Err(self
+                .failed(what, &format!("{status}; its messages are above"))
+                .into()),
+        }
+    }
+
+    fn failed(&self, what: &str, said: &str) -> RemoteError {
+        let shown = self.shown();
+        RemoteError::environment(
+            format!("`{shown} {what}` failed: {said}"),
+            format!("make this command work: {shown} {what}"),
+        )
+    }
+}
