@@ -1,5 +1,5 @@
-//! The commands that connect to a remote end: `ssh` to a host, `kubectl exec` into a pod. Both run a
-//! script there with lines in both directions. On this machine, the program itself is run.
+//! The commands that connect to a remote end: `ssh` to a host, `kubectl exec` into a pod. Both run
+//! a script there with lines in both directions. On this machine, the program itself is run.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -73,8 +73,8 @@ impl Carrier {
         }
     }
 
-    /// The command that runs a script on the machine; on this one, `$0` is the program. Ctrl-C at the
-    /// terminal does not reach it.
+    /// The command that runs a script on the machine; on this one, `$0` is the program. Ctrl-C at
+    /// the terminal does not reach it.
     pub(super) fn command(&self, program: &Path, script: &str) -> Command {
         match self {
             Self::Here => {
