@@ -59,9 +59,10 @@ impl Image {
     pub fn new(launcher: &Launcher) -> Result<Self, ImageError> {
         let mut contents = Contents::default();
         for tool in TOOLS {
-            let folders = crate::system::installed::path_folders().into_iter();
-            let system = ["/usr/bin", "/bin"].map(PathBuf::from);
-            let mut programs = folders.chain(system).map(|folder| folder.join(tool));
+            // Scripts begin with `#!/bin/sh`, also where /bin is a link to /usr/bin.
+            let system = ["/bin", "/usr/bin"].map(PathBuf::from).into_iter();
+            let folders = system.chain(crate::system::installed::path_folders());
+            let mut programs = folders.map(|folder| folder.join(tool));
             let program = programs.find(|it| it.is_file()).unwrap_or_default();
             contents
                 .add_program(&program)
