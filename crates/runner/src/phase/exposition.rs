@@ -37,8 +37,7 @@ impl Page {
     ) -> impl Iterator<Item = (&'p str, f64)> {
         let wanted = move |it: &&Sample| {
             let mut pairs = asked.iter();
-            it.name == metric
-                && pairs.all(|(name, value)| label(&it.labels, name) == Some(value))
+            it.name == metric && pairs.all(|(name, value)| label(&it.labels, name) == Some(value))
         };
         let samples = self.samples.iter().filter(wanted);
         samples.map(|it| (it.labels.as_str(), it.value))

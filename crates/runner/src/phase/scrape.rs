@@ -140,7 +140,11 @@ impl Scraping<'_> {
             requests: requests.map(|it| it as u64),
             responses,
             pools: pools.collect(),
-            counters: metrics.series.iter().flat_map(|it| counters(&page, it)).collect(),
+            counters: metrics
+                .series
+                .iter()
+                .flat_map(|it| counters(&page, it))
+                .collect(),
         }
     }
 }
@@ -238,7 +242,10 @@ mod tests {
         let page = |text: &str| Page::read(text, MetricsFormat::Prometheus);
         let scrape = |second, text: &str| Scrape {
             second,
-            counters: asked.iter().flat_map(|it| counters(&page(text), it)).collect(),
+            counters: asked
+                .iter()
+                .flat_map(|it| counters(&page(text), it))
+                .collect(),
             ..Scrape::default()
         };
         let all = [scrape(0, &text(10, 5.0)), scrape(4, &text(30, 15.0))];
