@@ -3,7 +3,7 @@
 use std::io::{self, Read as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gatebench_model::Route;
 use gatebench_model::admin::{Admin, AdminCall, AdminRounds, AdminVerb};
@@ -13,7 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::render::Renderer;
 use crate::error::DriverError;
+use crate::system::command::wait_until;
 use crate::system::unix_socket;
+
+/// The time that a process may take to open the socket of its interface.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The requests of one round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +53,7 @@ impl AdminRequest {
     pub(crate) fn send(&self, socket: &Path, timeout: Duration) -> Result<(), String> {
         let Self { method, path, body } = self;
         let exchange = || {
-            let stream = unix_socket::connect(socket)?;
+            let stream = connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
             stream.set_write_timeout(Some(timeout))?;
             // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but
@@ -76,6 +80,17 @@ impl AdminRequest {
             Err(error) => Err(format!("{method} {path} got no response: {error}")),
         }
     }
+}
+
+/// Connects to an interface, which may open its socket just after the process listens elsewhere.
+fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let mut last = io::ErrorKind::TimedOut.into();
+    let connected = wait_until(Instant::now() + OPEN_TIMEOUT, || {
+        unix_socket::connect(socket)
+            .map_err(|error| last = error)
+            .ok()
+    });
+    connected.ok_or(last)
 }
 
 /// Renders the requests for a scenario's rounds. `work` is the working folder with the socket.
