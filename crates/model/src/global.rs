@@ -47,6 +47,7 @@ mod tests {
     #[test]
     fn every_chain_begins_with_the_global_policies() {
         let text = "scenario: s\ntitle: t\nupstream: httpbin\n\
+                    consumers: [{name: alice, password: secret-1}]\n\
                     global_policies: [{request_size_limit: {max_bytes: 1}}]\n\
                     routes:\n- {name: a, path: /a}\n\
                     - {name: b, path: /b, policies: [{basic_auth: {}}]}\n\

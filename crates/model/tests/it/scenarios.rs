@@ -77,7 +77,7 @@ fn every_file_is_valid_and_its_references_exist() {
     let suites = suites();
     assert!(scenarios.len() >= 100 && loads.len() >= 30 && suites.len() >= 20);
     let specifications = all::<Specification>("specification");
-    assert_eq!(specifications.len(), 10);
+    assert_eq!(specifications.len(), 11);
     for (_, specification) in specifications {
         let stem = &specification.specification;
         assert!(!specification.tags.is_empty(), "{stem} cannot be chosen");
