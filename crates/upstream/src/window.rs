@@ -136,7 +136,7 @@ impl Window {
             .get_or_init(|| (0..WORDS_PER_CHUNK).map(|_| AtomicU64::new(0)).collect());
         let word = &chunk[index % WORDS_PER_CHUNK];
         let bit = 1 << (sequence % SEQUENCES_PER_WORD);
-        let owner = (generation << 16) | (sequence / self.sequences & 0xffff);
+        let owner = (generation << 16) | ((sequence / self.sequences) & 0xffff);
         let mut found = word.load(Ordering::Relaxed);
         loop {
             let next = match found >> 32 {
