@@ -86,7 +86,7 @@ impl Kept {
         let service = (Metric::Service, service_ns);
         for (metric, ns) in added.into_iter().chain(half).chain([service]) {
             let recording = self.unmeasured.entry((metric, class));
-            recording.or_insert_with(Recording::new).record(ns);
+            recording.or_default().record(ns);
         }
     }
 }

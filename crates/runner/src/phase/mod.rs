@@ -466,7 +466,7 @@ fn run_watched(
         drop(over);
         let outcome = kept_awake
             .map_err(|error| Failure::of_keeper(&error))
-            .and_then(|()| outcome);
+            .and(outcome);
         Run {
             outcome,
             watched: joined(watching),

@@ -54,11 +54,7 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let places = &selection.places;
-    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places)?;
-    if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
-        testbed.watch(pod)?;
-    }
+    let testbed = open(selection, launcher)?;
     let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
@@ -121,6 +117,16 @@ pub fn prepare(
     };
     dry_render(&prepared)?;
     Ok(prepared)
+}
+
+/// Connects to the hosts of the run and to the pod of an attached gateway.
+fn open(selection: &Selection, launcher: &Launcher) -> Result<Testbed, RunnerError> {
+    let places = &selection.places;
+    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places)?;
+    if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
+        testbed.watch(pod)?;
+    }
+    Ok(testbed)
 }
 
 /// Restores the plan of an interrupted run from its manifest. A gateway that has changed since then

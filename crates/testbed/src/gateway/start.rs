@@ -209,25 +209,34 @@ impl GatewayStart<'_> {
         Ok(Wire::new(address, certificate.transpose()?))
     }
 
-    fn prepare(&self, work: &Path, addr: SocketAddr) -> Result<Prepared, DriverError> {
-        let spec = &self.folder().spec;
-        let metrics = self.reserved(self.scenario.metrics.is_some())?;
-        let control_plane = spec.control_plane_in(self.scenario);
-        let wiring = Wiring {
+    /// Returns the addresses and limits that are known before any port is reserved.
+    fn wiring<'w>(&'w self, work: &'w Path, listen: SocketAddr) -> Wiring<'w> {
+        Wiring {
             binary: &self.gateway.binary.path,
             version: &self.gateway.binary.version,
             work,
-            listen: addr,
+            listen,
             targets: self.targets,
             more_upstreams: self.more_upstreams,
             keepalive: UPSTREAM_KEEPALIVE.max(self.connections),
             cores: self.cores,
             access_log: self.scenario.access_log,
-            metrics,
+            metrics: None,
             profile: self.profile,
-            control_plane: self.reserved(control_plane.is_some())?,
+            control_plane: None,
             database: self.database,
             weights: 0,
+        }
+    }
+
+    fn prepare(&self, work: &Path, addr: SocketAddr) -> Result<Prepared, DriverError> {
+        let spec = &self.folder().spec;
+        let metrics = self.reserved(self.scenario.metrics.is_some())?;
+        let control_plane = spec.control_plane_in(self.scenario);
+        let wiring = Wiring {
+            metrics,
+            control_plane: self.reserved(control_plane.is_some())?,
+            ..self.wiring(work, addr)
         };
         let input = input_for(self.scenario, &wiring);
         let renderer = Renderer::new(self.folder(), &input)?;

@@ -136,7 +136,7 @@ impl Session {
                 return Err(error.into());
             }
             if pods.len() >= wanted && pods.iter().all(is_there) {
-                return Ok(pods.iter().map(|pod| Pod::of(pod)).collect());
+                return Ok(pods.iter().map(Pod::of).collect());
             }
             let refused = pods.iter().find_map(no_node);
             if let Some(said) = refused.filter(|_| begun.elapsed() > patience) {

@@ -38,7 +38,7 @@ enum Start {
 /// A running target or Redis.
 #[derive(Debug)]
 enum Process {
-    Here(Supervised),
+    Here(Box<Supervised>),
     There(RemoteService),
 }
 
@@ -48,7 +48,7 @@ impl Start {
         match self {
             Self::Here(start) => {
                 let Service { process, addr } = start.start(address)?;
-                Ok((Process::Here(process), addr))
+                Ok((Process::Here(Box::new(process)), addr))
             }
             Self::There(host, order) => {
                 let service = RemoteService::start(host, order, address.port())?;
@@ -154,7 +154,7 @@ impl Starting<'_> {
                 let cores = &self.trial.placement.upstream;
                 let Service { process, addr } =
                     start_redis(self.listen, work, cores, self.launcher)?;
-                Ok((Process::Here(process), addr))
+                Ok((Process::Here(Box::new(process)), addr))
             }
             Some(host) => {
                 let service = RemoteService::start(host, &Ordered::Redis, 0)?;
