@@ -42,12 +42,15 @@ enum Reaction {
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+/// Requests, each with the time at which it was sent.
+type Sent = Vec<(u64, Vec<u8>)>;
+
 struct Simulated {
     now_ns: u64,
     server: Server,
     requests: u64,
     /// The requests, with the times at which they were sent.
-    sent: Rc<RefCell<Vec<(u64, Vec<u8>)>>>,
+    sent: Rc<RefCell<Sent>>,
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,
     waiting: Vec<Option<Event>>,
