@@ -203,9 +203,9 @@ upstream: ping
 routes: [{name: limited, path: /limited}]
 requests: [{path: /limited}]
 parity:
-  - {name: the first, request: {path: /limited, checks: [{status: 200}]}, reaches_upstream: true}
-  - {name: the second, request: {path: /limited, checks: [{status: 200}]}, reaches_upstream: true}
-  - {name: the third, request: {path: /limited, checks: [{status: 429}]}, reaches_upstream: false}
+  - {name: the first, when: before, request: {path: /limited, checks: [{status: 200}]}, reaches_upstream: true}
+  - {name: the second, when: before, request: {path: /limited, checks: [{status: 200}]}, reaches_upstream: true}
+  - {name: the third, when: before, request: {path: /limited, checks: [{status: 429}]}, reaches_upstream: false}
 ";
 
 #[test]

@@ -183,6 +183,6 @@ fn failing_requests_do_not_affect_good_ones_on_any_worker() {
                 "{name} {class}: {counts:?}"
             );
         }
-        assert_eq!(counted.len(), 4 * WORKERS);
+        assert_eq!(counted.len(), 5 * WORKERS);
     }
 }

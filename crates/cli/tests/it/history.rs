@@ -51,7 +51,7 @@ fn many_nights_have_a_history_and_a_baseline() {
     let (code, said, errors) = gatebench(folder.path(), "history");
     assert_eq!(code, 0, "{errors}");
     assert!(
-        said.contains("18 runs") && said.contains("with night-07"),
+        said.contains("18 runs") && said.contains("in night-07"),
         "{said}"
     );
     assert!(

@@ -25,7 +25,7 @@ fn variant(bench: &Bench, name: &str, script: &str, more: &str) {
     std::fs::create_dir(bench.path(name)).unwrap();
     let spec = format!(
         "gateway: {name}\ncontract: 2\nextends: reference\ntitle: {name}\n{more}\
-         start: [sh, -c, '{script}', sh, '{{{{ binary }}}}', gateway, --config, \
+         start: [sh, -c, '{script}', sh, '{{{{ binary }}}}', gateway, \
          '{{{{ work }}}}/gateway.json']\n"
     );
     bench.write(&format!("{name}/gateway.yaml"), &spec);
@@ -100,7 +100,7 @@ fn postgres_is_started_for_a_feature_that_needs_it() {
         "gateway: kept\ncontract: 2\nextends: reference\ntitle: Kept\n\
          database: {{postgres: [weights]}}\n\
          start: [sh, -c, '{select}', sh, '{{{{ database.port }}}}', '{{{{ binary }}}}', gateway, \
-         --config, '{{{{ work }}}}/gateway.json']\n"
+         '{{{{ work }}}}/gateway.json']\n"
     );
     bench.write("kept/gateway.yaml", &spec);
     bench

@@ -26,13 +26,13 @@ const RUN_SCENARIOS: usize = 16;
 
 /// Features that scenarios need but the reference gateway lacks. The reference gateway must have
 /// all others.
-const NOT_BY_REFERENCE: [&str; 1] = ["admin"];
+const NOT_BY_REFERENCE: [&str; 2] = ["admin", "control_plane"];
 const NOT_BY_NGINX: [&str; 12] = [
     "admin",
     "api_key_query",
     "consumer_header",
+    "control_plane",
     "jwt",
-    "metrics",
     "openapi",
     "rate_limit.any_rate",
     "rate_limit.headers",
@@ -41,7 +41,13 @@ const NOT_BY_NGINX: [&str; 12] = [
     "response_json",
     "soap",
 ];
-const NOT_BY_NGINX_WITH_LUA: [&str; 4] = ["metrics", "openapi", "soap.gzip", "soap.parameters"];
+const NOT_BY_NGINX_WITH_LUA: [&str; 5] = [
+    "control_plane",
+    "metrics",
+    "openapi",
+    "soap.gzip",
+    "soap.parameters",
+];
 
 /// The installed path of the module that runs stylesheets in nginx.
 const XSLT_MODULE: &str = "/usr/lib/nginx/modules/ngx_http_xslt_filter_module.so";

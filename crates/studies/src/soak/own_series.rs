@@ -22,11 +22,11 @@ const TIME: &str = "_ns";
 const RATE: &str = "_per_1000_s";
 
 /// The points of each label, as (second, value).
-type Lines<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;
+type Points<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;
 
 /// Returns the figures in the rows of a trial.
 pub(super) fn figures(rows: &[&SeriesRow]) -> Vec<OwnFigure> {
-    let mut found: BTreeMap<&str, (Unit, Lines<'_>)> = BTreeMap::new();
+    let mut found: BTreeMap<&str, (Unit, Points<'_>)> = BTreeMap::new();
     let all = rows
         .iter()
         .flat_map(|row| row.own_series.iter().map(|it| (row.second, it)));
@@ -41,7 +41,7 @@ pub(super) fn figures(rows: &[&SeriesRow]) -> Vec<OwnFigure> {
         let point = (f64::from(second), *value as f64 / divisor);
         lines.entry(label).or_default().push(point);
     }
-    let figure = |(name, (unit, lines)): (&str, (Unit, Lines<'_>))| {
+    let figure = |(name, (unit, lines)): (&str, (Unit, Points<'_>))| {
         let lines = lines
             .into_iter()
             .map(|(label, points)| (label.to_owned(), points));

@@ -103,7 +103,7 @@ fn the_history_leads_to_the_run_of_a_change() {
     let folder = nights();
     let site = Site::start(folder.path(), &[]);
     let page = site.page("/history?gateway=haproxy");
-    assert!(page.contains("class=\"change worse\"") && page.contains("with night-07"));
+    assert!(page.contains("class=\"change worse\"") && page.contains("in night-07"));
     assert!(page.contains("/run/night-07/"));
     let list = site.page("/?filter=night-1");
     assert!(list.contains("9 of 18 runs"), "{list}");
