@@ -116,7 +116,7 @@ fn a_known_gateway_runs_the_program_in_each_clone() {
     let variants = plan["variants"].as_array().unwrap();
     let places: BTreeSet<&str> = variants
         .iter()
-        .filter_map(|variant| variant["version"].as_str())
+        .filter_map(|variant| variant["setup"]["version"].as_str())
         .collect();
     assert_eq!(places.len(), 2, "{text}");
     assert!(places.iter().all(|it| it.ends_with("/made")), "{places:?}");

@@ -185,7 +185,8 @@ fn an_admin_interface_is_called_during_the_load() {
     let (record, _) = record_of_run(&bench, "./mine.yaml", "caddy");
     let admin = &record["phases"][0]["admin"];
     assert_eq!(admin["every_ns"].as_u64(), Some(50_000_000), "{admin:#}");
-    let created = admin["took_ns"]["create"].as_array().unwrap();
+    let created = admin["took_ns"]["create"].as_array();
+    let created = created.unwrap_or_else(|| panic!("{admin:#}"));
     assert!(created[0].as_u64() > Some(0), "{admin:#}");
     assert!(admin["failure"].is_null(), "{admin:#}");
     bench.gatebench("report run").assert_code(0);

@@ -23,6 +23,11 @@ impl Serving {
             .spawn()
             .unwrap();
         let line = first_line(&mut child);
+        // A program whose output is not a terminal prints JSON, with other keys in any order.
+        let line = match serde_json::from_str::<serde_json::Value>(&line) {
+            Ok(printed) => printed["listening"].to_string(),
+            Err(_) => line,
+        };
         let (before, after) = line.rsplit_once(':').unwrap();
         let host = before.rsplit(['"', '/', ' ']).next().unwrap().to_owned();
         let digits = after.chars().take_while(char::is_ascii_digit);
