@@ -134,7 +134,7 @@ mod tests {
             .read()
             .unwrap();
         assert_eq!(shown(&read), shown(&interval));
-        // What is sent can be added to what is measured here.
+        // The coordinator adds the intervals of all agents.
         interval.add(&read);
         assert_eq!(interval.counts.sent, 6);
     }

@@ -453,7 +453,7 @@ fn a_lost_agent_stops_the_others_within_a_second() {
     ]);
     assert_eq!(results["interrupted"], true);
     assert_eq!(results["agents"]["lost"]["agent"], "b");
-    // What was measured is kept.
+    // The completed requests are kept.
     let completed = results["completed"].as_u64().unwrap();
     assert!(
         completed > 0 && completed <= after,

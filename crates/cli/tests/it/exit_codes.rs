@@ -13,7 +13,11 @@ fn nothing_valid_is_code_4() {
     bench.load(FLOOD);
     let finished = bench.gatebench("run suite.yaml --dir run");
     finished.assert_code(4);
-    for words in ["invalid", "dropped", "Lower the rate below saturation"] {
+    for words in [
+        "invalid",
+        "The load generator dropped",
+        "Lower the rate below saturation",
+    ] {
         assert!(finished.stdout.contains(words), "{}", finished.stdout);
     }
     // This is not an error: nothing failed, and the trial is kept with the reason.

@@ -109,7 +109,7 @@ fn a_connection_that_is_cut_or_repeats_lines_is_taken_up_again() {
 }
 
 #[test]
-#[ignore = "waits 30 s for the silence"]
+#[ignore = "waits for 30 s of silence: make test-full"]
 fn a_connection_that_stalls_is_taken_up_again() {
     let bench = Bench::new();
     let checked = start(&bench, "line-stall", "kubernetes check gb --image agent:1").wait();

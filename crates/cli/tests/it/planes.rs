@@ -60,7 +60,7 @@ fn a_control_plane_is_killed_and_then_pushes_a_configuration() {
     let report = bench.read("run/report.md");
     let words = "the control plane down from 1s until 2s, configure at 3s";
     assert!(report.contains(words), "{report}");
-    let affected = "the change affected";
+    let affected = "the outage of the control plane affected";
     assert!(report.contains(affected), "{report}");
 }
 

@@ -153,10 +153,14 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
 }
 
 /// The additional metrics of a failure: for a target, the share of requests that went to it and the
-/// number of retries; for every part, the latency that the gateway added in the whole seconds of
+/// number of retries; for the control plane, how long it was down; for every part, the latency that the gateway added in the whole seconds of
 /// the failure.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = Vec::new();
+    if failure.part == FailingPart::ControlPlane {
+        let down_ns = failure.over_ns.saturating_sub(failure.began_ns);
+        found.push((Metric::ControlPlaneOutage, down_ns as f64));
+    }
     if failure.part == FailingPart::Target {
         found.push((Metric::FailureSentAgain, failure.sent_again as f64));
         let during: u64 = failure.targets.iter().map(|it| it.during).sum();

@@ -216,8 +216,8 @@ fn changed(row: &VariantRow) -> Option<String> {
         ),
     };
     let again = estimate(row, Metric::FailureSentAgain).map(|it| it.median);
-    let is_failure = estimate(row, Metric::FailureAdded).is_some();
-    let what = match (again.is_some(), is_failure) {
+    let is_outage = estimate(row, Metric::ControlPlaneOutage).is_some();
+    let what = match (again.is_some(), is_outage) {
         (true, _) => "failure",
         (false, true) => "outage of the control plane",
         (false, false) => "change",

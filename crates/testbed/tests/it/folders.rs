@@ -331,13 +331,13 @@ fn kong_has_plug_ins_for_a_profile_and_for_all_routes() {
         let texts = texts.map(|file| (file.path.display().to_string(), file.text));
         texts.collect::<BTreeMap<_, _>>()
     };
-    let (without, with) = (rendered(None), rendered(Some(499)));
+    let (plain, profiled) = (rendered(None), rendered(Some(499)));
     let plug_in = "kong/plugins/profiler/handler.lua";
-    assert!(!without.contains_key(plug_in) && !without["kong.conf"].contains("profiler"));
-    assert!(with["kong.conf"].contains("plugins = bundled,profiler"));
-    assert!(with[plug_in].contains("start(\"/w/lua.profile.\", 499)"));
+    assert!(!plain.contains_key(plug_in) && !plain["kong.conf"].contains("profiler"));
+    assert!(profiled["kong.conf"].contains("plugins = bundled,profiler"));
+    assert!(profiled[plug_in].contains("start(\"/w/lua.profile.\", 499)"));
 
-    let found: serde_json::Value = serde_json::from_str(&without["kong.json"]).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&plain["kong.json"]).unwrap();
     assert_eq!(found["plugins"][0]["name"], "request-size-limiting");
     let routes = &found["services"][0]["routes"];
     assert_eq!(routes[0]["plugins"][0]["name"], "basic-auth");

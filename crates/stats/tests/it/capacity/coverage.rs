@@ -16,11 +16,12 @@ struct Truth {
     disturbed: f64,
 }
 
-/// Whether the interval of the sustained rate and that of the half rate contain the truth, and the
-/// number of steps.
+/// The result of a search, compared with the true rates.
 struct Covered {
-    /// None if the search found no sustained rate.
+    /// True if the interval of the sustained rate contains the true rate; none if the search found
+    /// no sustained rate.
     sustained: Option<bool>,
+    /// True if the interval of the half rate contains the true rate.
     half: bool,
     steps: usize,
 }

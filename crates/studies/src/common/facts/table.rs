@@ -308,6 +308,8 @@ pub enum Metric {
     /// The latency that the gateway added in the whole seconds of the failure: 99th percentile. It
     /// excludes the time that the failing target took.
     FailureAdded,
+    /// The time for which the control plane was down.
+    ControlPlaneOutage,
     /// Requests without a response.
     Errors,
     /// Responses that failed a check.
@@ -371,6 +373,7 @@ impl Metric {
             M::FailureShare => ("share of the failing target", (Unit::Ratio, None)),
             M::FailureSentAgain => ("requests sent again", count),
             M::FailureAdded => ("added latency p99 during the failure", time),
+            M::ControlPlaneOutage => ("outage of the control plane", time),
             M::Errors => ("requests without a response", count),
             M::ChecksFailed => ("responses that failed a check", count),
             M::Dropped => ("arrivals dropped", count),
