@@ -1,12 +1,11 @@
 //! A load that all agents send together.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use gatebench_engine::{Control, Counts, Halves, Interval, Load, Outcome, Recording, WorkerFacts};
+use gatebench_engine::{Control, Interval, Load, Outcome, WorkerFacts};
 use gatebench_net::{Backend, choose, clock};
 use gatebench_testbed::DriverError;
 
@@ -145,27 +144,14 @@ impl Agents {
 
     /// An outcome without any request.
     fn empty(&self, load: &Load, control: &Control) -> Outcome {
-        let requests = load.groups.iter().flat_map(|group| &group.requests);
-        let checks = requests.flat_map(|request| &request.checks);
         let start_ns = control.start_ns().unwrap_or_else(clock::now_ns);
         let begin_ns = start_ns + load.warm_up.as_nanos() as u64;
         Outcome {
-            counts: Counts::default(),
-            recordings: BTreeMap::new(),
-            halves: Halves::default(),
-            groups: Vec::new(),
-            statuses: BTreeMap::new(),
-            connects: Recording::new(),
-            resumed: 0,
-            unmeasured: BTreeMap::new(),
-            checks: checks.map(ToString::to_string).collect(),
             start_ns,
-            first: None,
             window_ns: (begin_ns, begin_ns),
-            drained_ns: 0,
             interrupted: true,
-            backend: choose(load.backend),
             workers: vec![WorkerFacts::default()],
+            ..Outcome::of(load, choose(load.backend))
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_net::Backend;
 use serde::{Deserialize, Serialize};
 
+use crate::Load;
 use crate::counts::Counts;
 use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
@@ -72,6 +73,31 @@ pub struct WorkerFacts {
 }
 
 impl Outcome {
+    /// Returns the outcome of a load of which no request was sent, without workers.
+    pub fn of(load: &Load, backend: Backend) -> Self {
+        let requests = load.groups.iter().flat_map(|group| &group.requests);
+        let checks = requests.flat_map(|request| &request.checks);
+        let checks: Vec<String> = checks.map(ToString::to_string).collect();
+        Self {
+            counts: Counts::new(checks.len()),
+            recordings: BTreeMap::new(),
+            halves: Halves::default(),
+            groups: Vec::new(),
+            statuses: BTreeMap::new(),
+            connects: Recording::new(),
+            resumed: 0,
+            unmeasured: BTreeMap::new(),
+            checks,
+            start_ns: 0,
+            first: None,
+            window_ns: (0, 0),
+            drained_ns: 0,
+            interrupted: false,
+            backend,
+            workers: Vec::new(),
+        }
+    }
+
     /// Adds the outcome of another load generator that sent a part of the same load. The window is
     /// the time in which any of them measured; both outcomes must use the same clock.
     pub fn join(&mut self, other: Self) {

@@ -1,6 +1,5 @@
 //! Runs a load: one thread per worker, and this thread collecting their records.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -12,14 +11,11 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::compiled::{Compiled, compile};
 use crate::control::Control;
-use crate::counts::Counts;
 use crate::error::EngineError;
 use crate::load::{Group, Load};
 use crate::outcome::{Outcome, WorkerFacts};
 use crate::record::{FirstRequest, Interval};
 use crate::recorder::Kept;
-use crate::recording::Recording;
-use crate::upstream_clock::Halves;
 use crate::worker::{Ended, Outlet, Work};
 
 /// The interval at which the collecting thread looks for finished intervals.
@@ -122,28 +118,10 @@ fn collect(inlets: &mut [Inlet], outcome: &mut Outcome, sink: &mut impl FnMut(us
 
 impl Outcome {
     fn empty(compiled: &Compiled<'_>, backend: Backend) -> Self {
-        let groups = compiled.load.groups.iter();
-        let requests = groups.flat_map(|group| &group.requests);
-        let texts = requests
-            .flat_map(|request| &request.checks)
-            .map(ToString::to_string);
         Self {
-            counts: Counts::new(compiled.check_count),
-            recordings: BTreeMap::new(),
-            halves: Halves::default(),
-            groups: Vec::new(),
-            statuses: BTreeMap::new(),
-            connects: Recording::new(),
-            resumed: 0,
-            unmeasured: BTreeMap::new(),
-            checks: texts.collect(),
-            start_ns: 0,
-            first: None,
-            window_ns: (0, 0),
-            drained_ns: 0,
             interrupted: compiled.control.stopped(),
-            backend,
             workers: vec![WorkerFacts::default(); compiled.workers],
+            ..Self::of(compiled.load, backend)
         }
     }
 

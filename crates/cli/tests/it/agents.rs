@@ -5,7 +5,7 @@
 //! several checkouts can run at the same time.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::net::TcpStream;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -325,15 +325,7 @@ impl Field {
 
     /// The number of requests that the upstream received.
     fn received(&self) -> u64 {
-        let mut stream = TcpStream::connect(self.upstream.address()).unwrap();
-        stream
-            .write_all(b"GET /.gatebench/ledger HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            .unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        let (_, body) = response.split_once("\r\n\r\n").unwrap();
-        let ledger: Value = serde_json::from_str(body).unwrap();
-        ledger["requests"].as_u64().unwrap()
+        self.upstream.ledger()["requests"].as_u64().unwrap()
     }
 
     fn assert_nothing_left(&self) {

@@ -48,7 +48,6 @@ fn judgements(report: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-#[ignore = "takes four minutes; make test-full"]
 fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
     let _turn = turn();
     let bench = Bench::new();

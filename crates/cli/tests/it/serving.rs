@@ -1,7 +1,10 @@
 //! Servers that are part of gatebench.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
+
+use serde_json::Value;
 
 use crate::bench::{Bench, MARK};
 
@@ -24,7 +27,7 @@ impl Serving {
             .unwrap();
         let line = first_line(&mut child);
         // A program whose output is not a terminal prints JSON, with other keys in any order.
-        let line = match serde_json::from_str::<serde_json::Value>(&line) {
+        let line = match serde_json::from_str::<Value>(&line) {
             Ok(printed) => printed["listening"].to_string(),
             Err(_) => line,
         };
@@ -33,6 +36,17 @@ impl Serving {
         let digits = after.chars().take_while(char::is_ascii_digit);
         let port = digits.collect::<String>().parse().unwrap();
         Self { child, host, port }
+    }
+
+    /// Returns the ledger of an upstream.
+    pub fn ledger(&self) -> Value {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream
+            .write_all(b"GET /.gatebench/ledger HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
     pub fn address(&self) -> String {

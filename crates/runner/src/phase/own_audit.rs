@@ -66,20 +66,20 @@ impl<'a> Audit<'a> {
         let mut audit = expected(counted);
         audit.settled_ns = nanos(self.settled);
         let (began, mut changed) = (Instant::now(), Instant::now());
-        let mut last = None;
+        let (mut last, mut figures) = (None, Vec::new());
         let (mut fetches, mut pause) = (counted.fetches, PAUSES[0]);
         loop {
             let page = self.source.fetch().1;
             fetches += 1;
             audit.waited_ns = nanos(began.elapsed());
-            if page != last && page.is_some() {
-                if self.figures(page.as_ref()) != self.figures(last.as_ref()) {
-                    changed = Instant::now();
+            if let Some(page) = page {
+                let read = self.figures(&page, fetches);
+                if read != figures {
+                    (figures, changed) = (read, Instant::now());
                 }
-                last = page;
+                last = Some(page);
             }
-            let page = last.as_ref()?;
-            self.compare(page, fetches, counted, &mut audit);
+            self.compare(last.as_ref()?, fetches, counted, &mut audit);
             if is_complete(&audit) {
                 audit.late_ns = Some(audit.waited_ns);
                 break;
@@ -95,15 +95,16 @@ impl<'a> Audit<'a> {
         Some(audit)
     }
 
-    /// The figures whose changes are waited for.
-    fn figures(&self, page: Option<&Page>) -> Vec<Option<u64>> {
-        let Some(page) = page else { return Vec::new() };
+    /// The figures whose changes are waited for, after this many fetches.
+    fn figures(&self, page: &Page, fetches: u64) -> Vec<Option<u64>> {
         let metrics = self.source.metrics;
         let requests = page.sum(&metrics.requests, &metrics.labels);
-        // Fetches that count as requests change the number of requests.
-        let requests = requests.filter(|_| !metrics.counts_fetches);
-        let counts = metrics.latency.iter().map(|it| Reading::of(page, it).count);
         let requests = requests.map(|it| it as u64);
+        if metrics.counts_fetches {
+            // Each fetch also changes the counts of times, so only the requests show a change.
+            return vec![requests.map(|it| it.saturating_sub(fetches))];
+        }
+        let counts = metrics.latency.iter().map(|it| Reading::of(page, it).count);
         [requests].into_iter().chain(counts.map(Some)).collect()
     }
 

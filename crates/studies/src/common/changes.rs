@@ -153,8 +153,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
 }
 
 /// The additional metrics of a failure: for a target, the share of requests that went to it and the
-/// number of retries; for the control plane, how long it was down; for every part, the latency that the gateway added in the whole seconds of
-/// the failure.
+/// number of retries; for the control plane, how long it was down; for every part, the latency that
+/// the gateway added in the whole seconds of the failure.
 fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
     let mut found = Vec::new();
     if failure.part == FailingPart::ControlPlane {

@@ -8,14 +8,15 @@ mod postgres;
 mod redis;
 mod upstream;
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::DriverError;
-use crate::process::Supervised;
-use crate::system::command;
+use crate::process::{Launcher, NOFILE, PlainStart, Supervised};
+use crate::system::command::{self, wait_until};
 
 pub use crate::process::PlainStart as GeneratorStart;
 pub(crate) use postgres::start_postgres;
@@ -29,6 +30,46 @@ pub struct Service {
     pub process: Supervised,
     /// The address on which the service listens.
     pub addr: SocketAddr,
+}
+
+/// How a server shows in its log that it is ready, and the error if it is not.
+struct Readiness {
+    timeout: Duration,
+    /// The file with the log.
+    log: fn(&Supervised) -> &Path,
+    /// Reports whether a server with this log and address is ready.
+    is_ready: fn(&str, SocketAddr) -> bool,
+    /// The error with its message and the end of the server's output.
+    error: fn(String, String) -> DriverError,
+}
+
+/// A part of the line that Redis and PostgreSQL write if another process listens on their port.
+const TAKEN: &str = "Address already in use";
+
+impl Readiness {
+    /// Starts a server on one port; none if another process uses the port.
+    fn start(
+        &self,
+        start: PlainStart<'_>,
+        addr: SocketAddr,
+        launcher: &Launcher,
+    ) -> Result<Option<Service>, DriverError> {
+        let mut process = start.start(NOFILE, launcher)?;
+        let result = wait_until(Instant::now() + self.timeout, || {
+            // The exit is checked before the log is read, so that the last output is not missed.
+            let exit = process.exit_status();
+            let log = fs::read_to_string((self.log)(&process)).unwrap_or_default();
+            let is_ready = (self.is_ready)(&log, addr).then_some(Ok(()));
+            is_ready.or_else(|| exit.map(|exit| Err((exit, log.contains(TAKEN)))))
+        });
+        let message = match result {
+            Some(Ok(())) => return Ok(Some(Service { process, addr })),
+            Some(Err((_, true))) => return Ok(None),
+            Some(Err((exit, false))) => format!("it ended ({exit})"),
+            None => format!("it was not ready within {:?}", self.timeout),
+        };
+        Err((self.error)(message, process.output_tail()))
+    }
 }
 
 /// The limit on a load generator's open descriptors, unless the machine's hard limit is lower.

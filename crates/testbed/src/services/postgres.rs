@@ -7,13 +7,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::Service;
+use super::{Readiness, Service};
 use crate::error::DriverError;
 use crate::gateway::on_usable_port;
-use crate::process::{Launcher, NOFILE, PlainStart};
-use crate::system::command::{self, wait_until};
+use crate::process::{Launcher, PlainStart};
+use crate::system::command;
 
 /// The folder of Debian's packages, with a folder for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -27,11 +27,16 @@ const DATA: &str = "data";
 /// A part of the line that it writes when it accepts connections.
 const READY: &str = "database system is ready to accept connections";
 
-/// A part of the line that it writes if another process listens on its port.
-const TAKEN: &str = "Address already in use";
-
 /// The timeout for the creation of its files, and for its start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// PostgreSQL also writes its line before it accepts connections on all addresses.
+const READINESS: Readiness = Readiness {
+    timeout: START_TIMEOUT,
+    log: |process| &process.stderr,
+    is_ready: |log, addr| log.contains(READY) && TcpStream::connect(addr).is_ok(),
+    error: |message, stderr| DriverError::Postgres { message, stderr },
+};
 
 /// Its settings in addition to its port and its data: no Unix socket, and no effort to survive a
 /// crash of the machine.
@@ -92,7 +97,7 @@ pub(crate) fn start_postgres(
             cores,
         };
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        attempt(start, addr, launcher)
+        READINESS.start(start, addr, launcher)
     })?;
     let (create, port) = (as_user(programs.join("createdb")), service.addr.port());
     let port = port.to_string();
@@ -139,28 +144,4 @@ fn run(words: impl IntoIterator<Item = OsString>, work: &Path) -> Result<(), Dri
         }
         Err(error) => Err(failed(format!("{shown}: {error}"), String::new())),
     }
-}
-
-/// Starts PostgreSQL on one port; none if another process uses the port.
-fn attempt(
-    start: PlainStart<'_>,
-    addr: SocketAddr,
-    launcher: &Launcher,
-) -> Result<Option<Service>, DriverError> {
-    let mut process = start.start(NOFILE, launcher)?;
-    let result = wait_until(Instant::now() + START_TIMEOUT, || {
-        // The exit is checked before the log is read, so that the last output is not missed.
-        let exit = process.exit_status();
-        let stderr = fs::read_to_string(&process.stderr).unwrap_or_default();
-        let is_ready = stderr.contains(READY) && TcpStream::connect(addr).is_ok();
-        let is_ready = is_ready.then_some(Ok(()));
-        is_ready.or_else(|| exit.map(|exit| Err((exit, stderr.contains(TAKEN)))))
-    });
-    let message = match result {
-        Some(Ok(())) => return Ok(Some(Service { process, addr })),
-        Some(Err((_, true))) => return Ok(None),
-        Some(Err((exit, false))) => format!("it ended ({exit})"),
-        None => format!("it was not ready within {START_TIMEOUT:?}"),
-    };
-    Err(failed(message, process.output_tail()))
 }

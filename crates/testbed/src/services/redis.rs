@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::Service;
+use super::{Readiness, Service};
 use crate::error::DriverError;
 use crate::gateway::on_usable_port;
 use crate::install::InstallStep;
-use crate::process::{Launcher, NOFILE, PlainStart};
-use crate::system::command::{self, wait_until};
+use crate::process::{Launcher, PlainStart};
+use crate::system::command;
 use crate::system::installed::path_folders;
 
 const PROGRAM: &str = "redis-server";
@@ -26,11 +25,16 @@ const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
 /// A part of the line that Redis writes when it accepts connections.
 const READY: &str = "Ready to accept connections";
 
-/// A part of the line that Redis writes if another process listens on its port.
-const TAKEN: &str = "Address already in use";
-
 /// The timeout for the start of Redis. It reads nothing from disk, so this is ample.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Redis writes its log to standard output.
+const READINESS: Readiness = Readiness {
+    timeout: READY_TIMEOUT,
+    log: |process| &process.stdout,
+    is_ready: |log, _| log.contains(READY),
+    error: |message, stderr| DriverError::Redis { message, stderr },
+};
 
 /// The time that Redis may take to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -119,30 +123,6 @@ pub(crate) fn start_redis(
             cores,
         };
         let addr = SocketAddr::new(listen, port);
-        attempt(start, addr, launcher)
+        READINESS.start(start, addr, launcher)
     })
-}
-
-/// Starts Redis on one port; none if another process uses the port.
-fn attempt(
-    start: PlainStart<'_>,
-    addr: SocketAddr,
-    launcher: &Launcher,
-) -> Result<Option<Service>, DriverError> {
-    let mut process = start.start(NOFILE, launcher)?;
-    let result = wait_until(Instant::now() + READY_TIMEOUT, || {
-        // The exit is checked before the log is read, so that the last output is not missed.
-        let exit = process.exit_status();
-        let stdout = fs::read_to_string(&process.stdout).unwrap_or_default();
-        let is_ready = stdout.contains(READY).then_some(Ok(()));
-        is_ready.or_else(|| exit.map(|exit| Err((exit, stdout.contains(TAKEN)))))
-    });
-    let message = match result {
-        Some(Ok(())) => return Ok(Some(Service { process, addr })),
-        Some(Err((_, true))) => return Ok(None),
-        Some(Err((exit, false))) => format!("it ended ({exit})"),
-        None => format!("it was not ready within {READY_TIMEOUT:?}"),
-    };
-    let stderr = process.output_tail();
-    Err(DriverError::Redis { message, stderr })
 }

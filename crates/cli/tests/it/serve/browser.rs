@@ -7,15 +7,15 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_store::{LiveEvent, LiveSecond, RunWriter, Status, Timestamp};
+use gatebench_store::LiveEvent;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::pages::{gatebench, two_runs};
 use super::site::{Site, links};
 use super::webdriver::Browser;
+use super::while_it_runs::{running, second};
 use crate::bench::Bench;
-use crate::history::common::manifest;
 use crate::turns::turn;
 
 const TAB: char = '\u{E004}';
@@ -124,18 +124,6 @@ fn the_keyboard_reaches_a_run_and_selects_two() {
     browser.assert_quiet(&site.host());
 }
 
-/// A second of a load.
-fn second(second: u32, completed: u64) -> LiveEvent {
-    LiveEvent::Second(LiveSecond {
-        phase: "saturate".into(),
-        second,
-        completed,
-        response_p50_ns: Some(1_500_000),
-        response_p99_ns: Some(4_500_000),
-        ..LiveSecond::default()
-    })
-}
-
 #[test]
 #[ignore = "needs Chromium and axe-core: make test-full"]
 fn a_reload_a_second_tab_and_a_killed_run_lose_nothing() {
@@ -145,17 +133,7 @@ fn a_reload_a_second_tab_and_a_killed_run_lose_nothing() {
     let browser = Browser::start();
     browser.open(&site.url);
     browser.until("There are no runs yet");
-    let mut manifest = manifest(3);
-    manifest.status = Status::Running;
-    let trial = manifest.plan.trials[0].clone();
-    let writer = RunWriter::create(&folder.path().join("mine"), manifest).unwrap();
-    let open = writer.begin_trial(&trial).unwrap();
-    let mut live = open.live().unwrap();
-    live.write(&LiveEvent::Trial {
-        began: Timestamp::now(),
-        left_seconds: 3_600.0,
-    })
-    .unwrap();
+    let (writer, open, mut live) = running(folder.path());
     // The list shows the run without a reload.
     browser.until("mine");
     let first = browser.current_tab();

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gatebench_store::{LiveEvent, LiveSecond, RunWriter, Status, Timestamp};
+use gatebench_store::{LiveEvent, LiveSecond};
 use tempfile::TempDir;
 
 use super::pages::gatebench;
 use super::site::Site;
-use crate::history::common::manifest;
+use super::while_it_runs::running;
 use crate::history::common::runs::write_run;
 use crate::turns::turn;
 
@@ -62,17 +62,7 @@ fn a_hundred_runs_are_listed_within_a_second() {
 fn a_soak_of_a_day_is_drawn_within_200_ms() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
-    let mut manifest = manifest(3);
-    manifest.status = Status::Running;
-    let trial = manifest.plan.trials[0].clone();
-    let writer = RunWriter::create(&folder.path().join("mine"), manifest).unwrap();
-    let open = writer.begin_trial(&trial).unwrap();
-    let mut live = open.live().unwrap();
-    live.write(&LiveEvent::Trial {
-        began: Timestamp::now(),
-        left_seconds: 3_600.0,
-    })
-    .unwrap();
+    let (_writer, open, mut live) = running(folder.path());
     let phase = "soak".to_owned();
     live.write(&LiveEvent::Phase { phase }).unwrap();
     let day = 0..86_400_u32;

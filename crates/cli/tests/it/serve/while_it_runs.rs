@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
 use std::process::Stdio;
 
-use gatebench_store::{LiveEvent, LiveSecond, RunWriter, Status, Timestamp};
+use gatebench_store::{
+    LiveEvent, LiveSecond, LiveWriter, RunWriter, Status, Timestamp, TrialWriter,
+};
 use tempfile::TempDir;
 
 use super::site::Site;
@@ -16,12 +19,30 @@ const SECONDS: &str = "\
 - {name: latency, open: {rate_per_second: 200, connections_max: 8}, measure: 4s, timeout: 2s}
 ";
 
-fn second(second: u32, completed: u64) -> LiveEvent {
+/// Begins the run `mine` with its first trial, and keeps both open.
+pub(super) fn running(folder: &Path) -> (RunWriter, TrialWriter, LiveWriter) {
+    let mut manifest = manifest(3);
+    manifest.status = Status::Running;
+    let trial = manifest.plan.trials[0].clone();
+    let writer = RunWriter::create(&folder.join("mine"), manifest).unwrap();
+    let open = writer.begin_trial(&trial).unwrap();
+    let mut live = open.live().unwrap();
+    live.write(&LiveEvent::Trial {
+        began: Timestamp::now(),
+        left_seconds: 3_600.0,
+    })
+    .unwrap();
+    (writer, open, live)
+}
+
+/// A second of a load.
+pub(super) fn second(second: u32, completed: u64) -> LiveEvent {
     LiveEvent::Second(LiveSecond {
         phase: "saturate".into(),
         second,
         completed,
         response_p50_ns: Some(1_500_000),
+        response_p99_ns: Some(4_500_000),
         ..LiveSecond::default()
     })
 }
@@ -31,20 +52,7 @@ fn a_run_is_shown_second_by_second_and_a_killed_run_is_marked() {
     let folder = TempDir::new().unwrap();
     let site = Site::start(folder.path(), &["."]);
     assert!(site.page("/").contains("There are no runs yet"));
-    let mut manifest = manifest(3);
-    manifest.status = Status::Running;
-    let trial = manifest.plan.trials[0].clone();
-    let writer = RunWriter::create(&folder.path().join("mine"), manifest).unwrap();
-    let open = writer.begin_trial(&trial).unwrap();
-    let mut live = open.live().unwrap();
-    let left_seconds = 3_600.0;
-    let began = Timestamp::now();
-    live.write(&LiveEvent::Trial {
-        began,
-        left_seconds,
-    })
-    .unwrap();
-
+    let (writer, open, mut live) = running(folder.path());
     let mut changes = site.changes("/run/mine/events");
     changes.until("0 of 9 trials done, about 60 min left");
     let phase = "saturate".to_owned();
