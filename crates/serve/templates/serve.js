@@ -43,6 +43,8 @@
     changes.addEventListener("parts", event => exchangeAll(event.data));
     changes.addEventListener("over", () => { changes.close(); location.reload(); });
     addEventListener("pagehide", () => changes.close());
+    // A page that the Back button restores has its old content and no connection.
+    addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
   }
 
   for (const form of document.querySelectorAll("form[data-refresh]")) {

@@ -50,8 +50,9 @@ fn view_of(app: &App, filter: String) -> Result<View, Problem> {
     };
     let mut site = app.site("Runs", "runs");
     site.events = format!("/events{query}");
-    // Reloading would clear the selection, so the page reloads only while a run is in progress.
-    site.reloads = rows.iter().any(|row| row.is_running);
+    // Reloading would clear the selection, so the page reloads only while there is nothing to
+    // select, or a run is in progress.
+    site.reloads = rows.is_empty() || rows.iter().any(|row| row.is_running);
     Ok(View {
         site,
         folder: app.folder.path().display().to_string(),

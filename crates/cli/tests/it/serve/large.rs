@@ -37,7 +37,6 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-#[ignore = "measures times: make test-full"]
 fn a_hundred_runs_are_listed_within_a_second() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();
@@ -58,7 +57,6 @@ fn a_hundred_runs_are_listed_within_a_second() {
 }
 
 #[test]
-#[ignore = "measures times: make test-full"]
 fn a_soak_of_a_day_is_drawn_within_200_ms() {
     let _turn = turn();
     let folder = TempDir::new().unwrap();

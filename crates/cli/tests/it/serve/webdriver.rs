@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,33 @@ use tempfile::TempDir;
 /// Longer than any page takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Reads a response of the driver, which keeps its connections open, and returns the body.
+#[track_caller]
+fn body_of(stream: TcpStream) -> Vec<u8> {
+    stream.set_read_timeout(Some(PATIENCE * 2)).unwrap();
+    let mut stream = BufReader::new(stream);
+    let mut length = 0;
+    for line in (&mut stream).lines().map(Result::unwrap) {
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    body
+}
+
 /// A browser with its profile, which ends on drop.
 pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
+    /// Closed only with the driver, which writes to it.
+    _output: BufReader<ChildStdout>,
     _profile: TempDir,
 }
 
@@ -30,15 +52,19 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .expect("chromedriver is missing; install it: apt-get install chromium-driver");
-        let output = BufReader::new(driver.stdout.take().unwrap());
-        let port = output.lines().map_while(Result::ok).find_map(|line| {
-            let (_, port) = line.split_once("started successfully on port ")?;
-            port.trim_end_matches('.').parse().ok()
-        });
+        let mut output = BufReader::new(driver.stdout.take().unwrap());
+        let port = (&mut output)
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| {
+                let (_, port) = line.split_once("started successfully on port ")?;
+                port.trim_end_matches('.').parse().ok()
+            });
         let mut browser = Self {
             driver,
             port: port.unwrap(),
             session: String::new(),
+            _output: output,
             _profile: TempDir::new().unwrap(),
         };
         let profile = format!("--user-data-dir={}", browser._profile.path().display());
@@ -74,11 +100,7 @@ impl Browser {
         );
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(body.as_bytes()).unwrap();
-        let mut response = Vec::new();
-        stream.read_to_end(&mut response).unwrap();
-        let response = String::from_utf8_lossy(&response);
-        let (_, body) = response.split_once("\r\n\r\n").unwrap();
-        let mut value: Value = serde_json::from_str(body).unwrap();
+        let mut value: Value = serde_json::from_slice(&body_of(stream)).unwrap();
         let error = value["value"].get("error").filter(|it| it.is_string());
         assert!(error.is_none(), "{path}: {value:#}");
         value["value"].take()
@@ -207,6 +229,11 @@ impl Browser {
     fn log(&self, kind: &str) -> Vec<Value> {
         let log = self.command("se/log", json!({"type": kind}));
         log.as_array().cloned().unwrap_or_default()
+    }
+
+    /// Discards the errors of the console so far.
+    pub fn discard_log(&self) {
+        self.log("browser");
     }
 
     /// Asserts that the console has no errors, and that every request went to this host.
