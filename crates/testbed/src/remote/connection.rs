@@ -101,7 +101,8 @@ impl Lasting {
             program: program.to_owned(),
         };
         lasting.begin()?;
-        let hello = lasting.hear(BEGIN_TIMEOUT)?;
+        // The connection may already break with the first line.
+        let hello = lasting.hear(SILENCE + BEGIN_TIMEOUT)?;
         let hello = hello.as_deref().and_then(|it| it.strip_prefix(READY));
         match hello {
             Some(hello) => {
@@ -144,13 +145,15 @@ impl Lasting {
         let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let frame = match self.link.hear(left) {
+            let until_silent = SILENCE.saturating_sub(self.heard.elapsed());
+            let frame = match self.link.hear(left.min(until_silent)) {
                 Ok(Some(frame)) => frame,
-                Ok(None) if self.heard.elapsed() > SILENCE => {
+                Ok(None) if self.heard.elapsed() >= SILENCE => {
                     let silent = self.unusable("the connection went silent");
                     self.again(silent.into())?;
                     continue;
                 }
+                Ok(None) if Instant::now() < deadline => continue,
                 Ok(None) => return Ok(None),
                 Err(broke) => {
                     self.again(broke)?;
