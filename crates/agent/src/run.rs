@@ -55,7 +55,7 @@ pub struct AgentReport {
     pub bytes: u64,
 }
 
-/// How far apart the agents began.
+/// The spread of the starts of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartReport {
     /// The time between the agent that was least and the one that was most behind its schedule
@@ -250,7 +250,7 @@ fn together(agents: &[AgentReport], is_failed: bool) -> Outcome {
     sum
 }
 
-/// How far apart the agents began, from their first requests.
+/// Returns the spread of the starts, from the first requests of the agents.
 fn start(agents: &[AgentReport]) -> Option<StartReport> {
     let firsts = agents.iter().filter_map(|it| it.outcome.first);
     let late_ns = firsts.map(|it| it.sent_ns.saturating_sub(it.due_ns));

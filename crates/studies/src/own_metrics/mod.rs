@@ -1,5 +1,5 @@
-//! What gateways say about themselves: their own counts and times over whole loads, next to what
-//! the load generator measured.
+//! The audit of gateways' own metrics: their counts and times over whole loads, next to those of
+//! the load generator.
 
 mod rule;
 

@@ -32,7 +32,7 @@ pub struct Service {
     pub addr: SocketAddr,
 }
 
-/// How a server shows in its log that it is ready, and the error if it is not.
+/// The signs of a server that is ready, and the error if it does not become ready.
 struct Readiness {
     timeout: Duration,
     /// The file with the log.
