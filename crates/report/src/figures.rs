@@ -4,7 +4,7 @@
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-use crate::format::{Unit, UnitScale};
+use crate::format::{Unit, UnitScale, ends};
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 use crate::validity::{Validity, estimate_of};
 
@@ -179,8 +179,8 @@ fn cell(found: &FigureCell, scale: UnitScale) -> Cell {
     // An interval replaces the range.
     match estimate.and_then(|it| Some((it.median, it.interval?))) {
         Some((median, interval)) => {
-            let (low, high) = (scale.number(interval.low), scale.number(interval.high));
-            Cell::value(scale.number(median), format!("{low}–{high}"), validity)
+            let interval = ends(&scale.number(interval.low), &scale.number(interval.high));
+            Cell::value(scale.number(median), interval, validity)
         }
         None => Cell::of(estimate, validity, scale),
     }

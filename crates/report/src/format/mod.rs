@@ -9,6 +9,9 @@ use gatebench_stats::{Comparison, Difference};
 
 pub use unit::{Unit, UnitScale, quantity, range, short, split_quantity};
 
+/// The sign of negative numbers, which no dash of a range resembles.
+const MINUS: &str = "−";
+
 /// A whole number with commas.
 pub fn grouped(value: f64) -> String {
     let whole = format!("{:.0}", value.abs());
@@ -20,7 +23,7 @@ pub fn grouped(value: f64) -> String {
         text.push(digit);
     }
     if value < 0.0 && whole != "0" {
-        format!("-{text}")
+        format!("{MINUS}{text}")
     } else {
         text
     }
@@ -34,7 +37,15 @@ pub fn three_figures(value: f64) -> String {
         size if size >= 1.0 => 2,
         _ => 3,
     };
-    format!("{value:.decimals$}")
+    format!("{value:.decimals$}").replace('-', MINUS)
+}
+
+/// The ends of a range, `1.10–1.38`, or `−0.100 to 0.200` if one of them is negative.
+pub fn ends(low: &str, high: &str) -> String {
+    match low.starts_with(MINUS) || high.starts_with(MINUS) {
+        true => format!("{low} to {high}"),
+        false => format!("{low}–{high}"),
+    }
 }
 
 /// The value, rounded to three significant digits.
@@ -71,7 +82,7 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
 /// A difference with its sign, `+1.24` or `−0.310`, and the ends of its interval, `1.10–1.38`.
 /// `number` formats the values. An interval that reaches below zero is written `−0.1 to +0.2`.
 pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
-    let sign = |value: f64| if value < 0.0 { "−" } else { "+" };
+    let sign = |value: f64| if value < 0.0 { MINUS } else { "+" };
     let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
     let (low, high) = difference.span();
     let span = match difference.blocks {

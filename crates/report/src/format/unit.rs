@@ -4,7 +4,7 @@
 use gatebench_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use super::{counted, grouped, round_to_three, three_figures};
+use super::{counted, ends, grouped, round_to_three, three_figures};
 
 /// Decides the scale, the decimals and the symbol of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl UnitScale {
     /// A range without its unit, with the letter only once: `39.8–41.6k`.
     pub fn range(self, low: f64, high: f64) -> String {
         let (low, high) = (self.number(low), self.number(high));
-        format!("{}–{high}", low.strip_suffix(self.letter).unwrap_or(&low))
+        ends(low.strip_suffix(self.letter).unwrap_or(&low), &high)
     }
 
     /// A round value for a tick, without the zeros that three significant digits would add:
@@ -226,7 +226,7 @@ pub fn range(estimate: &Estimate, unit: Unit) -> String {
     let (low, low_unit) = split_quantity(estimate.min, unit);
     let (high, high_unit) = split_quantity(estimate.max, unit);
     if low_unit == high_unit {
-        format!("{low}–{high} over {blocks}")
+        format!("{} over {blocks}", ends(&low, &high))
     } else {
         format!("{low} {low_unit}–{high} {high_unit} over {blocks}")
     }
@@ -293,6 +293,9 @@ mod tests {
             range(&wide, Unit::Nanoseconds),
             "900 ns–1.50 µs over 2 blocks"
         );
+        let negative = Estimate::of_blocks(&[-1_130.0, -407.0, 352.0]).unwrap();
+        assert_eq!(range(&negative, Unit::Count), "−1,130 to 352 over 3 blocks");
+        assert_eq!(short(-0.407, Unit::Ratio), "−0.407×");
         let one = Estimate::of_blocks(&[1.0]).unwrap();
         assert_eq!(range(&one, Unit::Count), "1 block");
     }

@@ -12,7 +12,7 @@ fn quantities_have_three_digits_and_a_unit() {
         (1_250_000.0, Unit::RequestsPerSecond, "1.25M requests/s"),
         (38_040.0, Unit::Nanoseconds, "38.0 µs"),
         (999_960.0, Unit::Nanoseconds, "1.00 ms"),
-        (-1_500.0, Unit::Nanoseconds, "-1.50 µs"),
+        (-1_500.0, Unit::Nanoseconds, "−1.50 µs"),
         (0.0, Unit::Nanoseconds, "0 ns"),
         (
             24_123.0,

@@ -8,7 +8,7 @@ use gatebench_report::chapter::{
 };
 use gatebench_report::chart::bars::{Bar, Bars};
 use gatebench_report::chart::{Names, Ticked};
-use gatebench_report::format::{UnitScale, capitalised, ratio_and_interval, signed};
+use gatebench_report::format::{UnitScale, capitalised, ends, ratio_and_interval, signed};
 use gatebench_report::palette::Palette;
 use gatebench_report::table::{Cell, Column, Lane, Lanes, Row, Table};
 
@@ -253,7 +253,7 @@ impl Drawn<'_> {
             }
             None => {
                 let (low, high) = self.ends;
-                let range = format!("{}–{}", scale.number(low), scale.number(high));
+                let range = ends(&scale.number(low), &scale.number(high));
                 format!("{name}: {} ({range}).", scale.full(self.span.1))
             }
         }

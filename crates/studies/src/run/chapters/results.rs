@@ -8,7 +8,7 @@ use gatebench_report::chapter::{
 use gatebench_report::chart::dots::{Dots, Row};
 use gatebench_report::chart::{Names, Ticked};
 use gatebench_report::format::{
-    UnitScale, capitalised, counted, grouped, ratio_and_interval, three_figures,
+    UnitScale, capitalised, counted, ends, grouped, ratio_and_interval, three_figures,
 };
 use gatebench_report::palette::Palette;
 use gatebench_report::{Validity, verdicts};
@@ -254,7 +254,7 @@ fn external_metric(found: &ExternalMetricResult) -> Line {
 
 fn range(estimate: &Estimate) -> String {
     match estimate.blocks > 1 && estimate.min < estimate.max {
-        true => format!("{}–{}", number(estimate.min), number(estimate.max)),
+        true => ends(&number(estimate.min), &number(estimate.max)),
         false => String::new(),
     }
 }
