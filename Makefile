@@ -55,7 +55,7 @@ test: ## installs the requirements of the tests and runs all tests, as CI does
 	$(CARGO) test --package gatebench-gateway --no-default-features --lib --locked
 	@$(MAKE) --no-print-directory lint
 
-test-full: test ## also runs the slow tests (hours)
+test-full: test ## runs the slow tests as well (takes hours)
 	@scripts/install-packages influxd=influxdb victoria-metrics=victoria-metrics chromium=chromium \
 		chromedriver=chromium-driver
 	@scripts/install-axe
@@ -85,11 +85,11 @@ deb: ## installs what is missing and builds the Debian package in target/package
 image: deb ## builds the container image localhost/gatebench with nginx and HAProxy
 	@scripts/build-image
 
-test-packages: deb ## installs the package in a fresh root and runs the image (minutes)
+test-packages: deb ## installs the package in a fresh root and runs the image (takes minutes)
 	@scripts/test-deb
 	@scripts/test-image
 
-test-cluster: ## tests on a real Kubernetes cluster: KUBECONFIG=FILE, or KB=FOLDER with binaries (minutes)
+test-cluster: ## tests on a real Kubernetes cluster: KUBECONFIG=FILE, or KB=FOLDER with binaries (takes minutes)
 	@scripts/test-cluster
 
 release-notes: ## prints the changelog of version TAG, as in: make release-notes TAG=v0.2.0
@@ -104,13 +104,13 @@ external: ## installs the load generators with which `cargo xtask bench engine` 
 k6: ## builds k6, for `gatebench run --engine k6`
 	@scripts/install-k6
 
-xds: ## builds the control plane for Envoy in `gatebench run hybrid`, with Go
+xds: ## builds, with Go, the control plane that `gatebench run hybrid` uses for Envoy
 	@scripts/install-xds
 
 saxon: ## installs SaxonC-HE, which runs XSLT 2.0 and 3.0 for the reference gateway
 	@scripts/install-saxon
 
-fuzz: ## fuzzes every parser for FUZZ_SECONDS (60) each, with any compiler
+fuzz: ## fuzzes each parser for FUZZ_SECONDS (60), with any compiler
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 memcheck: ## runs the tests of the SOAP/XML policies under valgrind

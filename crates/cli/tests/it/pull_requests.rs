@@ -267,6 +267,6 @@ fn a_merge_request_gets_the_verdict_of_an_ab_test() {
     let finished = script(&bench, &["ab", "reference", "no-such"], &branch);
     finished
         .assert_code(2)
-        .assert_says(&["no comment: this job is not for a request"]);
+        .assert_says(&["no comment was written: this job belongs to no pull or merge request"]);
     assert_eq!(server.comment(), comment);
 }

@@ -47,11 +47,11 @@ pub fn page(folders: &[Folder]) -> String {
         );
     }
     page.push_str(
-        "\n*Not yet run*: written from the gateway's documentation; the project has not run it.\n\
-         Gateways from PyPI and Maven are installed at the version in the table. Debian's\n\
-         mirrors drop a version when a newer one arrives, so a Debian package has the version\n\
-         of the release; if the folder was not tested with this version, lists, checks and\n\
-         reports state this.\n",
+        "\n*Not yet run*: the folder was written from the gateway's documentation, and the\n\
+         project has not run it. Gateways from PyPI and Maven are installed at the version in\n\
+         the table. Debian's mirrors drop a version when a newer one arrives, so a package has\n\
+         the version of the Debian release. If the folder was not tested with this version,\n\
+         lists, checks and reports state this.\n",
     );
     page.push_str(&policies(folders));
     page.push_str("\n## Notes on each gateway\n");
