@@ -23,11 +23,12 @@ const INDENT: usize = 4;
     long_about = "\
         Check a published table of results for figures that are impossible or misleading, and for \
         missing information: percentiles out of order, more requests in flight than connections \
-        (if the load generator prints the mean of the requests it sent), means that contradict \
-        the percentiles, percentiles in a histogram's lowest bucket, rows at different concurrency, \
-        timers that are too coarse, peaks reported as means, more CPU time than cores, and others. \
-        The command reads CSV, JSON, the tables of a Markdown document, and the output of wrk and \
-        siege. It runs nothing. For a run directory, it checks each trial.",
+        (for a load generator that sends one request at a time on a connection and prints the \
+        mean of the requests that it sent), means that contradict the percentiles, percentiles in \
+        a histogram's lowest bucket, rows at different concurrency, timers that are too coarse, \
+        peaks reported as means, more CPU time than cores, and others. The command reads CSV, \
+        JSON, the tables of a Markdown document, and the output of wrk and siege. It runs \
+        nothing. For a run directory, it checks each trial.",
     after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \
                   gatebench audit gatebench-runs/tour-20260102T030405Z\n  \
                   wrk -c 64 -d 10s http://127.0.0.1:8080/ | gatebench audit -\n\n\
@@ -36,7 +37,7 @@ const INDENT: usize = 4;
 pub struct Audit {
     /// The document or run directory to check; `-` reads standard input
     file: PathBuf,
-    /// Read the document in this format [default: from the file name extension]
+    /// Read the document in this format [default: according to the extension of the file name]
     #[arg(long, value_name = "FORM", value_parser = one_of(&FORMS))]
     form: Option<Form>,
     /// Print the findings as JSON
@@ -95,7 +96,7 @@ fn read(file: &Path) -> Result<String, Failure> {
         std::fs::read_to_string(file)
     };
     text.map_err(|error| {
-        let remedy = "name a CSV, JSON or Markdown file in UTF-8, or - for standard input";
+        let remedy = "name a CSV, JSON or Markdown file encoded in UTF-8, or - for standard input";
         let what = format!("cannot read it: {error}");
         Failure::words(format!("your file {}", file.display()), what, remedy)
     })
@@ -157,8 +158,9 @@ fn paragraph(finding: &Finding) -> String {
     format!("{head}\n{:INDENT$}{says}\n\n", "")
 }
 
-/// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. A finding
-/// in several rows lists them; for a finding without cells, returns only the line of the headings.
+/// Returns the line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`. If the
+/// cells are in several rows, returns all these rows; if there are no cells, returns only the line
+/// of the headings.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

@@ -19,7 +19,7 @@ Examples:
   gatebench compare RUN --baseline main
 
 A baseline consists of several runs of the same configuration, ideally on different days. Their
-differences show how much runs vary without a change. Use at least three runs, preferably five to
+differences show how much runs vary if nothing changes. Use at least three runs, preferably five to
 ten.";
 
 /// Name a set of runs as the baseline for later comparisons
@@ -68,7 +68,7 @@ enum Action {
 /// The directory that contains runs.
 #[derive(Clone, Debug, Args)]
 pub struct Folder {
-    /// The directory of runs, which contains the baselines in baselines.json
+    /// The directory that contains the runs, and their baselines in baselines.json
     #[arg(long = "runs-in", value_name = "DIR", default_value = "gatebench-runs")]
     dir: PathBuf,
 }

@@ -26,9 +26,9 @@ Examples:
 
 Each repeat starts a fresh process. The search raises the rate until a step misses the objective,
 bisects, and then moves up and down near the result; it writes each step to disk before the next.
-The result is the rate at which a step meets the objective with 95 % probability, next to the rate
-at which half of the steps do. If the load generator or the upstream was the limit, the result is
-marked as limited and is a lower bound.
+The result is the rate at which a step meets the objective with 95 % probability. Next to it is the
+rate at which half of the steps meet the objective. If the load generator or the upstream was the
+limit, the result is marked as limited and is a lower bound.
 
 Exit code: 0 if there is a result for every gateway, 4 if one has none, otherwise as for
 `gatebench run`.";
@@ -74,7 +74,8 @@ pub struct Capacity {
     /// Report how many cores are needed for this rate, in requests/s
     #[arg(long = "for", value_name = "RATE", value_parser = rate)]
     size_for: Option<f64>,
-    /// Start a repeat only if it will probably end within this time [default: no limit]
+    /// Start another repeat only if the whole search will probably still end within this time
+    /// [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
     /// Seed for the random order

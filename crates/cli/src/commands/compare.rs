@@ -33,8 +33,8 @@ Examples:
   gatebench compare RUN --baseline main           is this run worse than those?
 
 Runs take place at different times, so their trials cannot be paired. Two runs are compared by
-their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not include
-changes to the machine between the runs. A run is compared with a baseline using a
+their blocks (Welch's test; a verdict needs ten blocks in each run). The interval does not account
+for changes to the machine between the runs. A run is compared with a baseline by means of a
 prediction interval over at least three runs of the baseline. Runs with different machines, cores
 or load generators are not compared; scenarios and loads that differ are left out.
 
@@ -104,7 +104,7 @@ impl Compare {
     }
 }
 
-/// Summarises a run, under the name of its directory.
+/// Summarises a run, and names the summary after the directory of the run.
 fn summary(dir: &Path) -> Result<RunSummary, Failure> {
     let name = dir.file_name().unwrap_or(dir.as_os_str());
     Ok(summarise(name.to_string_lossy(), &Run::open(dir)?)?)

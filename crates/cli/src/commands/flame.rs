@@ -17,14 +17,15 @@ Examples:
   gatebench flame nginx                                a flame graph, and a table of functions
   gatebench flame ./mine nginx                         both gateways, and their difference
   gatebench flame envoy@1.39 envoy@1.40 --scenario jwt-hs256
-  gatebench flame traefik --stacks frame-pointers      Go has frame pointers: cheaper to sample
+  gatebench flame traefik --stacks frame-pointers      Go has frame pointers, which cost less
   gatebench flame kong@/opt/kong-3.8 kong@/opt/kong-3.9 --scenario soap-5
                                                        Lua functions with their file and line
 
-gatebench samples the stacks of each gateway with perf (Debian: linux-perf) during the
-measurement, or with the gateway's own profiler if its folder has one. It reports shares of samples as CPU time per request, so that gateways of different
-speeds are comparable. Sampling itself costs CPU time: use `gatebench run` to measure how much a
-gateway costs, and this command to see where. After Ctrl-C, the samples taken so far are kept.";
+gatebench samples the stacks of each gateway during the measurement, with perf (Debian: linux-perf)
+or, if the gateway's folder has a profiler of its own, with that profiler. It reports shares of
+samples as CPU time per request, so that gateways of different speeds are comparable. Sampling
+itself costs CPU time: use `gatebench run` to measure how much CPU time a gateway uses, and this
+command to see which functions use it. After Ctrl-C, the samples taken so far are kept.";
 
 /// Show where a gateway's CPU time goes, or how two gateways differ
 #[derive(Debug, Args)]

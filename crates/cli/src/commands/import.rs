@@ -64,7 +64,7 @@ struct OfGateway {
     file: PathBuf,
     #[command(flatten)]
     made: Made,
-    /// Write a scenario for each route instead of one for all
+    /// Write one scenario for each route instead of one for all routes
     #[arg(long)]
     each_route: bool,
 }

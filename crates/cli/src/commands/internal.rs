@@ -56,10 +56,10 @@ pub struct RemoteEnd {
     /// Copy lines between a `kubectl exec` and the process that outlives it
     #[arg(long)]
     line: bool,
-    /// Do not start that process: it must have kept the lines of an earlier connection
+    /// Do not start that process; it must still be running, with the lines of an earlier connection
     #[arg(long, requires = "line")]
     further: bool,
-    /// Be the process that outlives a `kubectl exec`
+    /// Act as the process that outlives a `kubectl exec`
     #[arg(long, conflicts_with = "line")]
     hold: bool,
 }

@@ -45,7 +45,8 @@ pub struct Isolation {
     /// Run N blocks; a verdict needs at least 10 [default: 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2000))]
     blocks: Option<u32>,
-    /// Start a block only if it will probably end within this time [default: no limit]
+    /// Start another block only if the whole test will probably still end within this time
+    /// [default: no limit]
     #[arg(long, value_name = "TIME")]
     budget: Option<HumanDuration>,
     /// Run 3 blocks of 2 s: verify the checks, without a verdict on latency

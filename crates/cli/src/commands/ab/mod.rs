@@ -44,7 +44,7 @@ pub struct Ab {
     /// The baseline: a gateway's name, NAME@VERSION, NAME@/PREFIX, or a folder
     #[arg(required_unless_present_any = ["git", "configs"])]
     baseline: Option<String>,
-    /// The candidate, specified like the baseline
+    /// The candidate, in the same form as the baseline
     #[arg(required_unless_present_any = ["git", "configs"])]
     candidate: Option<String>,
     /// Compare two configurations of your own, first the baseline's, then the candidate's (see
@@ -67,13 +67,13 @@ pub struct Ab {
     #[arg(long = "scenario", value_name = "NAME|FILE")]
     scenarios: Vec<String>,
     /// Use this load profile (name or file) [default: 64 connections to all gateways side by
-    /// side, then to each alone; then 5,000 requests/s to each]
+    /// side; then 64 connections, and finally 5,000 requests/s, to each gateway alone]
     #[arg(long, value_name = "NAME|FILE")]
     load: Option<String>,
     /// Base the verdict on this metric
     #[arg(long, default_value = "cpu", value_parser = one_of(&METRICS))]
     metric: DecisiveMetric,
-    /// Measure only the metric of the verdict, and stop once there is one
+    /// Measure only the metric of the verdict, and stop as soon as there is a verdict
     #[arg(long)]
     verdict_only: bool,
     /// Stop after at most this time

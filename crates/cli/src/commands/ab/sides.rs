@@ -16,7 +16,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Labels a folder with its own name, because another folder may also contain an nginx.
+    /// Labels a folder with its own name, because two folders may contain the same gateway.
     pub fn named(word: &str) -> Self {
         let path = Path::new(word);
         let name = path.file_name().filter(|_| path.is_dir());
@@ -80,7 +80,7 @@ impl Place {
         }
     }
 
-    /// Returns the word for the gateway in the clone of a commit.
+    /// Returns the command-line name of the gateway in the clone of a commit.
     fn in_clone(&self, revision: &Revision, repository: &Path) -> Result<String, Failure> {
         let missing = |path: &Path, remedy| {
             Failure::words(
@@ -100,7 +100,7 @@ impl Place {
                 Err(missing(&within.join("gateway.yaml"), remedy))
             }
             Self::Program { name, prefix } => {
-                // The label is found by this path, which the plan resolves.
+                // The plan resolves this path and looks up the label by the resolved path.
                 if let Ok(place) = revision.folder.join(prefix).canonicalize() {
                     return Ok(format!("{name}@{}", place.display()));
                 }

@@ -57,7 +57,7 @@ fn summary(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String
     });
     let lines: String = lines.collect();
     format!(
-        "{lines}\n{} impossible in the figures of {trials} trials",
+        "{lines}\nimpossible figures in {trials} trials: {}",
         defects.len()
     )
 }

@@ -41,8 +41,8 @@ Examples:
   gatebench check gateway kong@/opt/kong-3.9
 
 For each scenario, gatebench renders the configuration, starts the gateway, sends the scenario's
-test cases, first one by one and then concurrently, and stops the gateway. The first scenario, `contract`, applies to every gateway,
-whatever its policies.
+test cases, first one by one and then concurrently, and stops the gateway. The first scenario,
+`contract`, applies to every gateway, whatever its policies.
 
 Exit code: 1 if a test case fails, 0 otherwise.")]
 struct CheckGateway {

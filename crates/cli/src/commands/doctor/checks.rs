@@ -178,7 +178,7 @@ fn cores(facts: &EnvironmentFacts) -> Check {
         Check::advice(
             "cores",
             says,
-            "use a machine, or a container limit, of at least 2 cores",
+            "use a machine with at least 2 cores, or raise the limit of the container to 2 cores",
         )
     }
 }
@@ -248,7 +248,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
             Check::advice(
                 name,
                 format!("the kernel's configuration and a test of it disagree: {seen}"),
-                "boot without changes to the clock (tsc=), or compare only runs on this machine",
+                "boot without options that change the clock (tsc=), or compare only runs on this machine",
             )
         }
         SoftirqPayer::Processes => {
@@ -257,7 +257,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Nobody => Check::advice(
             name,
             format!("softirq is charged to no process: {seen}"),
-            "read CPU per request together with the busy time of the gateway's cores, and compare only runs on such kernels",
+            "read CPU per request together with the busy time of the gateway's cores, and compare only runs on kernels with the same accounting",
         ),
         SoftirqPayer::Unknown => Check::advice(
             name,
@@ -284,7 +284,7 @@ fn options(configured: &Accounting) -> String {
     )
 }
 
-/// The libraries that the reference gateway's XML policies use.
+/// Checks the libraries that the reference gateway's XML policies use.
 fn libraries() -> Check {
     let versions = library_versions().into_iter();
     let versions: Vec<String> = versions
@@ -293,14 +293,15 @@ fn libraries() -> Check {
     if versions.is_empty() {
         return Check::advice(
             "XML",
-            "built without the feature `soap`: the reference gateway processes neither SOAP nor XML",
-            "build gatebench with its default features, if you need them",
+            "gatebench was built without the feature `soap`, so the reference gateway processes \
+             neither SOAP nor XML",
+            "build gatebench with its default features if you need SOAP or XML",
         );
     }
     Check::good("XML", versions.join(", "))
 }
 
-/// The Redis server that scenarios with limits in Redis start.
+/// Checks the Redis server, which scenarios with rate limits in Redis start.
 fn redis() -> Check {
     match FoundRedis::find() {
         Ok(found) => Check::good(
@@ -318,7 +319,7 @@ fn redis() -> Check {
     }
 }
 
-/// The control groups that `--gateway-cpus` and `--gateway-memory` use to limit gateways.
+/// Checks the control groups, with which `--gateway-cpus` and `--gateway-memory` limit gateways.
 fn control_groups(refusal: Option<String>) -> Check {
     match refusal {
         None => Check::good(
@@ -333,7 +334,7 @@ fn control_groups(refusal: Option<String>) -> Check {
     }
 }
 
-/// The profiler that `gatebench flame` uses.
+/// Checks the profiler that `gatebench flame` uses.
 fn perf(found: Result<(), ProfileError>) -> Check {
     match found {
         Ok(()) => Check::good("perf", "samples stacks, for flame graphs"),

@@ -6,12 +6,12 @@ use gatebench_report::format::{distinct, listed};
 
 use super::checks::Check;
 
-/// The capabilities of which perf needs one, CAP_PERFMON and CAP_SYS_ADMIN (capabilities(7)), as
-/// bits.
+/// The bits of CAP_PERFMON and CAP_SYS_ADMIN (capabilities(7)). perf needs one of these
+/// capabilities.
 const SAMPLING: u64 = (1 << 38) | (1 << 21);
 
-/// Reports whether this process has a capability with which perf may sample. It is read where perf
-/// is not installed and cannot be tried.
+/// Reports whether this process has a capability with which perf may sample. Used if perf is not
+/// installed and therefore cannot be tried.
 pub(super) fn may_sample() -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| has_capability(&status, SAMPLING))
 }

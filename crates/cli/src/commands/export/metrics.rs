@@ -20,9 +20,9 @@ Examples:
 
 Prometheus accepts samples that are at most about an hour older than its newest one; an empty
 server accepts a run of any age. `promtool` converts text of any age to blocks, which a server
-with other data accepts as well.";
+accepts even if it has newer samples.";
 
-// The options that all servers share.
+// The options for all kinds of servers.
 #[derive(Debug, Args)]
 pub(super) struct Recorded {
     /// The run directory
@@ -81,7 +81,7 @@ fn print_openmetrics(run: &Run, tags: &BTreeMap<String, String>) -> Result<(), F
 pub struct Influxdb {
     #[command(flatten)]
     recorded: Recorded,
-    /// Let each response-time point represent N requests [default: derived from the first second]
+    /// Write one response-time point for every N requests [default: derived from the first second]
     #[arg(long, value_name = "N", conflicts_with = "to", value_parser = clap::value_parser!(u64).range(1..))]
     sampling: Option<u64>,
 }

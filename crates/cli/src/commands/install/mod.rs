@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Means all gateways that can be installed.
+/// The name that stands for all gateways that can be installed.
 const ALL: &str = "all";
 
 /// The server that stores rate limits shared by several gateways; it is not a gateway.
@@ -36,7 +36,7 @@ new package source on the system, so they are installed only with `--yes`.
 
 You cannot select a version of a Debian package, because mirrors drop a version when its successor
 arrives. Each gateway folder states the versions that its templates support. If the folder was not
-tested with the installed version, `list gateways`, `check gateway` and the report state this.")]
+tested with the installed version, `list gateways`, `check gateway` and the report say so.")]
 pub struct Install {
     /// Gateways by name (see `gatebench list gateways`) or folder, `all`, or `redis`
     #[arg(required = true, value_name = "NAME|DIR")]

@@ -21,10 +21,11 @@ use crate::{signals, terminal};
 /// The difference between minor versions that kubectl supports.
 const SKEW_MAX: u32 = 1;
 
-/// The time that the pod may wait for a node, and be alone.
+/// The time that the pod may wait for a node, and the time after which it ends itself if nothing
+/// else runs in it.
 const SCHEDULE_SECONDS: u32 = 20;
 
-/// The number of nodes with which the gateway, the upstream and one load generator are apart.
+/// The number of nodes for a gateway, an upstream and one load generator on separate nodes.
 const NODES_MIN: usize = 3;
 
 /// Check the rights, the nodes and the versions for runs in a namespace
@@ -35,8 +36,8 @@ Examples:
   gatebench kubernetes check bench --image localhost/gatebench-agent:0.2.0 --node tier=k6-runner
   gatebench kubernetes check prod/bench --role > role.yaml    for your administrator
 
-Without --image, the check creates nothing in the cluster. If a right is missing, it prints the Role that a run
-needs. Exit code: 3 if a run would fail, 0 otherwise.")]
+Without --image, the check creates nothing in the cluster. If a right is missing, it prints the Role
+that a run needs. Exit code: 3 if a run would fail, 0 otherwise.")]
 pub struct Check {
     /// The namespace in which runs would have their pods
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
@@ -135,7 +136,7 @@ fn event_loop(pod: &InspectedPod) -> Finding {
     Finding::advice(
         name,
         format!("{backend}: the node's seccomp profile or kernel forbids io_uring"),
-        "all agents must have the same; to allow io_uring, put a profile on the nodes and name it with --seccomp-profile",
+        "all agents must use the same event loop; to allow io_uring, put a profile on the nodes and name it with --seccomp-profile",
     )
 }
 
@@ -190,7 +191,7 @@ fn rights(rights: &[Right]) -> Vec<Finding> {
 
 fn nodes(nodes: Option<&[Node]>) -> Vec<Finding> {
     let Some(nodes) = nodes else {
-        let says = "you may not list nodes, so reports lack their types and zones";
+        let says = "you are not allowed to list nodes, so reports lack their types and zones";
         return vec![Finding::good("nodes", says)];
     };
     let ready: Vec<&Node> = nodes.iter().filter(|node| node.is_ready).collect();
@@ -223,7 +224,7 @@ fn zones(nodes: &[&Node]) -> Option<Finding> {
         Finding::advice(
             "zones",
             format!("the nodes are in {}", zones.join(", ")),
-            "choose one zone: --gateway-node topology.kubernetes.io/zone=ZONE, and the same for --upstream-node and --agent-node",
+            "choose one zone: --gateway-node topology.kubernetes.io/zone=ZONE, and likewise for --upstream-node and --agent-node",
         )
     })
 }

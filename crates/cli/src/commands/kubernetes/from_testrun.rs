@@ -21,10 +21,10 @@ Examples:
   gatebench kubernetes from-testrun k6/*.yaml --suite gravitee --dir ours
   gatebench run ./ours --kubernetes bench --agents 4 --dry-run
 
-Each TestRun becomes a scenario with the load of its script. The script is in a ConfigMap of the same
-file, or next to the file. A script contains no policies: with --suite, each TestRun is the scenario
-of that suite which sends the same request. The number of runners, their nodes and their limits are
-printed as options of `gatebench run`. The folder also contains the scripts, for --engine k6.")]
+Each TestRun becomes a scenario with the load of its script. The script is in a ConfigMap in the
+same file, or in a file next to it. A script contains no policies: with --suite, gatebench uses the
+scenario of that suite that sends the same request. It prints the number of runners, their nodes and
+their limits as options of `gatebench run`. The folder also contains the scripts, for --engine k6.")]
 pub struct FromTestrun {
     /// Files with resources of the kind TestRun
     #[arg(required = true, value_name = "FILE")]

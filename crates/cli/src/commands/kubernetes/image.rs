@@ -27,9 +27,9 @@ Examples:
   ctr -n k8s.io images import nginx.tar                  on each node of the cluster
 
 `kind load image-archive`, `minikube image load`, `k3s ctr images import`, `podman load` and `docker
-load` read the file, too. Nothing is pulled or pushed, and no container engine is needed. The image
-contains the program with its libraries at the same paths as on this machine; the nodes must have
-the same processor architecture.")]
+load` can also read the file. Nothing is pulled or pushed, and no container engine is needed. The
+image contains the program with its libraries at the same paths as on this machine; the nodes must
+have the same processor architecture as this machine.")]
 pub struct Image {
     /// A gateway (name, NAME@VERSION or folder), `redis`, or `agent`
     #[arg(value_name = "NAME|DIR")]

@@ -18,7 +18,7 @@ Examples:
   gatebench kubernetes check bench --role | kubectl apply -f -
   gatebench kubernetes image nginx --file nginx.tar   an image of the nginx on this machine
   gatebench kubernetes from-testrun k6/*.yaml         TestRuns of the k6 operator
-  gatebench kubernetes clean prod/bench               delete what killed runs have left
+  gatebench kubernetes clean prod/bench               delete the objects of killed runs
   gatebench run proxy-json --gateway kong --kubernetes bench --agents 2 --dry-run
 
 gatebench uses your `kubectl`, with its contexts and credentials. It installs nothing in the
@@ -46,8 +46,8 @@ enum Verb {
 Example:
   gatebench kubernetes clean bench
 
-Normally nothing is left: a run deletes its objects, also if it is killed. This command deletes what
-a run left whose machine failed. It also ends runs that are still going on in the namespace.")]
+Normally nothing is left: a run deletes its objects, even if it is killed. This command deletes the
+objects of runs whose machine failed. It also ends runs that are in progress in the namespace.")]
 struct Clean {
     /// The namespace from which everything with the label of gatebench is deleted
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
@@ -75,7 +75,7 @@ impl Clean {
         }
         for kind in unlisted {
             lines.push(format!(
-                "{kind}: you may not list them, so some may be left"
+                "{kind}: you are not allowed to list them, so some may be left"
             ));
         }
         terminal::say(&lines.join("\n"))?;

@@ -38,7 +38,7 @@ pub struct List {
 /// The kinds that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ListedKind {
-    /// Gateways, with their installed version, their policies and how to install them
+    /// Gateways, with their installed versions, their policies and instructions for installing them
     Gateways,
     /// Scenarios: the policies of a gateway, and the requests of its clients
     Scenarios,
@@ -48,7 +48,7 @@ enum ListedKind {
     Loads,
     /// Specifications, for `gatebench spec run`
     Specifications,
-    /// Published documents, whose format `gatebench report --as` uses for a run
+    /// Published documents, in whose columns `gatebench report --as` can print a run
     Published,
 }
 
@@ -76,7 +76,9 @@ fn entries<T>(all: Vec<Listed<T>>, named: fn(T) -> (String, String)) -> Vec<Entr
 
 /// The name of a suite, and its title with a note if the suite reproduces a document.
 fn suite(it: Suite) -> (String, String) {
-    let note = it.as_published.map_or("", |_| " (also --as-published)");
+    let note = it
+        .as_published
+        .map_or("", |_| " (also with --as-published)");
     (it.suite, it.title + note)
 }
 
