@@ -51,7 +51,7 @@ fn https_is_verified_unless_insecure_is_given() {
     let refused = bench.gatebench(&format!("load -n 2 {url}"));
     refused
         .assert_code(3)
-        .assert_says(&["certificate", "(--cacert FILE; -k accepts any)"]);
+        .assert_says(&["certificate", "(--cacert FILE; -k accepts any certificate)"]);
     assert!(!refused.stderr.contains("--sni"), "{}", refused.stderr);
     for version in ["1.2", "1.3"] {
         let words = format!("load --json -k --tls {version} -n 20 -c 2 --check body=ok {url}");

@@ -13,9 +13,9 @@ use crate::commands::values::launcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The agents' own parts of a load.
+/// The results of a load by agent.
 pub struct ByAgent {
-    /// Each agent.
+    /// The results of each agent.
     pub each: Vec<AgentReport>,
     /// None if no request was sent.
     pub start: Option<StartReport>,
@@ -27,7 +27,7 @@ pub struct ByAgent {
     pub memory_bytes: u64,
 }
 
-/// Connects to the agents; none if there are none.
+/// Connects to the agents; returns none if the list is empty.
 pub fn connect(places: &[Place]) -> Result<Option<Agents>, Failure> {
     if places.is_empty() {
         return Ok(None);
@@ -40,7 +40,7 @@ pub fn workers(agents: &Agents, cores: &[usize]) -> u32 {
     u32::try_from(agents.workers(cores)).unwrap_or(u32::MAX)
 }
 
-/// Runs a load, and returns the outcome of all agents together and of each.
+/// Runs a load, and returns the outcome of all agents together and the results of each agent.
 pub fn run(
     agents: &Agents,
     load: &gatebench_engine::Load,

@@ -61,13 +61,13 @@ impl Load {
             ));
         }
         // A worker without a connection could not send its part of the load. The number of cores of
-        // agents is not known yet; workers of theirs that get no connection send nothing.
+        // agents is not known yet; those of their workers that get no connection send nothing.
         let workers = self.engine.workers();
         match shape.connections.filter(|given| *given < workers) {
             None => Ok(()),
             Some(given) => Err(Failure::words(
                 "--connections",
-                format!("{workers} workers, one on each of --cores, cannot share {given}"),
+                format!("{given} is too few for {workers} workers, one on each of --cores"),
                 format!("use -c {workers} or more, or name fewer cores"),
             )),
         }

@@ -42,7 +42,7 @@ pub struct ShapeFlags {
     /// which each request was due
     #[arg(short, long, value_name = "PER-SECOND", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Change the rate linearly, so that it has this value at the end
+    /// Change the rate linearly to reach this value at the end
     #[arg(long, value_name = "PER-SECOND", requires = "rate", value_parser = rate, conflicts_with = "stages")]
     pub ramp_to: Option<f64>,
     /// Change the number of connections to TARGET over TIME; with --rate, change the rate. With
@@ -121,7 +121,7 @@ fn user(text: &str) -> Result<String, String> {
         .ok_or_else(|| "write NAME:PASSWORD".into())
 }
 
-/// The connections: their number, protocol and addresses.
+/// The protocol, the lifetime and the addresses of the connections.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionFlags {
@@ -166,7 +166,8 @@ impl ConnectionFlags {
         }
     }
 
-    /// Describes the differences from plain HTTP/1.1, each after a comma; empty if there are none.
+    /// Describes the differences from plain HTTP/1.1, each preceded by a comma. The text is empty if
+    /// there are none.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.http2 {
@@ -209,7 +210,7 @@ pub struct TlsFlags {
     /// Send this server name, and expect it in the certificate [default: the host of the URL]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// Offer this protocol, the preferred one first (repeatable); --http2 offers h2 itself
+    /// Offer this protocol (repeatable; the preferred protocol first); --http2 offers h2 itself
     #[arg(long, value_name = "PROTOCOL", conflicts_with = "http2")]
     pub alpn: Vec<String>,
     /// Use only this TLS version [default: 1.3, or 1.2 if the server does not support 1.3]

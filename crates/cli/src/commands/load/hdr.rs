@@ -16,7 +16,7 @@ use crate::failure::Failure;
 const FLAG: &str = "--hdr";
 const METRICS: [Metric; 3] = [Metric::Response, Metric::Service, Metric::Lateness];
 
-/// The file, open from before the load until it ends.
+/// The file, which is opened before the load and closed after it.
 pub struct HdrFile {
     path: PathBuf,
     out: BufWriter<File>,
@@ -55,7 +55,8 @@ pub struct HdrLog<'a> {
 }
 
 impl HdrLog<'_> {
-    /// Writes a second. An error must not stop the load, so [`HdrLog::end`] returns the first one.
+    /// Writes the times of one second. An error must not stop the load, so [`HdrLog::end`] returns
+    /// the first one.
     pub fn write(&mut self, interval: &Interval) {
         let began = Duration::from_secs(interval.second.into());
         let length = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use gatebench_report::format::{grouped, quantity, three_figures};
 
 use super::figures::{Figures, Times};
 
-/// A bound and whether the load met it.
+/// A bound, and the verdict on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The bound as written.
@@ -104,7 +104,7 @@ fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
     }
 }
 
-/// `0.0123 %`, `99.9 %`, `100 %`: never rounded to 0 % or 100 %.
+/// Formats a share: `0.0123 %`, `99.9 %`, `100 %`. It is never rounded to 0 % or 100 %.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent {

@@ -31,7 +31,7 @@ pub fn allow_connections(shape: &Shape) -> Result<(), Failure> {
 /// pin itself.
 pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let cores = cores.to_vec();
-    // Another thread, because this one must keep its affinity.
+    // This thread must keep its affinity, so another thread tries.
     let tried = thread::spawn(move || {
         cores.into_iter().try_for_each(|core| {
             pin_to_core(core).map_err(|source| WorkersError::Core { core, source })
@@ -62,7 +62,7 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
 pub fn has_cores_to_spare(workers: usize) -> bool {
     let mut limits = EnvironmentFacts::read().limits.cgroup_cpu.into_iter();
     let is_time_limited = limits.any(|limit| !limit.starts_with("max") && !limit.starts_with('-'));
-    // Respects affinity (`taskset`) and CPU time limits.
+    // This number respects affinity (`taskset`) and CPU time limits.
     let allowed = thread::available_parallelism().map_or(1, |cores| cores.get());
     let online = MachineSample::read().cores.len();
     are_spared(workers, online, allowed, is_time_limited)

@@ -102,14 +102,15 @@ pub struct Load {
 /// A load that was run.
 struct Conducted {
     outcome: Outcome,
-    /// Each agent's part, if agents sent the load.
+    /// The results of each agent, if agents sent the load.
     agents: Option<ByAgent>,
     seen: Seen,
     /// The figures of each second, in order.
     seconds: Vec<SecondFigures>,
 }
 
-/// The agents that send a load, if this process does not, and the outputs for its seconds.
+/// The agents that send a load, if this process does not send it itself, and the outputs that
+/// receive the figures of each second.
 #[derive(Clone, Copy)]
 struct Sender<'a> {
     agents: Option<&'a Agents>,
@@ -203,7 +204,7 @@ impl Load {
         }
     }
 
-    /// Runs the load with a display until its end or a signal.
+    /// Runs the load until it ends or a signal arrives, and displays its progress.
     fn conduct(
         &self,
         load: &gatebench_engine::Load,
@@ -348,7 +349,8 @@ fn json_of(results: &Results<'_>) -> String {
     format!("{:#}\n", json::of(results))
 }
 
-/// Makes the first signal end the load, with its results, and the second one end the program.
+/// Makes the first signal end the load, whose results are then printed, and the second signal end
+/// the program.
 fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
     let control = Arc::clone(control);
     signals::on_signal(move || {
@@ -401,9 +403,9 @@ fn flags_against(reason: &ConnectError) -> Option<&'static str> {
             Some("--cert FILE --key FILE")
         }
         SessionError::Certificate { fault, .. } => Some(match fault {
-            CertificateFault::UnknownIssuer => "--cacert FILE; -k accepts any",
-            CertificateFault::OtherName => "--sni NAME; -k accepts any",
-            _ => "-k accepts any",
+            CertificateFault::UnknownIssuer => "--cacert FILE; -k accepts any certificate",
+            CertificateFault::OtherName => "--sni NAME; -k accepts any certificate",
+            _ => "-k accepts any certificate",
         }),
         _ => None,
     }
@@ -447,15 +449,15 @@ mod tests {
             (alert("bad_certificate"), None),
             (
                 certificate(CertificateFault::UnknownIssuer),
-                Some("--cacert FILE; -k accepts any"),
+                Some("--cacert FILE; -k accepts any certificate"),
             ),
             (
                 certificate(CertificateFault::OtherName),
-                Some("--sni NAME; -k accepts any"),
+                Some("--sni NAME; -k accepts any certificate"),
             ),
             (
                 certificate(CertificateFault::Expired),
-                Some("-k accepts any"),
+                Some("-k accepts any certificate"),
             ),
             (ConnectError::Tls(SessionError::NotTls), None),
             (ConnectError::Kernel("no certificate".into()), None),

@@ -23,7 +23,7 @@ pub struct Results<'a> {
     pub open: bool,
     /// Cores of the workers; none if they are not pinned.
     pub cores: &'a [usize],
-    /// Each agent's part, if agents sent the load.
+    /// The results of each agent, if agents sent the load.
     pub agents: Option<&'a ByAgent>,
     /// All figures.
     pub figures: Figures<'a>,

@@ -24,7 +24,7 @@ const DURATION_OF_REQUESTS: HumanDuration = HumanDuration::from_millis(24 * 3_60
 /// The schedule of a load.
 #[derive(Debug, PartialEq)]
 pub struct Timing {
-    /// Closed or open.
+    /// The shape, closed or open.
     pub shape: Shape,
     /// The warm-up, whose results are discarded.
     pub warm_up: Duration,
@@ -38,7 +38,7 @@ impl Timing {
         matches!(self.shape, Shape::Open(_))
     }
 
-    /// The number of requests at which the load ends.
+    /// The number of requests after which the load ends.
     pub fn requests(&self) -> Option<u64> {
         match &self.shape {
             Shape::Closed(closed) => closed.requests_max,
@@ -46,7 +46,7 @@ impl Timing {
         }
     }
 
-    /// `closed: 50 connections, 10s after 1s of warm-up`.
+    /// Describes the load: `closed: 50 connections, 10s after 1s of warm-up`.
     pub fn in_words(&self, handshakes: bool) -> String {
         let load = match &self.shape {
             Shape::Closed(closed) => closed_in_words(closed),
@@ -63,7 +63,7 @@ impl Timing {
     }
 }
 
-/// `1.5s`, `10s`, `5m`, `250ms`.
+/// Formats a duration: `1.5s`, `10s`, `5m`, `250ms`.
 fn in_time(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if (1.0..120.0).contains(&seconds) {
@@ -78,7 +78,7 @@ fn closed_in_words(closed: &Closed) -> String {
     let mut words = format!("closed: {}", counted(connections, "connection"));
     for stage in &closed.stages {
         words += &format!(
-            ", {} in {}",
+            ", to {} in {}",
             grouped(f64::from(stage.connections)),
             in_time(stage.over.0)
         );
@@ -115,7 +115,7 @@ fn open_in_words(open: &Open, handshakes: bool) -> String {
             Change::Linear => "in",
             Change::Step => "at once for",
         };
-        words += &format!(", {} {how} {}", rate(stage.rate_per_second), stage.over);
+        words += &format!(", to {} {how} {}", rate(stage.rate_per_second), stage.over);
     }
     if open.arrivals == Spread::Poisson {
         words += ", Poisson arrivals";

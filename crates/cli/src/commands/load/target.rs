@@ -26,12 +26,13 @@ pub struct Asked {
     pub host: String,
     /// True if the URLs are reached through a Unix socket.
     pub unix_socket: bool,
-    /// One for each URL.
+    /// One request for each URL.
     pub requests: Vec<Request>,
 }
 
 impl Asked {
-    /// `POST http://127.0.0.1:8080/path` or `3 requests in turn to http://127.0.0.1:8080`.
+    /// Describes the requests: `POST http://127.0.0.1:8080/path`, or
+    /// `3 requests in turn to http://127.0.0.1:8080`.
     pub fn in_words(&self) -> String {
         let origin = self.site.origin();
         match self.requests.as_slice() {
@@ -127,7 +128,7 @@ fn site_and_paths(
                 return Err(Failure::words(
                     text,
                     format!(
-                        "it refers to {}, but the first URL to {}",
+                        "it refers to {}, but the first URL refers to {}",
                         found.origin(),
                         first.origin()
                     ),

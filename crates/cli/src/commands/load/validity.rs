@@ -1,5 +1,5 @@
-//! The reasons that limit the figures of a load: the load generator, the machine, the schedule, and
-//! pauses of the target.
+//! The reasons why the figures of a load are limited: problems of the load generator, the machine
+//! or the schedule, and pauses of the target.
 
 use gatebench_model::Shape;
 use gatebench_runner::judge_outcome;
@@ -44,7 +44,7 @@ impl From<Reason> for Caution {
     }
 }
 
-/// Returns everything that limits a load: the findings of the gates of a run, and silences.
+/// Returns all reasons why a load is limited: the findings of the gates of a run, and silences.
 pub fn cautions(
     figures: &Figures<'_>,
     seen: &Seen,
@@ -77,12 +77,12 @@ fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Cau
         let stretches = Vec::from_iter(stretches).join(", ");
         let more = match silences.len().saturating_sub(SILENCES_LISTED) {
             0 => String::new(),
-            more => format!(", and {more} more periods"),
+            more => format!(", and {more} more"),
         };
         Caution {
             word: "silence".into(),
             message: format!("No response arrived in these seconds: {stretches}{more}."),
-            remedy: "Check the target's log, restarts and pauses at that time.".into(),
+            remedy: "Check the target's log for restarts and pauses at that time.".into(),
         }
     })
 }

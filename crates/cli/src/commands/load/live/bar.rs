@@ -112,7 +112,7 @@ impl Outlook {
     }
 }
 
-/// `7s`, `2m05s`.
+/// Formats a number of seconds: `7s`, `2m05s`.
 fn in_clock(seconds: f64) -> String {
     let whole = seconds as u64;
     match whole {

@@ -1,5 +1,5 @@
-//! Each agent with its own figures, because one sick agent of several is invisible in percentiles
-//! of all requests.
+//! The figures of each agent, because percentiles of all requests hide one faulty agent among
+//! several.
 
 use gatebench_report::Unit;
 use gatebench_report::chapter::{Block, Chapter, Entry, Head, Line, Lines};
@@ -41,12 +41,12 @@ pub fn chapter(results: &Results<'_>) -> Chapter {
     headed("Agents", "agents", blocks)
 }
 
-/// `2 agents began within 1.4 ms (known to ±0.9 ms)`.
+/// Returns `2 agents began within 1.4 ms of each other (known to within ±0.9 ms)`.
 fn start(by_agent: &ByAgent) -> Option<String> {
     let start = by_agent.start?;
     let time = |ns: u64| quantity(ns as f64, Unit::Nanoseconds);
     Some(format!(
-        "{} began within {} of each other (known to ±{}).",
+        "{} began within {} of each other (known to within ±{}).",
         counted(by_agent.each.len() as u64, "agent"),
         time(start.spread_ns),
         time(start.uncertainty_ns)

@@ -1,4 +1,5 @@
-//! The charts of a load, which only the page shows: latency by percentile, and second by second.
+//! The charts of a load, which only the HTML page shows: latency by percentile, and rate and
+//! latency second by second.
 
 use gatebench_report::Unit;
 use gatebench_report::axis::{Axis, nines};
@@ -15,7 +16,7 @@ const POINTS_PER_DECADE: f64 = 20.0;
 /// The maximum number of points over time. In a longer load, a point covers several seconds.
 const POINTS_MAX: usize = 300;
 const HEIGHT: f64 = 160.0;
-/// The CSS class of the colour.
+/// The CSS class that sets the colour of the curves.
 const COLOUR: &str = "v1";
 
 /// The charts that have data.
@@ -66,9 +67,10 @@ fn curve(times: &Times) -> Vec<(f64, f64)> {
     percentiles.filter_map(point).collect()
 }
 
-/// Responses per second above, and the 99th percentile below; none for less than two seconds.
+/// A chart with the responses per second at the top and the 99th percentile below; none for less
+/// than two seconds.
 fn seconds(results: &Results<'_>) -> Option<Chart> {
-    // The last seconds may be incomplete, or only wait for the last responses.
+    // The last seconds may be incomplete, or may contain only the last responses.
     let is_whole = |it: &&SecondFigures| f64::from(it.second + 1) <= results.figures.window_s;
     let whole: Vec<SecondFigures> = results.seconds.iter().filter(is_whole).copied().collect();
     let seconds = merged(&whole);
@@ -105,7 +107,7 @@ fn seconds(results: &Results<'_>) -> Option<Chart> {
     Some(match whole.len().div_ceil(seconds.len()) {
         1 => chart,
         several => chart.aside(format!(
-            "mean rate and maximum p99 of {several} seconds each"
+            "each point shows the mean rate and the maximum p99 of {several} seconds"
         )),
     })
 }

@@ -11,7 +11,7 @@ use crate::commands::load::results::Results;
 
 /// The maximum number of bars.
 const ROWS: u32 = 12;
-/// The minimum ratio of the edges of a row, so that similar times take few rows.
+/// The minimum ratio of the upper to the lower edge of a row, so that similar times take few rows.
 const STEP_MIN: f64 = 1.1;
 /// Shorter times come from connections that were found closed, not from responses.
 const LOWEST_NS: u64 = 1_000;
@@ -20,7 +20,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 /// The length of the longest bar, in columns.
 const BAR: usize = 20;
 
-/// The requests whose response took at most `to_ns`, and longer than the previous row's `to_ns`.
+/// The requests whose response took at most `to_ns`, but longer than `to_ns` of the previous row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     to_ns: f64,

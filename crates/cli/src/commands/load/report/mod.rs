@@ -76,7 +76,7 @@ fn headed(heading: &'static str, id: &'static str, blocks: Vec<Block>) -> Chapte
     }
 }
 
-/// The outcome as a sentence, and whether nothing failed.
+/// Returns the outcome as a sentence, and true if nothing failed.
 fn outcome(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     if figures.ended() == 0 {
@@ -101,7 +101,7 @@ fn outcome(results: &Results<'_>) -> (String, bool) {
     (sentence, is_good)
 }
 
-/// The success of the requests as text, and whether none failed.
+/// Returns the success of the requests as text, and true if none failed.
 fn goodness(results: &Results<'_>) -> (String, bool) {
     let figures = &results.figures;
     let all = figures.ended();
@@ -120,7 +120,7 @@ fn goodness(results: &Results<'_>) -> (String, bool) {
     (words.into(), true)
 }
 
-/// The reasons that limit the figures, each with its remedy.
+/// The reasons why the figures are limited, each with its remedy.
 fn validity(results: &Results<'_>) -> Chapter {
     let notes = results.cautions.iter().map(|it| Note {
         word: "limited",

@@ -43,12 +43,15 @@ pub fn latency(results: &Results<'_>, form: Forms) -> Chapter {
 
 /// States which percentiles have too few requests.
 fn left_out(missing: &[f64], results: &Results<'_>) -> Option<String> {
-    let beyond = if missing.len() > 1 { " and beyond" } else { "" };
+    let beyond = match missing.len() {
+        1 => " is",
+        _ => " and higher percentiles are",
+    };
     let first = missing.first()?;
     let needed = grouped(samples_needed(*first));
     let unit = results.unit();
     Some(format!(
-        "p{first}{beyond} left out: p{first} needs {needed} {unit}s, ten of them slower"
+        "p{first}{beyond} left out: p{first} needs {needed} {unit}s, so that ten of them are slower"
     ))
 }
 

@@ -129,7 +129,7 @@ fn read(flag: &str, path: &Path) -> Result<String, Failure> {
         Failure::words(
             flag,
             format!("cannot read {}: {error}", path.display()),
-            "name a file of UTF-8 text",
+            "give the path of a text file encoded in UTF-8",
         )
     })
 }

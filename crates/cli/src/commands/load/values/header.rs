@@ -7,9 +7,9 @@ use http::{HeaderName, HeaderValue};
 /// Headers of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers {
-    /// By name, as written.
+    /// The headers by name, as written.
     pub fields: BTreeMap<String, String>,
-    /// The Host header, in place of the URL's.
+    /// The Host header, which replaces the host of the URL.
     pub host: Option<String>,
 }
 

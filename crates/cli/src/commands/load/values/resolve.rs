@@ -47,10 +47,10 @@ impl Resolve {
     }
 }
 
-/// Returns the address of a site; of several addresses, the first that accepts a connection.
+/// Returns the address of a site. If it has several, returns the first that accepts a connection.
 ///
 /// # Errors
-/// The error of the resolver.
+/// The resolver fails, or finds no address.
 pub(crate) fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
     if let Some(known) = known.iter().find(|known| known.is_of(site)) {
         return Ok(SocketAddr::new(known.address, site.port));

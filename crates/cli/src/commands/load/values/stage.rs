@@ -14,7 +14,7 @@ pub struct Stage {
     pub target: f64,
     /// The duration of the stage.
     pub over: HumanDuration,
-    /// Linearly, or at once.
+    /// The target is reached linearly or at once.
     pub how: Change,
 }
 

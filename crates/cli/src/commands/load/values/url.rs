@@ -78,7 +78,7 @@ pub(crate) fn parse(text: &str) -> Result<(Site, String), String> {
 }
 
 impl Site {
-    /// `http://127.0.0.1:8080`.
+    /// Returns scheme, host and port: `http://127.0.0.1:8080`.
     pub fn origin(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://{}", self.authority)
