@@ -19,13 +19,13 @@ pub struct Settings {
     /// Connections, if the benchmark has no cells
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive::<u32>)]
     pub connections: u32,
-    /// The length of endurance, recompile and memory
+    /// The length of the benchmarks endurance, recompile and memory
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = positive::<u32>)]
     pub minutes: u32,
     /// Routes of the memory benchmark, each with separate figures
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u32>)]
     pub routes: u32,
-    /// A cell to measure; may be repeated, by default all
+    /// A cell to measure; may be repeated [default: all cells]
     #[arg(long = "cell", value_name = "NAME")]
     pub cells: Vec<String>,
     /// Prints tables as Markdown

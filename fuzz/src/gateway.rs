@@ -169,7 +169,7 @@ pub fn contract(data: &[u8]) {
         body,
     );
     if let Outcome::Passed(passed) = outcome {
-        assert!(passed == body, "a body is changed that is only looked at");
+        assert!(passed == body, "a body that is only read was changed");
     }
 }
 
@@ -187,7 +187,7 @@ pub fn documents(data: &[u8]) {
         return;
     };
     match config.validate() {
-        Ok(()) => drop(Policies::new(&config).expect("what is right can be served")),
+        Ok(()) => drop(Policies::new(&config).expect("a valid configuration can be served")),
         Err(wrong) => assert!(wrong.0.iter().all(|one| !one.message.is_empty())),
     }
 }
@@ -202,8 +202,8 @@ pub fn redis(data: &[u8]) {
 }
 
 fn policies() -> Policies {
-    let config = GatewayConfig::parse(CONFIGURATION).expect("the configuration is right");
-    Policies::new(&config).expect("the configuration is right")
+    let config = GatewayConfig::parse(CONFIGURATION).expect("the configuration is valid");
+    Policies::new(&config).expect("the configuration is valid")
 }
 
 /// A configuration with a route for each policy that reads the content of a request.

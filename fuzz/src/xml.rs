@@ -71,16 +71,23 @@ pub fn bodies(data: &[u8]) {
         panic!("the chain does not compile");
     };
     let asked = request(policy, None, data);
-    assert_eq!(asked, request(policy, None, data), "the same twice");
+    assert_eq!(
+        asked,
+        request(policy, None, data),
+        "the same input has the same result"
+    );
     let large = [data, &[b' '; LARGE_BYTES]].concat();
     let asked_at_large = request(policy, None, &large);
     assert_eq!(
         asked_at_large,
         request(policy, None, &large),
-        "the same twice"
+        "the same input has the same result"
     );
     if let (Ok(large), Ok(small)) = (asked_at_large, &asked) {
-        assert_eq!(large.body, small.body, "blanks after a document change it");
+        assert_eq!(
+            large.body, small.body,
+            "blanks after a document change the result"
+        );
     }
     let answered = policy.response(&Response {
         status: 200,
@@ -129,7 +136,7 @@ pub fn definitions(data: &[u8]) {
         assert_eq!(
             first,
             request(&policy, None, ENVELOPE.as_bytes()),
-            "the same twice"
+            "the same input has the same result"
         );
     }
 }
@@ -156,6 +163,10 @@ pub fn stylesheets(data: &[u8]) {
 pub fn packed(data: &[u8]) {
     if let Some(policy) = &*CHAIN {
         let first = request(policy, Some("gzip"), data);
-        assert_eq!(first, request(policy, Some("gzip"), data), "the same twice");
+        assert_eq!(
+            first,
+            request(policy, Some("gzip"), data),
+            "the same input has the same result"
+        );
     }
 }

@@ -72,7 +72,7 @@ fn one_connection_verdict(ratio: &Spread) -> Verdict {
     match ratio.interval {
         _ if median <= ONE_CONNECTION_MAX => Verdict::Right,
         Some((low, high)) if low <= ONE_CONNECTION_MAX => Verdict::Noisy(format!(
-            "this: the ratio is {median:.2}, its interval {low:.2} to {high:.2}"
+            "the ratio is {median:.2}, with an interval from {low:.2} to {high:.2}"
         )),
         _ => Verdict::Wrong(vec![format!(
             "the ratio is {median:.3}, above {ONE_CONNECTION_MAX}"

@@ -38,7 +38,10 @@ impl fmt::Display for Verdict {
         match self {
             Self::Right => f.write_str("right"),
             Self::ByLedger(noise) => {
-                write!(f, "not the truth, but the figures of the ledger ({noise})")
+                write!(
+                    f,
+                    "differs from the truth, but agrees with the ledger ({noise})"
+                )
             }
             Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
             Self::Noisy(what) => write!(f, "not judged on this machine: {what}"),

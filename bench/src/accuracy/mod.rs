@@ -33,7 +33,7 @@ const TRIES: usize = 3;
 /// The options of the command.
 #[derive(Args)]
 pub struct Options {
-    /// A cell to measure; may be repeated, by default all
+    /// A cell to measure; may be repeated [default: all cells]
     #[arg(long = "cell", value_name = "NAME", value_parser = PossibleValuesParser::new(cell_names()))]
     cells: Vec<String>,
     /// Measures three seconds of a case instead of fourteen

@@ -38,9 +38,9 @@ impl std::fmt::Display for Asked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::OfPeers(1.0) => f.write_str("less than each of the others"),
-            Self::OfPeers(most) => write!(f, "at most {most} of the other"),
+            Self::OfPeers(most) => write!(f, "at most {most} times the other"),
             Self::OfBareWork(most) => {
-                write!(f, "a chain adds at most {most} of its bare work")
+                write!(f, "at most {most} times the bare work for a chain")
             }
         }
     }

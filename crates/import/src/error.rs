@@ -75,8 +75,8 @@ impl ImportError {
             Self::Mistakes(_) => "correct these lines".into(),
             Self::Nothing { remedy, .. } => remedy.clone(),
             Self::Malformed { .. } => {
-                "remove these lines, or name a log in one format; docs/guide/IMPORT.md lists the \
-                 formats, each with an example"
+                "remove these lines, or import a log in a single format; docs/guide/IMPORT.md lists \
+                 the formats, each with an example"
                     .into()
             }
             Self::Io { .. } => "check the path and its permissions".into(),

@@ -23,9 +23,9 @@ pub struct AdminRounds {
     /// does not exist, the gateway responds with 404.
     #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
-    /// The interval of calls during a load; the load's responses do not delay them. The calls are
-    /// those of the rounds, one after another; each waits only for the response to the previous
-    /// call [default: no calls].
+    /// The interval between calls during a load, which the load's responses do not delay. The calls
+    /// are those of the rounds, one after another, and each waits only for the response to the
+    /// previous call [default: no calls].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_load_every: Option<HumanDuration>,
 }

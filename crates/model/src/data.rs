@@ -56,7 +56,7 @@ pub(crate) struct File {
     /// How the row for each request is chosen.
     #[serde(default)]
     pub pick: Pick,
-    /// With `pick: zipf`, the preference for the first rows [default: 1].
+    /// With `pick: zipf`, the strength of the preference for the first rows [default: 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub exponent: Option<f64>,
@@ -74,7 +74,7 @@ pub struct List {
     /// How the row for each request is chosen.
     #[serde(default)]
     pub pick: Pick,
-    /// With `pick: zipf`, the preference for the first rows [default: 1].
+    /// With `pick: zipf`, the strength of the preference for the first rows [default: 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub exponent: Option<f64>,

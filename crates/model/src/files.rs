@@ -118,16 +118,21 @@ impl Files<'_> {
             let text = text.trim_start_matches('\u{feff}');
             text.trim_start().starts_with('<')
         };
-        let help = "name a schema, a WSDL or a stylesheet, in UTF-8";
-        self.text(node, is_text, "this file is not XML in UTF-8", help);
+        let help = "give the path of a schema, WSDL or stylesheet encoded in UTF-8";
+        self.text(node, is_text, "this file is not XML, or is not UTF-8", help);
     }
 
     /// Text that has several lines, or begins like JSON, is the document itself. Other text is the
     /// path of a file.
     fn document(&mut self, node: &mut Node) {
         let is_text = |text: &str| text.trim_start().starts_with('{') || text.trim().contains('\n');
-        let message = "this file is not an OpenAPI document in UTF-8";
-        self.text(node, is_text, message, "name one in JSON or YAML");
+        let message = "this file is not an OpenAPI document, or is not UTF-8";
+        self.text(
+            node,
+            is_text,
+            message,
+            "give the path of one in JSON or YAML",
+        );
     }
 
     /// Replaces a path with the file's text, unless the node contains the text itself.

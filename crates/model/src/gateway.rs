@@ -64,7 +64,7 @@ pub struct GatewayFolder {
     /// templates too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// When the gateway counts as ready.
+    /// The conditions under which the gateway counts as ready.
     #[serde(default)]
     pub ready: Ready,
     /// The warm-up before a measurement, if it takes longer than usual.
@@ -119,7 +119,8 @@ pub struct Binary {
     pub names: Vec<String>,
     /// Arguments with which the program prints its version.
     pub version_args: Vec<String>,
-    /// A regular expression for the output of this command; group 1 is the version.
+    /// A regular expression for the output of the program with these arguments; group 1 is the
+    /// version.
     pub version_pattern: String,
     /// The first version with which the templates work, as in `2.4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -384,14 +385,15 @@ pub enum Action {
     Signal(#[schemars(schema_with = "schema_fragments::signal")] String),
     /// A command that is run in the working folder, or inside the container if there is one.
     Command(Vec<String>),
-    /// These files, which the gateway watches, are rendered again; for `configure` and `weights`.
-    Watched(#[schemars(length(min = 1))] Vec<String>),
-    /// A file is rendered again, and its lines are sent to a control socket; for `configure` and
+    /// These files, which the gateway watches, are rendered again. Valid for `configure` and
     /// `weights`.
+    Watched(#[schemars(length(min = 1))] Vec<String>),
+    /// A file is rendered again, and its lines are sent to a control socket. Valid for `configure`
+    /// and `weights`.
     Send(Lines),
     /// A file is rendered again. Each of its lines is a request to an admin interface, such as
-    /// `{"method": "PATCH", "path": "/routes/a", "body": {"hosts": []}}`; for `configure` and
-    /// `weights`. Any status from 200 to 299 is a success.
+    /// `{"method": "PATCH", "path": "/routes/a", "body": {"hosts": []}}`. Any status from 200 to
+    /// 299 is a success. Valid for `configure` and `weights`.
     Call(Lines),
 }
 

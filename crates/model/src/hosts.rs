@@ -53,7 +53,7 @@ pub struct Host {
     pub identity: Option<PathBuf>,
 }
 
-/// A file or outputs without hosts.
+/// The reason why a file or outputs name no hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostsError {
     #[error("this is neither YAML nor JSON: {0}")]
@@ -70,10 +70,12 @@ impl HostsError {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::NotRead(_) => {
-                "name a file with an inventory, or with what `terraform output -json` printed"
+                "give a file that contains an inventory, or the output of `terraform output -json`"
             }
             _ => {
-                "write `gateway: {ssh: USER@HOST, address: ADDRESS}`, and `upstream` and `load` like it, as a file or as the Terraform output `gatebench`; Kong's outputs kong-ip, kong-internal-ip, worker-ip and worker-internal-ip are also understood"
+                "write `gateway: {ssh: USER@HOST, address: ADDRESS}`, and `upstream` and `load` in \
+                 the same form, in a file or in the Terraform output `gatebench`; Kong's outputs kong-ip, \
+                 kong-internal-ip, worker-ip and worker-internal-ip are also understood"
             }
         }
     }
@@ -102,7 +104,7 @@ impl Hosts {
     }
 }
 
-/// The values of outputs by name; none if the value is something else.
+/// The values of outputs by name; none for a value of another type.
 fn outputs(value: &Json) -> Option<BTreeMap<&str, &Json>> {
     let members = value.as_object().filter(|it| !it.is_empty())?;
     let is_output = |it: &Json| it.get("value").is_some() && it.get("sensitive").is_some();

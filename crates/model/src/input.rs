@@ -16,7 +16,7 @@ pub struct GatewayInput {
     pub contract: u32,
     /// The absolute path of the program.
     pub binary: String,
-    /// The version of the program, as it prints it.
+    /// The version of the program, as the program prints it.
     pub version: String,
     /// The folder in which the program is installed: `/usr` for `/usr/sbin/nginx`.
     pub prefix: String,
@@ -119,7 +119,7 @@ pub struct InputRoute {
     /// The ordered policies; in templates, each entry is a map with one key, as in `{% for policy
     /// in route.policies %}{% if policy.api_key %}`.
     pub policies: Vec<Policy>,
-    /// The same without `global_policies`.
+    /// The policies without `global_policies`.
     pub own_policies: Vec<Policy>,
 }
 

@@ -322,7 +322,7 @@ pub struct ConnectionStage {
 #[serde(untagged)]
 pub enum Think {
     Constant(HumanDuration),
-    /// Drawn each time.
+    /// Drawn again after each response.
     Drawn(DrawnThink),
 }
 
@@ -340,9 +340,9 @@ pub enum DrawnThink {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UniformThink {
-    /// The shortest.
+    /// The shortest time.
     pub min: HumanDuration,
-    /// The longest.
+    /// The longest time.
     pub max: HumanDuration,
 }
 
@@ -442,7 +442,7 @@ pub enum Change {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spread {
-    /// Evenly.
+    /// Evenly spaced.
     #[default]
     Uniform,
     /// Like the arrivals of many independent users: a Poisson process.

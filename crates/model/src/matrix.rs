@@ -171,7 +171,7 @@ fn values_of(axis: &Entry) -> Result<Vec<Value<'_>>, Problem> {
         let is_plain = |text: &str| text.len() <= VALUE_BYTES_MAX && !text.contains("{{");
         if !node.all().filter_map(Node::text).all(is_plain) {
             let message = format!(
-                "a string in this value contains `{{{{` or more than {VALUE_BYTES_MAX} bytes"
+                "a string in this value contains `{{{{`, or is longer than {VALUE_BYTES_MAX} bytes"
             );
             return Err(node.problem(message, "write a short string without placeholders"));
         }

@@ -48,11 +48,11 @@ pub struct OwnSeries {
     pub name: String,
     /// The counter.
     pub metric: String,
-    /// The counter by whose growth that of `metric` is divided, such as `…_count` for `…_sum`. The
-    /// result is in milliseconds [default: growth per second].
+    /// The growth of `metric` is divided by the growth of this counter, such as `…_count` for
+    /// `…_sum`. The result is in milliseconds [default: growth per second].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// The labels.
+    /// The labels whose combinations are separate lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
 }

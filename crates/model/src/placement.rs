@@ -166,7 +166,7 @@ impl Placement {
                 format!("the load generator and the upstream share {one} of this machine")
             }
             (one, other) => {
-                format!("on this machine the load generator has {one}, the upstream {other}")
+                format!("on this machine, the load generator has {one} and the upstream {other}")
             }
         };
         let note = format!("The gateway has {} of {host}; {rest}.", cores(gateway));
@@ -180,7 +180,7 @@ impl Placement {
         })
     }
 
-    /// The same placement without the load generators and upstreams that run at other places.
+    /// The same placement without the load generators and upstreams that run elsewhere.
     pub fn without_those_at(mut self, places: &Places) -> Self {
         let listed = |places: &[Place]| {
             let words: Vec<String> = places.iter().map(Place::to_string).collect();

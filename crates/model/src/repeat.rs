@@ -92,7 +92,7 @@ impl Expander<'_> {
         if let Some(inner) = inner.find_map(|inner| inner.entry("repeat")) {
             let help = "write out one of them";
             self.problems
-                .push(inner.problem("a repeat inside a repeat", help));
+                .push(inner.problem("a repeated item contains another one", help));
             return vec![item];
         }
         let Data::Integer(count @ 1..) = repeat.data else {

@@ -44,8 +44,8 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
     /// The request and checks of the direct variant, if the gateway changes the request or the
-    /// response: what the gateway would send to the upstream. Not for parity cases, which the
-    /// direct variant does not send.
+    /// response: what the gateway would send to the upstream. Parity cases have none, because the
+    /// direct variant does not send them.
     #[serde(alias = "floor", default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("aliases" = ["floor"]))]
     pub direct: Option<DirectRequest>,
@@ -149,7 +149,7 @@ fn is_host(name: &str) -> bool {
 pub enum Check {
     /// The status has this value.
     Status(#[schemars(range(min = 100, max = 599))] u16),
-    /// The status is one of these. For requests that a gateway may forward or refuse.
+    /// The status is one of these. This is for requests that a gateway may forward or refuse.
     StatusIn(#[schemars(schema_with = "schema_fragments::statuses")] Vec<u16>),
     /// A header is present and has exactly this value.
     Header(HeaderCheck),

@@ -355,7 +355,7 @@ pub enum When {
     /// Before the load and again after it.
     #[default]
     Both,
-    /// Only before the load. For a case that uses up a resource, such as a rate limit.
+    /// Only before the load. This is for a case that uses up a resource, such as a rate limit.
     Before,
 }
 

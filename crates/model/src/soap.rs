@@ -34,9 +34,9 @@ impl SoapPolicy {
     }
 }
 
-/// The steps of one direction, which apply in this order: stylesheet before, schema of the
-/// envelope, schema of the body's content, SOAPAction, stylesheet after, route by XPath. All but
-/// the second are optional.
+/// The steps of one direction, which apply in this order: first stylesheet, schema of the envelope,
+/// schema of the body's content, SOAPAction, second stylesheet, route by XPath. All but the second
+/// are optional.
 ///
 /// A definition is the text of a document, or the path of its file relative to this file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -23,7 +23,7 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Reports whether it is Rust.
+    /// Reports whether the file is Rust code.
     pub fn is_rust(&self) -> bool {
         self.path.extension().is_some_and(|ending| ending == "rs")
     }
@@ -61,7 +61,7 @@ impl SourceFile {
         )
     }
 
-    /// Reports whether it is a test, a benchmark or an example, and therefore not part of the
+    /// Reports whether the file is a test, a benchmark or an example, and therefore not part of the
     /// product.
     pub fn is_test(&self) -> bool {
         const FOLDERS: [&str; 4] = ["tests", "tests.rs", "benches", "examples"];

@@ -161,7 +161,7 @@ impl Run {
             let block = cycles::block(&seconds.collect::<Vec<_>>());
             if block.is_none() {
                 println!(
-                    "omitted: {}: it has no second with compiling next to one without",
+                    "omitted: {}: it does not have both seconds with compiling and seconds without",
                     folder.display()
                 );
             }
@@ -194,9 +194,9 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();
     let share: Vec<f64> = blocks.iter().map(|block| block.compiling_share).collect();
     for (what, values) in [
-        ("99th percentile of seconds without, ms", &idle),
-        ("99th percentile of seconds with, ms", &compiling),
-        ("share of such a second spent on it", &share),
+        ("99th percentile of seconds without compiling, ms", &idle),
+        ("99th percentile of seconds with compiling, ms", &compiling),
+        ("share of such a second spent on compiling", &share),
     ] {
         println!(
             "{what}: {}",
@@ -205,7 +205,7 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
     }
     if let Some(first) = lost.first() {
         return Err(format!(
-            "not held: {} of {processes} processes lost requests, the first {first}",
+            "not held: {} of {processes} processes lost requests; the first of them: {first}",
             lost.len()
         ));
     }
@@ -224,13 +224,14 @@ fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), Stri
         rise.effect, rise.blocks, interval.low, interval.high
     );
     if interval.high < RISE_MAX_MS {
-        println!("held: it rises by less than {RISE_MAX_MS} ms");
+        println!("held: the 99th percentile rises by less than {RISE_MAX_MS} ms");
         return Ok(());
     }
     Err(match interval.low > RISE_MAX_MS {
         true => format!("recompiling raises the 99th percentile by more than {RISE_MAX_MS} ms"),
         false => format!(
-            "undecided: {RISE_MAX_MS} ms lies in the interval; use more --minutes, or a quieter machine"
+            "undecided: {RISE_MAX_MS} ms is within the interval; use more --minutes, or a quieter \
+            machine"
         ),
     })
 }

@@ -52,7 +52,8 @@ impl<'s> Walker<'s> {
         self.problems.len() == before
     }
 
-    /// The schema against which a value is checked; of several, the first that allows its type.
+    /// The schema against which a value is checked; if there are several, the first that allows its
+    /// type.
     fn form_of(&self, node: &Node, schema: &'s Value) -> Option<&'s Value> {
         let schema = self.resolve(schema);
         let Some(forms) = forms(schema) else {

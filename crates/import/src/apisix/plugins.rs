@@ -95,7 +95,7 @@ fn limit_count(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Policy> {
     let seconds = keys.count("time_window", log)?;
     let span = keys.span.clone();
     if keys.text("policy", log).is_some_and(|it| it != "local") {
-        let what = "a rate limit shared by several gateways: it counts in memory here";
+        let what = "a rate limit shared by several gateways: here, requests are counted in memory";
         log.simplified(&span, what);
     }
     let (kind, key) = (keys.text("key_type", log), keys.text("key", log));

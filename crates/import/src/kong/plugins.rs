@@ -250,7 +250,7 @@ fn rate_limiting(keys: &mut Keys<'_>, log: &mut Log<'_>) -> Option<Vec<Policy>> 
     let hides = keys.flag("hide_client_headers", log).unwrap_or(false);
     let span = keys.span.clone();
     if keys.text("policy", log).is_some_and(|it| it != "local") {
-        let what = "a rate limit shared by several gateways: it counts in memory here";
+        let what = "a rate limit shared by several gateways: here, requests are counted in memory";
         log.simplified(&span, what);
     }
     keys.ignore(&["fault_tolerant", "sync_rate", "error_message", "path"]);

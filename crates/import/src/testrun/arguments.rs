@@ -67,7 +67,7 @@ impl Arguments {
                 word if IDLE.contains(&word) => {}
                 word if word.starts_with('-') => {
                     let what =
-                        format!("the argument {word}: use --engine k6 with the script for it");
+                        format!("the argument {word}: to use it, run the script with --engine k6");
                     log.simplified(&span, what);
                 }
                 _ => {}

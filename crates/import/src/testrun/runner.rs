@@ -87,7 +87,10 @@ impl Runner {
         for toleration in pod.list("tolerations", log) {
             match taint(toleration) {
                 Some(taint) => self.nodes.push(taint),
-                None => log.simplified(&toleration.head(), "a toleration without key and effect"),
+                None => log.simplified(
+                    &toleration.head(),
+                    "a toleration with neither key nor effect",
+                ),
             }
         }
         if let Some(resources) = pod.node("resources") {
@@ -147,7 +150,7 @@ pub(super) fn words(runners: &[&Runner]) -> Vec<String> {
     words
 }
 
-/// Sentences about TestRuns that differ in what a run has only once.
+/// Sentences about properties in which the TestRuns differ, but of which a run has only one value.
 pub(super) fn differences(runners: &[&Runner]) -> Vec<String> {
     let mut facts = Vec::new();
     let mut numbers: Vec<u64> = runners.iter().map(|it| it.parallelism).collect();

@@ -1,4 +1,4 @@
-//! apisix.yaml.
+//! Adapts apisix.yaml to a trial.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! kong.yml.
+//! Adapts kong.yml to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -25,16 +25,16 @@ fn shares(placed: &Placement) -> String {
     let [gateway, engine, upstream] = lists.map(|list| cpus(list));
     if placed.gateway_has_siblings() {
         return format!(
-            "The gateway ({gateway}) and the load generator ({engine}) or the upstream ({upstream}) are threads of one \
-             physical core, and no other layout exists: they slow each other down, so every figure is limited; \
-             {SHARED_CORE_REMEDY}."
+            "The gateway ({gateway}) and the load generator ({engine}) or the upstream ({upstream}) run on threads \
+             of one physical core, and no other layout exists: they slow each other down, so every figure is \
+             limited; {SHARED_CORE_REMEDY}."
         );
     }
     if engine != upstream && !placed.engine_is_alone() {
         return format!(
             "The gateway has {gateway} and shares no physical core; the load generator ({engine}) and the upstream \
-             ({upstream}) are threads of one core: a gateway too fast for them is reported as limited; its CPU per \
-             request stays valid."
+             ({upstream}) run on threads of one core: a gateway too fast for them is reported as limited; its CPU \
+             per request stays valid."
         );
     }
     let [gateway, engine, upstream] = lists.map(|list| cores(list));
@@ -73,7 +73,7 @@ fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
             _ => "stay idle: they share",
         };
         let what = cpus(&idle);
-        format!("{what} {verb} a physical core with what is measured.")
+        format!("{what} {verb} a physical core with a measured component.")
     })
 }
 
@@ -84,7 +84,7 @@ fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
         .collect();
     (!others.is_empty()).then(|| {
         format!(
-            "This process may not use {}, but programs on them slow the same physical cores down: run none there.",
+            "This process may not use {}. Programs that run there slow down the measured cores; run none.",
             cpus(&others)
         )
     })

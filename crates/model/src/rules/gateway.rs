@@ -173,7 +173,7 @@ fn roles(root: &Node, words: &Words<'_>, problems: &mut Vec<Problem>) {
     }
     let claim = root.at(&["features", CONTROL_PLANE]);
     let claim = claim.filter(|feature| is_claim(feature));
-    let help = "state both: the section has its command, and the feature its means";
+    let help = "state both: the section contains the command, and the feature states the means";
     match (root.entry(CONTROL_PLANE), claim) {
         (Some(section), None) => {
             let message = "`features` does not claim `control_plane`";

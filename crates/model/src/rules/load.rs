@@ -115,7 +115,7 @@ pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem
     let seconds = (at.as_secs_f64(), measure.as_secs_f64());
     if seconds.0 < 1.0 || seconds.0 > seconds.1 - 1.0 {
         let message = format!("the change occurs {at} into a measurement of {measure}");
-        let help = "leave at least a second before it and after it, to compare";
+        let help = "leave at least a second before it and after it for the comparison";
         problems.push(node.problem(message, help));
     }
     let every = phase.at(&["change", "every"]);
@@ -155,7 +155,7 @@ fn failure_fits(phase: &Node, measure: Option<HumanDuration>, problems: &mut Vec
     if from_s < 1.0 || until_s < from_s + 1.0 || until_s > measure_s - 1.0 {
         let message =
             format!("the failure lasts from {from} to {until} of a measurement of {measure}");
-        let help = "leave at least a second before it, in it, and after it, to compare";
+        let help = "leave at least a second before it, during it and after it for the comparison";
         problems.push(Problem::new(failure.head(), message, help));
     }
 }

@@ -87,7 +87,7 @@ fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
 
 fn quotable(realm: &Node, problems: &mut Vec<Problem>) {
     if realm.text().is_some_and(|text| text.contains(['"', '\\'])) {
-        let message = "a realm with a quote or a backslash, which gateways treat differently";
+        let message = "the realm contains a quote or a backslash, which gateways treat differently";
         problems.push(realm.problem(message, "write it without quotes and backslashes"));
     }
 }
@@ -238,7 +238,8 @@ pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
             continue;
         };
         if text.is_empty() || !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-            let message = "a password that is empty or not ASCII, which gateways treat differently";
+            let message = "the password is empty or not ASCII; gateways treat such passwords \
+                           differently";
             problems.push(password.problem(message, "write ASCII letters, digits and punctuation"));
         }
     }

@@ -31,7 +31,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         groups(table, is_of("connections"), problems);
         if root.list("groups").is_empty() && table.list("groups").is_empty() {
             let help = "add `groups` to it, or to the document";
-            let message = "a table without columns";
+            let message = "the table has no columns";
             problems.push(Problem::new(table.head(), message, help));
         }
         let names = table.list("rows").iter().filter_map(|row| row.get("row"));
@@ -54,12 +54,12 @@ fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
         let lines = column.list("head");
         if let Some(third) = lines.get(2) {
             let help = "write one or two lines";
-            let message = "a head of more than two lines";
+            let message = "the head has more than two lines";
             problems.push(Problem::new(third.head(), message, help));
         }
         if lines.is_empty() && !has_targets {
             let help = "add its `head`; only tables of `connections` have a column for each target";
-            problems.push(Problem::new(column.head(), "a column without a head", help));
+            problems.push(Problem::new(column.head(), "the column has no head", help));
         }
     }
 }
@@ -68,14 +68,14 @@ fn groups(parent: &Node, has_targets: bool, problems: &mut Vec<Problem>) {
 fn rows(table: &Node, problems: &mut Vec<Problem>) {
     let rows = table.list("rows");
     if rows.is_empty() {
-        let message = "a table without rows";
+        let message = "the table has no rows";
         let help = "add `rows`, as in `- {row: no policy, scenario: proxy-json}`";
         problems.push(Problem::new(table.head(), message, help));
     }
     for row in rows {
         if row.get("scenario").is_none() {
             let help = "add the scenario that measures it, as in `scenario: proxy-json`";
-            problems.push(Problem::new(row.head(), "a row without a scenario", help));
+            problems.push(Problem::new(row.head(), "the row has no scenario", help));
         }
     }
     let bases = [table].into_iter().chain(rows);
@@ -147,7 +147,7 @@ fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
             && bound <= before
         {
             let help = "write the bounds from the lowest to the highest";
-            problems.push(pair[1].problem("a bound that is not above the one before it", help));
+            problems.push(pair[1].problem("the bound is not above the one before it", help));
         }
     }
 }

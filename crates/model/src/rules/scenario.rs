@@ -91,7 +91,7 @@ fn weights(root: &Node, problems: &mut Vec<Problem>) {
     for list in root.list("weights") {
         let count = list.items().len();
         if count as f64 != targets {
-            let message = format!("{count} weights for {targets} targets");
+            let message = format!("there are {count} weights for {targets} targets");
             let help = "write one for each target, or another number under `targets:`";
             problems.push(Problem::new(list.head(), message, help));
         }
@@ -111,7 +111,7 @@ fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
         && let Some(count) = node.number()
         && count > routes as f64
     {
-        let message = format!("{count} upstreams for {routes} routes");
+        let message = format!("there are {count} upstreams, but {routes} routes");
         let help = "write at least as many routes; each leads to one upstream";
         problems.push(node.problem(message, help));
     }
@@ -157,7 +157,7 @@ fn names(root: &Node, problems: &mut Vec<Problem>) {
             &format!("give each {item} a unique name"),
         );
     }
-    let help = "state in each name what only this case tests";
+    let help = "state in each name the property that only this case tests";
     each("parity", "name", "parity cases", help);
     let help = "give each route a unique path";
     each("routes", "path", "paths of routes", help);

@@ -76,12 +76,12 @@ pub(super) fn together(policies: &[&Entry], problems: &mut Vec<Problem>) {
         return;
     }
     if let Some(second) = soap.next() {
-        let message = "a second `soap` on one route";
+        let message = "the route has a second `soap`";
         problems.push(second.problem(message, "write both directions in one policy"));
     }
     let is_edit = |entry: &&&Entry| EDITS.contains(&entry.key.as_str());
     for edit in policies.iter().filter(is_edit) {
-        let message = format!("`{}` next to `soap`, on the same bodies", edit.key);
+        let message = format!("`{}` and `soap` edit the same bodies", edit.key);
         let help = "let a stylesheet of `soap` do it, or use another route";
         problems.push(edit.problem(message, help));
     }
@@ -157,10 +157,10 @@ mod tests {
         for words in [
             "does nothing",
             "b.xsd cannot be read",
-            "not XML in UTF-8",
+            "not XML, or is not UTF-8",
             "a second `soap`",
-            "`request_json` next to `soap`",
-            "`response_xslt` next to `soap`",
+            "`request_json` and `soap` edit",
+            "`response_xslt` and `soap` edit",
             "`ignore_process_if_service_http_error` is not valid in a request",
             "`soap_action` is not valid in a response",
             "`route_xpath_targets` is not valid in a response",

@@ -38,7 +38,7 @@ fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
         let is_plain =
             scenario.get("scenario").is_some() && own.is_none() && scenario.get("load").is_none();
         if is_plain {
-            let message = "a scenario written as a mapping without a load";
+            let message = "this scenario is a mapping, but has no load";
             let help = "write its name alone, or add `load:` or `as_published:`";
             problems.push(Problem::new(scenario.head(), message, help));
         }

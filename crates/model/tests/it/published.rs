@@ -21,14 +21,14 @@ fn rows_and_columns_are_complete() {
     assert_eq!(
         mistakes(text),
         [
-            "a.yaml:5:61: a head of more than two lines; write one or two lines",
+            "a.yaml:5:61: the head has more than two lines; write one or two lines",
             "a.yaml:8:9: no row is called `nobody`; name one of the table's `rows`",
-            "a.yaml:9:34: a column without a head; \
+            "a.yaml:9:34: the column has no head; \
                  add its `head`; only tables of `connections` have a column for each target",
-            "a.yaml:10:34: a row without a scenario; \
+            "a.yaml:10:34: the row has no scenario; \
                  add the scenario that measures it, as in `scenario: proxy-json`",
             "a.yaml:10:39: two rows are `a`; give each row a unique name",
-            "a.yaml:11:3: a table without rows; \
+            "a.yaml:11:3: the table has no rows; \
                  add `rows`, as in `- {row: no policy, scenario: proxy-json}`",
         ]
     );
@@ -48,13 +48,13 @@ fn figures_and_effects_have_the_settings_that_they_need() {
     assert_eq!(
         mistakes(text),
         [
-            "a.yaml:6:3: a table without columns; add `groups` to it, or to the document",
+            "a.yaml:6:3: the table has no columns; add `groups` to it, or to the document",
             "a.yaml:8:47: `half` is not a number of CPUs; write a number, as in \"0.5\"",
             "a.yaml:8:54: `half` has no key `rats`; did you mean `rate`?",
             "a.yaml:10:12: the effect `rounded` needs `step_ms`; \
                  add the step of its times, as in `step_ms: 10`",
             "a.yaml:11:52: `pairs` is valid only with the effect `compression`; remove it",
-            "a.yaml:12:73: a bound that is not above the one before it; \
+            "a.yaml:12:73: the bound is not above the one before it; \
                  write the bounds from the lowest to the highest",
             "a.yaml:13:82: no row is called `b`; name a row of one of the tables",
         ]

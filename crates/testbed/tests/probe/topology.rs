@@ -100,9 +100,9 @@ fn two_cores_of_two_threads_in_both_numberings() {
     );
     assert_eq!(
         far.placed(&all, 1).note,
-        "The gateway has CPU 3 and shares no physical core; the load generator (CPU 0) and the upstream (CPU 2) are \
-         threads of one core: a gateway too fast for them is reported as limited; its CPU per request stays valid. \
-         CPU 1 stays idle: it shares a physical core with what is measured."
+        "The gateway has CPU 3 and shares no physical core; the load generator (CPU 0) and the upstream (CPU 2) run \
+         on threads of one core: a gateway too fast for them is reported as limited; its CPU per request stays valid. \
+         CPU 1 stays idle: it shares a physical core with a measured component."
     );
     assert_eq!(
         seen(&next.placed(&all, 2)),

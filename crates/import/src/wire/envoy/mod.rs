@@ -1,4 +1,4 @@
-//! envoy.yaml: a bootstrap with static resources.
+//! Adapts envoy.yaml, a bootstrap with static resources, to a trial.
 
 mod listeners;
 mod routes;

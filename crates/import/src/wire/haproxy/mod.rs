@@ -1,4 +1,4 @@
-//! haproxy.cfg.
+//! Adapts haproxy.cfg to a trial.
 
 mod bind;
 mod parse;

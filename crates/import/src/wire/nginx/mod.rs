@@ -1,4 +1,4 @@
-//! nginx.conf.
+//! Adapts nginx.conf to a trial.
 
 mod include;
 mod listen;
