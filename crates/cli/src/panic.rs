@@ -1,5 +1,5 @@
 //! Reports a panic as a defect of gatebench. A panic unwinds, so the guards end all processes that
-//! were started; if the guards failed, the supervisors would end them.
+//! were started; if a guard fails, the supervisors end them.
 
 use crate::terminal;
 

@@ -34,7 +34,7 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// How long a server has to notice the flag before the process ends.
+/// The time that a server has to notice the flag before the process ends.
 const FLAG_SEEN_MAX: Duration = Duration::from_millis(250);
 
 /// Returns a flag that the second SIGINT or SIGTERM sets; the process ends soon after. The first

@@ -125,7 +125,7 @@ impl Capacity {
 /// The highest rate at which the load generator can keep a schedule.
 const RATE_MAX: f64 = 1e8;
 
-/// A shorter step contains too few samples.
+/// The minimum length of a step. A shorter step contains too few samples.
 const STEP_MIN: HumanDuration = HumanDuration::from_millis(200);
 
 /// Reads requests per second, `20000` or `20k`.

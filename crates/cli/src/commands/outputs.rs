@@ -9,7 +9,7 @@ use gatebench_runner::outputs::{Delivery, Refusal, Settings, Target};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Names of outputs of k6 and gatebench, which `--out` must not treat as a directory.
+/// Names of outputs of k6 and gatebench, which `--out` must not treat as directories.
 const KINDS: [&str; 9] = [
     "prometheus",
     "influxdb",
@@ -123,7 +123,9 @@ pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
         && !name.starts_with("__");
     if !is_name {
         return Err(
-            "a name consists of letters, digits and underscores, and begins with a letter".into(),
+            "a name consists of letters, digits and underscores, and begins with a letter or with \
+             a single underscore"
+                .into(),
         );
     }
     if OWN_LABELS.contains(&name) {

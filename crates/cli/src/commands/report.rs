@@ -93,7 +93,10 @@ impl Report {
         let findings = self.findings(&run)?;
         let without_figures = |what: &str| {
             let word = format!("{} --as {}", self.dir.display(), document.published);
-            let remedy = format!("measure them: gatebench run {}", document.suite);
+            let remedy = format!(
+                "measure the document's scenarios: gatebench run {}",
+                document.suite
+            );
             Err(Failure::words(word, what, remedy))
         };
         if findings.run.is_smoke {

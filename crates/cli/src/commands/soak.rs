@@ -26,8 +26,8 @@ judges memory by its lower envelope: the memory that remains after the gateway h
 Ctrl-C, gatebench keeps and reports the data collected so far; --resume then measures the remaining
 time with a fresh process and judges the two parts separately.
 
-Exit code: 1 if something leaks, a process ended or responses failed, 4 if it is uncertain whether
-memory leaks, 0 otherwise.";
+Exit code: 1 if something leaks, if a process ended or if responses failed; 4 if it is uncertain
+whether memory leaks; 0 otherwise.";
 
 /// Load a gateway for a long time, and report whether it leaks
 #[derive(Debug, Args)]

@@ -42,7 +42,8 @@ pub struct Upstream {
     /// terminal
     #[arg(long)]
     json: bool,
-    /// Recognise repeated requests of up to this many pairs of load and load-generator worker
+    /// Recognise repeated requests in up to N streams; in each load, each worker of the load
+    /// generator is one stream
     #[arg(long, value_name = "N", default_value_t = gatebench_upstream::STREAMS)]
     streams: usize,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use gatebench_testbed::gateway::Catalogue;
 
 use crate::failure::Failure;
 
-/// A shorter measurement permits no conclusion about a gateway.
+/// The minimum length of a measurement. A shorter one permits no conclusion about a gateway.
 const MEASURED_MIN: HumanDuration = HumanDuration::from_millis(1_000);
 
 /// Reads a duration.
@@ -183,7 +183,7 @@ pub const METRICS: [Named<DecisiveMetric>; 5] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores(pub Vec<usize>);
 
-/// More cores than any machine has, so that a typo does not exhaust memory.
+/// The maximum number of cores, which no machine exceeds, so that a typo does not exhaust memory.
 const CORES_MAX: usize = 4096;
 
 impl FromStr for Cores {

@@ -18,7 +18,7 @@ Examples:
   gatebench new gateway mine --like haproxy
   gatebench new gateway mine --container docker.io/me/mygw:2.1";
 
-/// Create a gateway folder with a working plain proxy, to be changed step by step
+/// Create a gateway folder that works as a plain proxy, for you to change step by step
 #[derive(Debug, Args)]
 pub struct New {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ enum What {
     Gateway(NewGateway),
 }
 
-/// Create a gateway folder with a working plain proxy, to be changed step by step
+/// Create a gateway folder that works as a plain proxy, for you to change step by step
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct NewGateway {
@@ -111,7 +111,7 @@ impl Like {
     }
 }
 
-/// Returns the first one that is installed, or nginx if none is installed.
+/// Returns the first program that is installed, or nginx if none is installed.
 fn installed() -> Result<Like, Failure> {
     let launcher = launcher()?;
     let catalogue = Catalogue::default();
@@ -126,7 +126,7 @@ fn installed() -> Result<Like, Failure> {
 /// Returns the folder for the same gateway in a container image.
 fn in_image(like: Like, image: &str) -> String {
     let container = format!(
-        "# gatebench does not pull the image. The program in it is `binary`; its entrypoint is not run.\n\
+        "# gatebench does not pull the image. The program in the image is `binary`; the entrypoint is not run.\n\
          container: {{image: \"{image}\", program: /usr/sbin/NAME}}\nfiles:"
     );
     let own = format!("[{}]", like.name());

@@ -20,11 +20,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The page options that all measuring commands share.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ServeArgs {
-    /// Show the run in the browser while it runs. The URL is printed before the first trial, and
-    /// the page ends soon after the run
+    /// Show the run in the browser while it runs. gatebench prints the URL before the first
+    /// trial, and stops the server soon after the run
     #[arg(long)]
     serve: bool,
-    /// Like --serve, and keep the page until Ctrl-C
+    /// Like --serve, but keep the page available until Ctrl-C
     #[arg(long)]
     serve_keep: bool,
 }

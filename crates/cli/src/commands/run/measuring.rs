@@ -106,7 +106,7 @@ impl Measuring {
         })
     }
 
-    /// Returns what the selection needs of a cluster; none if it does not run in one.
+    /// Returns the plan of the selection for a cluster; none if it does not run in one.
     ///
     /// # Errors
     /// A name is unknown, or a gateway has no image.
@@ -115,8 +115,8 @@ impl Measuring {
         Ok(ClusterPlan::of(selection, &library, &catalogue)?)
     }
 
-    /// Returns the request to run the plan in the resumed directory, in the named one, or in a new
-    /// one.
+    /// Returns the request to run the plan in the resumed directory, in the given directory, or in
+    /// a new one.
     ///
     /// # Errors
     /// The path of the running program cannot be read.
@@ -125,7 +125,7 @@ impl Measuring {
         prepared: Prepared,
         resume: Option<&Path>,
     ) -> Result<RunRequest, Failure> {
-        // The earlier form of --dir.
+        // `--out DIR` is the earlier form of `--dir DIR`.
         if resume.is_some()
             && let Some(dir) = self.outputs.dir()?
         {
@@ -153,7 +153,7 @@ impl Measuring {
         })
     }
 
-    /// The named run directory.
+    /// The run directory given on the command line.
     ///
     /// # Errors
     /// The name is that of an output.

@@ -30,7 +30,7 @@ Examples:
   gatebench run api-key --gateway nginx --blocks 10
   gatebench run --gateway ./mine --smoke          does my gateway folder work?
   gatebench run soap                              the scenarios of a document, in minutes
-  gatebench run soap --as-published --dry-run     with the ramps, users and hours of the document
+  gatebench run soap --as-published --dry-run     with its original ramps, users and durations
   gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
   gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
   gatebench run --config /etc/nginx/nginx.conf --dry-run     show the routes and what is replaced
@@ -50,8 +50,8 @@ Examples:
 
 Exit code: 1 if a trial failed because of a gateway, if parity was lost, or if responses failed
 their checks; 3 if a trial could not be stored; 4 if no completed trial of a gateway is valid; 0
-otherwise. The report marks limited trials, and invalid trials among valid ones; they do not
-change the exit code, because a run gives no verdict.";
+otherwise. Trials that are limited, or invalid while others are valid, are marked in the report
+but do not change the exit code, because a run gives no verdict.";
 
 /// Start gateways, verify their policies, measure them and report the results
 #[derive(Debug, Args)]
@@ -107,7 +107,7 @@ pub struct Run {
     /// of a gateway to get the cost of the gateway itself
     #[arg(long, conflicts_with_all = ["attach", "as_published"])]
     null: bool,
-    /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from going idle
+    /// Repeat each fixed-rate load while a thread keeps the gateway's cores from going idle
     #[arg(long, conflicts_with = "gateway_on")]
     keep_awake: bool,
     /// Give each gateway N cores and N workers [default: 1]
@@ -118,7 +118,7 @@ pub struct Run {
     #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = values::cpu_millis)]
     gateway_cpus: Vec<u32>,
     /// Limit each gateway to this memory, for example 256M or 1G; each value is a variant. With
-    /// --kubernetes and as many numbers of CPUs, each is for the CPUs at the same place
+    /// --kubernetes, if --gateway-cpus has as many values, the two lists are combined in pairs
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = values::bytes)]
     gateway_memory: Vec<u64>,
     /// Run the gateways on this host over ssh, which also copies gatebench there; the load
@@ -126,11 +126,11 @@ pub struct Run {
     #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
     gateway_on: Option<String>,
     /// Send the loads from several machines: `here`, or hosts as for ssh, for example me@a,me@b;
-    /// each uses all its cores. With --kubernetes, N pods, each on a node of its own [default: 1]
+    /// each uses all its cores. With --kubernetes, send them from N pods on N nodes [default: 1]
     #[arg(long, value_name = "PLACES|N")]
     agents: Option<AgentsAt>,
-    /// Run the upstream on this host over ssh; the targets of a scenario with several use several
-    /// hosts in turn
+    /// Run the upstream on this host over ssh; with several hosts, the targets of a scenario are
+    /// assigned to them in turn
     #[arg(
         long,
         value_name = "PLACES",
@@ -254,7 +254,7 @@ impl Run {
         }
     }
 
-    /// The places of the parts of the run on this machine and hosts.
+    /// The places of the load generators, the upstream and Redis.
     fn places(&self) -> Result<Places, Failure> {
         let agents = match (&self.agents, &self.cluster.kubernetes) {
             (None, _) | (_, Some(_)) => Vec::new(),
@@ -262,7 +262,7 @@ impl Run {
             (Some(AgentsAt::Pods(number)), None) => {
                 return Err(Failure::words(
                     "--agents",
-                    format!("{number} is no place; a number is for --kubernetes"),
+                    format!("{number} is not a place; only --kubernetes accepts a number"),
                     "name the places: `here`, or hosts as for ssh",
                 ));
             }
@@ -283,7 +283,7 @@ impl Run {
         })
     }
 
-    /// The host of the gateways; none for this machine.
+    /// The host on which the gateways run; none if they run on this machine.
     fn elsewhere(&self, hosts: Option<&Hosts>) -> Result<Option<Elsewhere>, Failure> {
         if let Some(hosts) = hosts {
             return hosts::elsewhere(hosts).map(Some);

@@ -36,7 +36,7 @@ pub(super) fn help_of_at() -> String {
     )
 }
 
-/// More than the largest clusters have nodes for.
+/// The maximum number of pods, which exceeds the number of nodes of the largest clusters.
 const PODS_MAX: u32 = 1_000;
 
 /// The value of `--agents`.
@@ -71,9 +71,9 @@ pub(super) fn percent(word: &str) -> Result<u32, String> {
         .ok_or_else(|| "write whole percentages from 1% to 99%, for example 50%,70%,90%".into())
 }
 
-/// The kernel requires at least one millisecond of each 100 ms period.
+/// The minimum CPU time: the kernel requires at least one millisecond of each 100 ms period.
 const CPU_MILLIS_MIN: u32 = 10;
-/// More than the largest machines have.
+/// The maximum number of CPUs, which exceeds that of the largest machines.
 const CPUS_MAX: f64 = 4_096.0;
 
 /// Reads a number of CPUs, `0.5`.
@@ -115,7 +115,8 @@ pub(super) fn sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     all.filter(|limits| !limits.is_none()).collect()
 }
 
-/// Pairs each number of CPUs with the amount of memory at the same place.
+/// Pairs each number of CPUs with the amount of memory at the same position. If the lists differ in
+/// length, combines all of them as in [`sizes`].
 pub(super) fn paired_sizes(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
     if cpu_millis.len() != memory_bytes.len() {
         return sizes(cpu_millis, memory_bytes);

@@ -21,7 +21,7 @@ Examples:
   gatebench spec run single-route --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
   gatebench spec run --tags balancer --gateway haproxy
   gatebench spec run mine.yaml --git v1.0 --git HEAD --gateway ./gateway --build 'make'
-  gatebench spec run single-route --smoke           does it work? seconds, without waiting
+  gatebench spec run single-route --smoke           does it work? (takes seconds)
   gatebench spec run single-route --engine wrk --gateway nginx
 
 Each specification is a run with its own directory. The versions take turns in random order; all
@@ -53,7 +53,7 @@ pub struct RunSpecifications {
     /// Build each commit with this shell command, in the root of its clone
     #[arg(long, value_name = "COMMAND", requires = "references")]
     build: Option<String>,
-    /// Repeat everything N times, each with fresh processes [default: 1]
+    /// Repeat everything N times, each time with fresh processes [default: 1]
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
     /// Seed for the random order
@@ -155,8 +155,8 @@ impl RunSpecifications {
     }
 }
 
-/// Returns the exit code of several runs. A failure that can be corrected takes precedence over one
-/// of the machine.
+/// Returns the exit code of several runs. A failure that the user can correct takes precedence over
+/// a failure of the machine.
 fn worst(exits: impl IntoIterator<Item = Exit>) -> Exit {
     let bad = exits.into_iter().filter(|exit| *exit != Exit::Fine);
     bad.min_by_key(|exit| exit.code()).unwrap_or(Exit::Fine)
