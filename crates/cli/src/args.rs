@@ -45,7 +45,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Parts", &["upstream", "gateway"]),
 ];
 
-/// A laboratory for API gateways: starts a gateway, verifies its policies and measures what it adds
+/// A laboratory for API gateways: starts a gateway, verifies its policies and measures its cost
 #[derive(Debug, Parser)]
 #[command(version = crate::VERSION, styles = STYLES, max_term_width = 100, help_template = help_template(),
           after_help = exit_codes())]

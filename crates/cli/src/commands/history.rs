@@ -35,7 +35,7 @@ it. A change is reported if there are at least {HISTORY_RUNS_MIN} runs under the
 #[derive(Debug, Args)]
 #[command(after_help = examples())]
 pub struct History {
-    /// The directory of runs
+    /// The directory that contains the runs
     #[arg(default_value = "gatebench-runs")]
     dir: PathBuf,
     /// Show only this scenario (repeatable)

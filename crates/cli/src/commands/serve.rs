@@ -35,7 +35,7 @@ ends it.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Serve {
-    /// The directory of runs, or one run
+    /// The directory that contains runs, or the directory of one run
     #[arg(default_value = "gatebench-runs")]
     dir: PathBuf,
     /// Listen on this port [default: any free port]

@@ -46,6 +46,7 @@ pub struct Soak {
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
     /// Keep N connections busy, each with one request in flight; with --rate, open at most N
+    /// connections
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: Option<u32>,
     /// Ignore memory growth up to this size per hour

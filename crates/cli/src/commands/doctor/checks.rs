@@ -19,8 +19,8 @@ use super::container::{self, Grant};
 use crate::commands::values::{Cores, launcher};
 use crate::failure::Failure;
 
-/// The smallest sufficient limit on open files: that of HAProxy in the tour, which does not start
-/// with a lower one.
+/// The smallest sufficient limit on open files. With a lower limit, HAProxy does not start in the
+/// tour.
 const DESCRIPTORS_MIN: u64 = 2_100;
 
 /// The severity.

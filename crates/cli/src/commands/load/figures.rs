@@ -83,8 +83,8 @@ impl<'a> Figures<'a> {
         self.counts().errors.iter().sum()
     }
 
-    /// Requests without a good response: one that passes the checks or, without checks, has a
-    /// status below 400.
+    /// Requests without a good response. A good response passes the checks or, without checks, has
+    /// a status below 400.
     pub fn failed(&self) -> u64 {
         let counts = self.counts();
         self.unanswered() + self.bad(counts.responses_failing_checks, &counts.by_class)
@@ -170,7 +170,7 @@ pub fn class_word(class: Class) -> &'static str {
     }
 }
 
-/// Times of one kind, of requests with any outcome.
+/// The times of one kind, for requests with any outcome.
 #[derive(Debug, Default)]
 pub struct Times<C: Counter = u64>(Option<Recording<C>>);
 

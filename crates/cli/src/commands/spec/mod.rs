@@ -91,8 +91,8 @@ impl ListSpecifications {
     }
 }
 
-/// Returns the named specifications, or all known ones, that have one of the tags. The mistakes in
-/// all files are reported together.
+/// Returns those of the named specifications, or of all known specifications, that have one of the
+/// tags. The mistakes in all files are reported together.
 fn chosen(
     words: &[String],
     tags: &[String],

@@ -104,7 +104,7 @@ impl RunSpecifications {
         let [gateway] = &self.gateways[..] else {
             return Err(Failure::words(
                 "--git",
-                "commits are valid only with one gateway, but several are named",
+                "commits can be combined with only one gateway, but several are named",
                 "name its folder in your repository: --gateway ./gateway",
             ));
         };
