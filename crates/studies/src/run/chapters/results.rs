@@ -36,12 +36,13 @@ const ROUTES_MAX: usize = 5;
 /// A table with more rows than this is folded.
 const ROWS_OPEN_MAX: usize = 12;
 
-const LEAD: &str = "Medians of the blocks, with their range below. Every block is a fresh gateway process. The figures \
-     are its throughput, its CPU time per request, and the latency that it adds.";
+const LEAD: &str = "The figures are medians of the blocks, with their range below: a gateway's \
+     throughput, its CPU time per request, and the latency that it adds. Every block is a fresh \
+     gateway process.";
 
 /// The meaning of the columns about the gateway's process.
 const PROCESS: &str = "Memory is the peak anonymous resident memory (RssAnon) of the gateway's \
-     process tree in the last load; start is the time to readiness.";
+     process tree in the last load; start is the time until it is ready.";
 
 /// Shows a table for each scenario and phase.
 pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
