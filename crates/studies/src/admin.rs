@@ -90,13 +90,13 @@ fn section(context: &Context) -> Option<Section> {
         heading: "Admin interface",
         explanation: EXPLANATION,
         table: FigureTable {
-            title: "a route created, read, updated and deleted".into(),
+            title: "creating, reading, updating and deleting a route".into(),
             first: "call",
             rows,
             groups: vec![
                 FigureGroup::new("calls", "", ["calls", "failed", "not made"].map(calls)),
                 FigureGroup::new("until the response", "", times()),
-                FigureGroup::new("until it acts", "", times()),
+                FigureGroup::new("until it takes effect", "", times()),
             ],
         },
         graphs: Vec::new(),

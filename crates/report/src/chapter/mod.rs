@@ -35,7 +35,7 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// Added to [`TERMINAL`]: only the first screen, if the report has one.
+/// In addition to [`TERMINAL`], restricts the report to its first screen, if it has one.
 pub const BRIEF: Forms = 32;
 
 /// The layout of charts side by side.

@@ -27,7 +27,7 @@ const PARITY: &str = "The parity cases prove, before and after the load of every
 const CONFIGURATION: &str = "This is the configuration of each gateway as rendered, with the \
      commands that started it. Ports differ from trial to trial; the rest does not.";
 
-const CORES: &str = "busy time of the gateway's cores per request, in kernel ticks";
+const CORES: &str = "busy time of the gateway's cores per request, as counted in kernel ticks";
 
 /// Returns the chapters with the proof behind the results, in the order of the report.
 pub fn chapters(findings: &Findings, palette: &Palette) -> [Chapter; 5] {

@@ -272,9 +272,9 @@ fn number(value: f64) -> String {
 /// The metrics that are drawn for a phase: throughput if the phase measures it, CPU and latency at
 /// an equal rate.
 fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'static str)] {
-    const LESS: &str = "less is better";
+    const LESS: &str = "lower is better";
     static DRAWN: [(Metric, &str, &str); 4] = [
-        (Metric::Throughput, "Throughput", "more is better"),
+        (Metric::Throughput, "Throughput", "higher is better"),
         (
             Metric::GatewayCpuPerRequest,
             "Gateway CPU per request",
