@@ -76,7 +76,7 @@ pub struct Finding {
 pub struct Audit {
     /// Number of tables and printed results judged.
     pub tables: usize,
-    /// Number of the rows of these tables and results.
+    /// Number of rows in these tables and results.
     pub rows: usize,
     /// Number of tables without times or rates, which are not load results.
     pub passed_over: usize,

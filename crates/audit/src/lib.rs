@@ -38,7 +38,7 @@ impl std::error::Error for AuditError {}
 /// Judges every table of a document.
 ///
 /// # Errors
-/// The text does not have this format.
+/// The text is not in this format.
 pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
     let (judged, other): (Vec<_>, Vec<_>) = read::tables(text, form)?
         .into_iter()

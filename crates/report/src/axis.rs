@@ -4,7 +4,8 @@
 /// plot.
 const STEPS: f64 = 3.0;
 
-/// Ticks of an axis of ratios, from the narrowest to the widest axis; the outer ticks are its ends.
+/// The ticks of each possible axis of ratios, the narrowest axis first; the outer ticks are the
+/// ends of the axis.
 const RATIOS: [[f64; 5]; 7] = [
     [0.9, 0.95, 1.0, 1.05, 1.1],
     [0.8, 0.9, 1.0, 1.1, 1.25],
@@ -22,14 +23,14 @@ enum Kind {
         step: f64,
     },
     Logarithmic,
-    /// A logarithmic axis over a small factor, with this step between two ticks.
+    /// A logarithmic axis whose ends differ by a small factor, with this step between two ticks.
     Narrow {
         step: f64,
     },
 }
 
-/// The axis is narrow if the largest value is less than this many times the smallest, because ticks
-/// at 1, 2 and 5 would be too far apart.
+/// An axis counts as narrow if its largest value is less than this many times the smallest. Ticks
+/// at 1, 2 and 5 would then be too far apart.
 const NARROW: f64 = 3.0;
 
 /// A narrow axis spans at least this share of its values, so that slight growth looks slight.
@@ -71,8 +72,8 @@ impl Axis {
         Self::new(Kind::Linear { step }, domain)
     }
 
-    /// A logarithmic axis that covers the values, out to the next of 1, 2, 5 on both sides.
-    /// Values that are not positive are left out.
+    /// A logarithmic axis that covers the values and ends on both sides at the next tick, which is
+    /// at 1, 2 or 5 in its decade. Values that are not positive are left out.
     pub fn covering_log(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(values).unwrap_or((1.0, 10.0));
         let (low, mut top) = (step_down(low), step_up(high));
@@ -98,8 +99,9 @@ impl Axis {
         Self::new(Kind::Narrow { step }, domain)
     }
 
-    /// A logarithmic axis of ratios with 1 in its middle, no wider than the values require, and its
-    /// ticks. Values beyond a factor of 100 are drawn at its ends.
+    /// Returns a logarithmic axis of ratios, and its ticks. The ratio 1 is in the middle of the
+    /// axis, which is no wider than the values require. Values beyond a factor of 100 are drawn at
+    /// its ends.
     pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));
@@ -118,8 +120,8 @@ impl Axis {
         self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The values of the ticks: round steps, or 1, 2 and 5 in each decade. If that is more than
-    /// eight, only the decades have ticks.
+    /// The values of the ticks: round steps, or 1, 2 and 5 in each decade. If there would be more
+    /// than eight ticks, only the decades have them.
     pub fn ticks(&self) -> Vec<f64> {
         let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
             return self.log_ticks();

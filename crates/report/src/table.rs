@@ -208,7 +208,7 @@ impl Column {
 }
 
 impl Lanes {
-    /// Lanes under a common header.
+    /// Columns under a common header.
     pub fn new(phase: &str, label: &str, lanes: Vec<Lane>) -> Self {
         Self {
             phase: phase.to_owned(),

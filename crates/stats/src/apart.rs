@@ -4,11 +4,11 @@
 //! Two runs are compared by the blocks of each (Welch): B. L. Welch, *The Generalization of
 //! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34,
 //! 1947; degrees of freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of
-//! Variance Components*, Biometrics Bulletin 2(6), 1946. Welch's interval includes the variation
-//! between blocks, but not the variation between runs. The comparison of one run with several
-//! includes both. It uses the prediction interval for one further value, as in G. J. Hahn, *Factors
-//! for Calculating Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal
-//! of the American Statistical Association 64, 1969.
+//! Variance Components*, Biometrics Bulletin 2(6), 1946. Welch's interval accounts for the
+//! variation between blocks, but not for the variation between runs. The comparison of one run with
+//! several accounts for both. It uses the prediction interval for one further value, as in G. J.
+//! Hahn, *Factors for Calculating Two-Sided Prediction Intervals for Samples from a Normal
+//! Distribution*, Journal of the American Statistical Association 64, 1969.
 
 use crate::comparison::{CONFIDENCE, Comparison, Method};
 use crate::spread::{Spread, fewest_beyond};
@@ -30,7 +30,7 @@ pub struct Sides {
     /// used if each value is that of a run: the runs are assumed to differ by at least this much,
     /// even if they happen to be equal.
     pub run_error: f64,
-    /// The direction in which values are better.
+    /// The direction in which values improve.
     pub direction: Direction,
 }
 

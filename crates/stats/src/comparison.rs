@@ -22,7 +22,7 @@ pub struct Pair {
     pub baseline: Vec<f64>,
     /// The values to be judged, in the same order.
     pub candidate: Vec<f64>,
-    /// The direction in which values are good.
+    /// The direction in which values improve.
     pub direction: Direction,
 }
 

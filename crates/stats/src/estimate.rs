@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct Estimate {
     /// Median of the blocks.
     pub median: f64,
-    /// The smallest block.
+    /// The smallest value of a block.
     pub min: f64,
-    /// The largest block.
+    /// The largest value of a block.
     pub max: f64,
     pub blocks: usize,
     /// Confidence interval; none below [`crate::verdict::MIN_BLOCKS`] blocks.

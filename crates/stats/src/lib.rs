@@ -1,5 +1,6 @@
-//! Pure statistics: estimates, trustworthy percentiles, paired comparisons, verdicts. No clock, no
-//! input or output, and randomness only from a seed; every formula cites its source.
+//! Pure statistics: estimates, trustworthy percentiles, paired comparisons and verdicts. The crate
+//! has no clock, no input and no output, and takes its randomness only from a seed; every formula
+//! cites its source.
 
 pub mod apart;
 mod bisection;

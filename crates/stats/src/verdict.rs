@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The minimum number of blocks for a verdict.
 pub const MIN_BLOCKS: usize = 10;
 
-/// The direction in which values are good.
+/// The direction in which values improve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {

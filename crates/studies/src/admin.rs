@@ -13,15 +13,17 @@ use crate::common::changes::is_called;
 use crate::common::context::Context;
 use crate::common::facts::Sentence;
 
-const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and timed until the \
-     whole response has arrived. After the loads, a change has taken effect when the gateway serves a new \
-     connection accordingly; this time counts from the beginning of the call. Under a load, a call is timed from when it was due until its response; \
-     calls that were not made for lack of time would have been among the longest. p50 is the median and the range \
-     of the blocks; p90 and p99 cover the calls of all blocks, and are shown if ten calls took longer.";
+const EXPLANATION: &str = "Calls are made one after the other, each on a separate connection, and \
+     timed until the whole response has arrived. After the loads, a change has taken effect when \
+     the gateway serves a new connection accordingly; this time counts from the beginning of the \
+     call. Under a load, a call is timed from when it was due until its response; calls that were \
+     not made for lack of time would have been among the longest. p50 is the median of the blocks' \
+     medians, with their range; p90 and p99 cover the calls of all blocks, and are shown if ten \
+     calls took longer.";
 
-const LOSSES: &str = "A request is lost if it got no response, or a wrong one, in a load under which the gateway was \
-     changed. The figures for each change are the median and the range of the blocks. Losses in whole seconds \
-     before the first change count against the trial.";
+const LOSSES: &str = "A request is lost if it got no response, or a wrong one, in a load under \
+     which the gateway was changed. The figures for each change are medians of the blocks, with \
+     their ranges. Losses in whole seconds before the first change count against the trial.";
 
 /// The tables of all calls after and during the loads, and of the losses in the loads; empty if
 /// there were no calls.
@@ -88,13 +90,13 @@ fn section(context: &Context) -> Option<Section> {
         heading: "Admin interface",
         explanation: EXPLANATION,
         table: FigureTable {
-            title: "a route created, read, updated and deleted".into(),
+            title: "creating, reading, updating and deleting a route".into(),
             first: "call",
             rows,
             groups: vec![
                 FigureGroup::new("calls", "", ["calls", "failed", "not made"].map(calls)),
                 FigureGroup::new("until the response", "", times()),
-                FigureGroup::new("until it acts", "", times()),
+                FigureGroup::new("until it takes effect", "", times()),
             ],
         },
         graphs: Vec::new(),

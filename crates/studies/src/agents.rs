@@ -8,12 +8,14 @@ use gatebench_store::{AgentRecord, PhaseRecord};
 
 use crate::common::context::Context;
 
-const EXPLANATION: &str = "The loads were sent from several machines. The histograms of all agents are added before \
-     percentiles are read from them; these are the agents' own figures, because one sick agent of several is invisible \
-     in the percentiles of all requests. All figures are the median and the range of the blocks. `start` is the time \
-     between the agents that began first and last, and `±` how well it is known; `halves ±` is how well the requests \
-     bound the clocks of agent and upstream (0 if both read one clock, empty if the halves are left out). Added latency \
-     takes each difference on one clock and does not depend on this.";
+const EXPLANATION: &str = "The loads were sent from several machines. The histograms of all agents \
+     are added before percentiles are read from them; these are the agents' own figures, because \
+     one sick agent of several is invisible in the percentiles of all requests. Each figure is the \
+     median of the blocks, with their range. `start` is the time between the starts of the first \
+     and the last agent, and `±` is the uncertainty of that time; `halves ±` is the uncertainty \
+     that the requests leave in the difference between the clocks of agent and upstream (0 if both \
+     read one clock, empty if the halves are left out). Added latency consists of differences that \
+     are each taken on a single clock, so it does not depend on this uncertainty.";
 
 /// The table of the agents; none if a single process sent the loads.
 pub(crate) fn section(context: &Context) -> Option<Section> {

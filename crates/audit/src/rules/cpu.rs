@@ -1,4 +1,4 @@
-//! More CPU time per second than there are cores.
+//! Finds CPU times that would need more cores than there are.
 
 use super::{Judge, digits};
 use crate::heading::Meaning;

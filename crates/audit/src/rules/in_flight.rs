@@ -18,7 +18,8 @@ const TOLERANCE: f64 = 0.02;
 /// If the requests in flight are less than this share of the users, most users did something else.
 const BUSY_SHARE_MIN: f64 = 0.5;
 
-/// Rows ran at different concurrency if their requests in flight differ by more than this factor.
+/// Rows ran at different levels of concurrency if their requests in flight differ by more than this
+/// factor.
 const ALIKE_MAX: f64 = 1.25;
 
 /// The mean number of requests in flight in a row, computed from its rate and its mean time.
@@ -97,9 +98,10 @@ fn among_rows(judge: &mut Judge<'_>) {
     };
     for (row, found) in counts.iter().filter(|it| is_unlike(&it.1)) {
         let cause = match table.mean_of(row) {
-            Mean::OfSent | Mean::OfSeveral => "the rows ran at different concurrency",
+            Mean::OfSent | Mean::OfSeveral => "the rows ran at different levels of concurrency",
             Mean::WithAdded | Mean::Unknown => {
-                "the rows ran at different concurrency (or the tool adds samples to its means, as wrk does)"
+                "the rows ran at different levels of concurrency (or the tool adds samples to its \
+                 means, as wrk does)"
             }
         };
         let says = format!(

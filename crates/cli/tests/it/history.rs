@@ -129,7 +129,7 @@ fn two_runs_are_compared_in_every_form() {
     let (code, said, errors) = gatebench(folder.path(), "compare before after");
     assert_eq!(code, 1, "{said}{errors}");
     assert!(
-        said.contains("1.100× (1.098–1.102)") && said.contains("One run each"),
+        said.contains("1.100× (1.098–1.102)") && said.contains("There is one run on each side"),
         "{said}"
     );
     let (_, said, _) = gatebench(folder.path(), "compare before after --format markdown");

@@ -35,13 +35,13 @@ pub const JUNIT: Forms = 8;
 /// Values for a spreadsheet.
 pub const CSV: Forms = 16;
 
-/// Added to [`TERMINAL`]: only the first screen, if the report has one.
+/// In addition to [`TERMINAL`], restricts the report to its first screen, if it has one.
 pub const BRIEF: Forms = 32;
 
 /// The layout of charts side by side.
 pub const PANELS: &str = "panels wide purposes";
 
-/// A report that every form can write.
+/// A report that can be written in every form.
 pub trait Report {
     /// Returns the document with the blocks for a form.
     fn document(&self, form: Forms) -> Document;
@@ -298,7 +298,7 @@ impl Block {
         Part::Lead(words.into().computed_as(method)).into()
     }
 
-    /// The explanation twice: for the page, and for Markdown, which names the section.
+    /// The explanation twice: once for the page, and once for Markdown, where it names the section.
     pub fn explanation(words: &str, method: &str) -> [Self; 2] {
         let written = format!("{words} How this is computed: docs/METHOD.md, {method}.");
         [

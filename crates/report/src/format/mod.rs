@@ -9,7 +9,7 @@ use gatebench_stats::{Comparison, Difference};
 
 pub use unit::{Unit, UnitScale, quantity, range, short, split_quantity};
 
-/// The sign of negative numbers, which no dash of a range resembles.
+/// The minus sign, which is a different character from the dash of a range.
 const MINUS: &str = "−";
 
 /// A whole number with commas.

@@ -98,7 +98,7 @@ impl Sheet {
         let lines = lines.unwrap_or_else(|| grid::lines(table, columns, paint));
         self.lines.extend(lines);
         if table.has_limits() && !block.is_summary {
-            self.soft("* limited by more than the gateway: see Validity below");
+            self.soft("* limited: see Validity below");
         }
     }
 

@@ -176,8 +176,8 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
 }
 
 /// Reports whether the range of the values is smaller than growth at the bound would be. A series
-/// that settles more and more slowly is correlated over too long a time to have a usable slope; its
-/// range needs none.
+/// that settles more and more slowly is correlated over too long a time to have a usable slope, but
+/// its range can be judged without one.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }

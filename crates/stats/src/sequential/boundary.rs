@@ -14,10 +14,11 @@ use crate::normal;
 /// The function that spends the error rate over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spending {
-    /// α tᵖ, where t is the share of the planned blocks: evenly with p = 1, late with p = 3.
+    /// α tᵖ, where t is the share of the planned blocks: the rate is spent evenly with p = 1, and
+    /// late with p = 3.
     Power(f64),
-    /// 4 − 4 Φ(z ÷ √t), where α ÷ 4 is the probability beyond z: almost nothing early, like the
-    /// boundary of O'Brien and Fleming.
+    /// 4 − 4 Φ(z ÷ √t), where α ÷ 4 is the probability beyond z: almost nothing is spent early, as
+    /// with the boundary of O'Brien and Fleming.
     OBrienFleming,
 }
 
@@ -144,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_look_after_every_block_has_the_boundaries_of_a_finer_integral() {
-        // numpy 2, scipy 1.17.1; f(b) is what crosses b, p the density on x, d = √(blocks since):
+        // numpy 2, scipy 1.17.1; f(b) is the probability of crossing b, p is the density at x, and
+        // d is √(blocks since the previous look):
         //   f = lambda b: 2 * np.sum(w * p * norm.sf((b - x) / d))
         //   b = brentq(lambda b: f(b) - (.05 * (n / 20)**2 - spent), 0, 8 * np.sqrt(n), xtol=1e-12)
         //   x = np.linspace(-b, b, 2 * int(b / .005) + 1)   # w: trapezoidal weights

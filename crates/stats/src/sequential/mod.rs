@@ -6,9 +6,9 @@
 //! run stops.
 //!
 //! Sources: C. Jennison, B. W. Turnbull, *Interim Analyses: The Repeated Confidence Interval
-//! Approach*, Journal of the Royal Statistical Society B 51(3), 1989; the same, *Group Sequential
-//! Methods with Applications to Clinical Trials*, 2000, section 4.4 (an unknown variance: the
-//! boundary's share of the normal distribution is taken from Student's t).
+//! Approach*, Journal of the Royal Statistical Society B 51(3), 1989; the same authors, *Group
+//! Sequential Methods with Applications to Clinical Trials*, 2000, section 4.4 (an unknown
+//! variance: the boundary's share of the normal distribution is taken from Student's t).
 
 mod boundary;
 #[cfg(test)]

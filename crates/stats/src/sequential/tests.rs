@@ -124,7 +124,7 @@ fn an_interval_for_one_look_is_wrong_far_more_often_over_all_looks() {
 }
 
 #[test]
-#[ignore = "takes half a minute; make test-full"]
+#[ignore = "takes half a minute; `make test-full` runs it"]
 fn error_rates_and_power_match_the_documents() {
     for planned in [10, 20, 40, 80, 150] {
         let plan = Sequential::plan(planned, 0.05).unwrap();

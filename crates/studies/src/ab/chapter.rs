@@ -34,7 +34,7 @@ impl Report for Comment<'_> {
                 .collect(),
         );
         let foot = format!(
-            "{} against {}; bold decides. gatebench {} · {} · seed {}",
+            "{} against {}; the metric in bold decides. gatebench {} · {} · seed {}",
             ab_test.candidate,
             ab_test.baseline,
             run.gatebench,

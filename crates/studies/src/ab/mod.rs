@@ -104,11 +104,12 @@ impl StudyKind for AbTest {
             ),
         };
         Some(format!(
-            "{baseline} and {again} are the same gateway: the difference between them is the noise of this \
-             machine. The {metric} \
-             decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
-             most {blocks} blocks. Whenever runs end, at most {alpha} % of them call equal gateways better or worse; in at most \
-             {alpha} % of them, the baseline differs from itself, so they give no verdict.{over_all}",
+            "{baseline} and {again} are the same gateway: the difference between them is the noise \
+             of this machine. The {metric} decides. {candidate} is compared with the mean of the \
+             two, after every block, by repeated confidence intervals for at most {blocks} blocks. \
+             No matter when runs end, at most {alpha} % of them call equal gateways better or \
+             worse; in at most {alpha} % of them, equal gateways get no verdict because the \
+             baseline differs from itself.{over_all}",
             baseline = self.baseline,
             again = self.again,
             metric = decided_by(self.metric).title(),

@@ -314,11 +314,11 @@ impl Differences<'_> {
         });
         for (name, there) in names {
             let what = format!("scenario {name}");
-            let word = |there| if there { "has it" } else { "does not have it" }.to_owned();
+            let word = |there| if there { "present" } else { "absent" }.to_owned();
             if there != [true, true] {
                 self.add(Weight::LeavesOut, what, there.map(word));
             } else if !is_same_scenario(candidate, baseline, name) {
-                let words = ["as it was".to_owned(), "changed".to_owned()];
+                let words = ["original".to_owned(), "changed".to_owned()];
                 self.add(Weight::LeavesOut, what, words);
             }
         }

@@ -14,8 +14,9 @@ use crate::common::facts::Decision;
 const BLOCKS_ALIKE_MAX: f64 = 1.5;
 
 /// The caution about intervals between two single runs.
-pub(super) const ONE_RUN_EACH: &str = "One run each: the intervals cover differences between blocks, but not those \
-    between two runs on this machine. For a gate, set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
+pub(super) const ONE_RUN_EACH: &str = "There is one run on each side: the intervals account for \
+    differences between blocks, but not for those between two runs on this machine. For a gate, \
+    set a baseline of several runs: gatebench baseline set RUN RUN RUN.";
 
 /// The comparison in a sentence: `proxy-json, mine: 26.1 µs CPU/request instead of 24.0 at 5,000
 /// requests/s, 1.09× (1.06–1.12): worse.`

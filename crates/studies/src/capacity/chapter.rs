@@ -94,7 +94,7 @@ fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &
     ];
     let mut steps = Block::from(Fold {
         aside: format!("{steps} steps"),
-        markdown: format!("All rates that {name} was tried at"),
+        markdown: format!("All rates at which {name} was tried"),
         ..Fold::new("All rates that were tried", tried)
     });
     if of.curve.is_empty() {

@@ -313,7 +313,7 @@ fn requests(cell: &Cell<'_>) -> FigureCell {
     let words = if unknown * 2 > blocks {
         Some(format!("inconclusive in {unknown} of {blocks} blocks"))
     } else {
-        (never > 0).then(|| format!("not within the phase in {never} of {blocks} blocks"))
+        (never > 0).then(|| format!("not reached in {never} of {blocks} blocks"))
     };
     let after = all.iter().filter_map(|it| match it {
         Settled::After(requests) => Some(*requests as f64),

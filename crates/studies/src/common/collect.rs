@@ -59,7 +59,7 @@ impl<'a> Collected<'a> {
         Ok(collected)
     }
 
-    /// The reasons that limit the trial with this number.
+    /// The reasons why the trial with this number is limited or invalid.
     pub(crate) fn reasons_of(&self, trial: u32) -> &[Reason] {
         let found = self.trials.iter().find(|it| it.number == trial);
         found.map_or(&[], |it| &it.reasons)

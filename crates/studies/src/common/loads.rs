@@ -9,8 +9,9 @@ use super::joined;
 /// If there are more numbers than this, only the first, the largest and the last are named.
 const NAMED_MAX: usize = 5;
 
-/// Describes a load: `64 connections`, `1 to 6 to 20 connections`, `10 connections (thinking 10s)`,
-/// `1 connection, 1 request in all`, `5,000 requests/s`, `200 to 9,000 requests/s`.
+/// Describes a load: `64 connections`, `1 to 6 to 20 connections`,
+/// `10 connections (think time 10s)`, `1 connection, 1 request in all`, `5,000 requests/s`,
+/// `200 to 9,000 requests/s`.
 pub fn in_words(shape: &Shape) -> String {
     match shape {
         Shape::Closed(closed) => {
@@ -72,7 +73,7 @@ fn exact(number: f64) -> String {
     }
 }
 
-/// The rate or the connections of a stage among many, of which decimals say nothing.
+/// Rounds the rate or the connections of a stage; the decimals of a large number do not matter.
 fn rounded(number: f64) -> f64 {
     if number < 100.0 {
         number
@@ -81,15 +82,15 @@ fn rounded(number: f64) -> f64 {
     }
 }
 
-/// Describes the think time: ` (thinking 10s)`.
+/// Describes the think time: ` (think time 10s)`.
 fn thought(think: &Think) -> String {
     match think {
-        Think::Constant(span) => format!(" (thinking {span})"),
+        Think::Constant(span) => format!(" (think time {span})"),
         Think::Drawn(DrawnThink::Uniform(between)) => {
-            format!(" (thinking {} to {})", between.min, between.max)
+            format!(" (think time {} to {})", between.min, between.max)
         }
         Think::Drawn(DrawnThink::Exponential(of)) => {
-            format!(" (thinking {} on average)", of.mean)
+            format!(" (mean think time {})", of.mean)
         }
     }
 }

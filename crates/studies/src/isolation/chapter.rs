@@ -20,8 +20,9 @@ const TITLE: &str = "Isolation";
 const METHOD: &str = "Isolation";
 
 /// The explanation of the chapter.
-const EXPLANATION: &str = "The good group next to failing groups, divided by the same group next to healthy ones, at \
-     the same rates, paired by blocks of fresh processes. The column \"healthy ÷ itself\" compares two healthy runs and \
+const EXPLANATION: &str = "Each ratio is a figure of the good group next to failing groups, \
+     divided by that of the same group next to healthy ones at the same rates; the two are paired \
+     by blocks of fresh processes. The column \"healthy ÷ itself\" compares two healthy runs and \
      shows the noise of this machine.";
 
 /// The explanation of the symbols in the drawing of a measure.

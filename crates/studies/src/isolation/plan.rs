@@ -7,7 +7,8 @@ use crate::choice::{Given, PlanError, StudyChoice};
 /// An isolation test that a user requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IsolationChoice {
-    /// The group that must not be harmed [default: the group `good`, otherwise the first].
+    /// The group that must not be harmed [default: the group `good` if it exists, otherwise the
+    /// first].
     pub group: Option<String>,
 }
 

@@ -135,8 +135,9 @@ fn explanation(costs: &MarginalCostFindings) -> String {
             format!(" The cost of a request is stated at {load}.")
         });
     format!(
-        "Medians and ranges of the blocks. The last column of a measure is the cost of each additional item, between \
-         the smallest and the largest number, paired by block. {memory}{load}"
+        "Figures are the medians of the blocks, with their ranges. The last column of a measure is \
+         the cost of each additional item, between the smallest and the largest number, paired by \
+         block. {memory}{load}"
     )
 }
 
@@ -246,7 +247,7 @@ fn each(difference: Option<&Difference>, measure: &MarginalCostMeasure) -> Cell 
 fn label(metric: Metric) -> &'static str {
     match metric {
         Metric::GatewayRssAnonMax => "memory",
-        Metric::GatewayStart => "from start to ready",
+        Metric::GatewayStart => "time until ready",
         Metric::GatewayCpuPerRequest => "CPU time per request",
         Metric::AddedP50 => "added latency p50",
         _ => "added latency p99",

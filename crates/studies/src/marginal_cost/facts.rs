@@ -50,7 +50,8 @@ pub struct MarginalCostMeasure {
     pub unit: Unit,
     /// The phase in which the quantity is measured; none if each number is a separate phase.
     pub phase: Option<String>,
-    /// The load of the phase as text. The time to readiness is measured before the first load.
+    /// The load of the phase as text. The time until the gateway is ready is measured before the
+    /// first load.
     pub load: Option<String>,
 }
 

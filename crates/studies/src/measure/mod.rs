@@ -19,10 +19,10 @@ use crate::common::shares::OfShare;
 use crate::kind::{Analysed, FurtherLoad, Next, StudyFindings, StudyKind};
 
 const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same process; then \
-                           requests arrive at shares of that rate, over the same number of connections. \
-                           Median of the blocks, with their range. The rates differ between \
-                           gateways: each row names its own, and rows of different gateways are \
-                           not ranked.";
+                           requests arrive at shares of that rate, over the same number of \
+                           connections. Each figure is the median of the blocks, with their range. \
+                           The rates differ between gateways: each row names its own, and rows of \
+                           different gateways are not ranked.";
 
 /// The share that represents the load that finds the saturation.
 const SATURATED: u32 = 100;

@@ -14,15 +14,17 @@ use crate::common::context::Context;
 use crate::common::facts::Sentence;
 use rule::{Counted, Timed, Word};
 
-const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; the growth between is \
-     compared with the same requests, including the warm-up, as the load generator counted and timed them. \
-     Percentiles are those that a dashboard draws from the buckets (histogram_quantile). \
-     agrees: every request is counted, and percentiles lie in the measured bucket or in a neighbour. \
-     too coarse: the measured p99 lies in the first bucket or beyond the last one, so that the drawn values depend \
-     on the bounds and not on the times. half: the time ends when the request is sent to the upstream. whole \
-     milliseconds: the gateway rounds each time. late: the metrics contain a request only after this time. \
-     miscounts: requests are missing, or counted more than once. differs: clients wait where the gateway does not \
-     measure, for example in the kernel's queues.";
+const EXPLANATION: &str = "Each gateway's own metrics are fetched before and after each load; the \
+     growth between the two fetches is compared with the same requests (including those of the \
+     warm-up), as the load generator counted and timed them. Percentiles are those that a \
+     dashboard draws from the buckets (histogram_quantile). agrees: every request is counted, and \
+     each drawn percentile lies in the bucket of the measured one or in the bucket next to it. too \
+     coarse: the measured p99 lies in the first bucket or beyond the last one, so that the drawn \
+     values depend on the bounds and not on the times. half: the time ends when the request is \
+     sent to the upstream. whole milliseconds: the gateway rounds each time. late: the metrics \
+     contain a request only after this time. miscounts: requests are missing, or counted more than \
+     once. differs: clients wait where the gateway does not measure, for example in the kernel's \
+     queues.";
 
 /// The percentiles of the table.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
@@ -56,10 +58,10 @@ pub(crate) fn sections(context: &Context) -> Option<Section> {
     groups.extend([means, bound]);
     (!rows.is_empty()).then(|| Section {
         id: "own-metrics",
-        heading: "What the gateway says of itself",
+        heading: "The gateway's own metrics",
         explanation: EXPLANATION,
         table: FigureTable {
-            title: "its own metrics and what was measured".into(),
+            title: "its figures and the measured ones".into(),
             first: "metric",
             rows,
             groups,
@@ -196,7 +198,8 @@ impl Cell {
 }
 
 impl Timed {
-    /// The sum over the blocks. Measured percentiles are those of the block in the middle.
+    /// The sum over the blocks. Each measured percentile is the median of its values over the
+    /// blocks (the upper one if their number is even).
     fn over(records: &[&OwnLatencyRecord]) -> Self {
         let mut sum = Self::new(records[0]);
         for next in &records[1..] {

@@ -189,7 +189,7 @@ impl Timed {
         let means = self.mean_ns.zip(self.measured.mean_ns);
         means.is_none_or(|(own, measured)| {
             let slack = resolution_ns as f64;
-            // The gateway's time of the upstream includes the way there and back.
+            // The upstream's time as the gateway measures it includes the trip there and back.
             let is_short = own <= measured * MEAN_FACTOR + slack || self.covers == Covers::Upstream;
             is_short && own >= measured / MEAN_FACTOR - slack
         })
@@ -278,7 +278,8 @@ mod tests {
         assert_eq!(of.words(), [Word::Agrees]);
     }
 
-    /// Every percentile that is drawn is its own number of per cent of the first bound.
+    /// If every time is in the first bucket, a drawn percentile depends only on the bound: p95 is
+    /// 95 % of it.
     #[test]
     fn a_first_bucket_with_every_time_is_too_coarse() {
         let of = timed([100, 100, 100, 100], [120, 300, 800]);

@@ -23,10 +23,11 @@ const EXPLANATION: &str = "Cells are the median of the blocks with their range. 
 const CORRECTIONS: &str = "How this differs from the published table";
 
 /// The explanation of the differences.
-const EFFECT: &str = "The effect of each difference on figures of this run (of its first gateway, if rows name none): the figure as \
-     the document measures it, and the measured figure.";
+const EFFECT: &str = "Each difference is followed by its effect on figures of this run (on those \
+     of its first gateway, if the rows name none): the figure as the document measures it, and the \
+     measured figure.";
 
-/// The reference to the reasons that limit cells.
+/// The reference to the reasons why cells are limited.
 const LIMITS: &str = "the reason and the remedy are listed under Validity.";
 
 /// The header of the records for a spreadsheet. A cell with text, such as `100 %` of checks, has
@@ -113,7 +114,7 @@ fn card(found: &FigureTable, palette: &Palette) -> Block {
     Block::card("", blocks)
 }
 
-/// The reasons that limit figures of the tables.
+/// The reasons why figures of the tables are limited or invalid.
 fn validity(found: &DocumentFindings) -> Chapter {
     let fact = |it: &DocumentDoubt| {
         let tone = match it.validity {

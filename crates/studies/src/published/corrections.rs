@@ -106,8 +106,9 @@ fn words(effect: Effect) -> ([&'static str; 2], Unit, &'static str) {
         Effect::Buckets => (
             ["p95 by buckets", "p95"],
             Nanoseconds,
-            "The added latency was not measured, or no load that measured it is valid. With --as-published, it is never \
-             the requests.",
+            "The added latency was not measured, or no load that measured it is valid. With \
+             --as-published, it is never measured, because gatebench adds nothing to the \
+             requests.",
         ),
         Effect::Users => (
             ["mean, document's user counts", "mean, equal user counts"],

@@ -24,7 +24,7 @@ pub struct DocumentFindings {
     pub tables: Vec<FigureTable>,
     /// Notes on missing parts, and on the limits of the others.
     pub notes: Vec<String>,
-    /// The reasons that make figures of these tables limited or invalid, each once.
+    /// The reasons why figures of these tables are limited or invalid, without duplicates.
     pub doubts: Vec<DocumentDoubt>,
     /// The differences in method from the document, with their effects on this run's figures.
     pub corrections: Vec<Correction>,

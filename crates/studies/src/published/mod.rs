@@ -77,10 +77,11 @@ pub(crate) fn network(run: &Run, findings: &Findings) -> Result<Option<Section>,
     Ok(table.map(|table| Section {
         id: "network",
         heading: "Network ceiling",
-        explanation: "Measured just before each direct load, on the cores of the load generator and the upstream and by their \
-             event loops: messages of the size of a request and of a response, whose content is not read. This is \
-             the loopback interface, without cables or network cards: its ceiling depends on these cores and on \
-             copying in the kernel, and not on any network between machines.",
+        explanation: "The bare network is measured just before each direct load. On their usual \
+             cores, the event loops of the load generator and the upstream exchange messages of \
+             the size of a request and of a response, whose content is not read. This is the \
+             loopback interface, without cables or network cards: its ceiling depends on these \
+             cores and on copying in the kernel, and not on any network between machines.",
         table,
         graphs: Vec::new(),
     }))

@@ -184,7 +184,8 @@ fn warm_ups(context: &Context) -> Option<String> {
     let unsettled = adaptive.iter().filter(|(_, settled)| !settled).count();
     let whose = match context.plan.placement.gateway_is_elsewhere {
         true => {
-            "the upstream's CPU time per request (that of a gateway on another host is not read as often)"
+            "the upstream's CPU time per request (that of a gateway on another host cannot be read \
+             often enough)"
         }
         false => "the CPU time per request",
     };

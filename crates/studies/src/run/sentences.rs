@@ -171,7 +171,7 @@ fn cpu_per_request(row: &VariantRow, kind: PhaseKind, each: bool) -> Option<Stri
     Some(format!("{time} of CPU per request{over}"))
 }
 
-/// The figures of users who think: `302 requests/s from 200 connections (thinking 650ms), with
+/// The figures of users who think: `302 requests/s from 200 connections (think time 650ms), with
 /// response times of 210 µs at p50 and 1.20 ms at p99`. None if there are several of these loads,
 /// whose trend is reported instead.
 fn paced(scenario: &ScenarioFindings, row: &VariantRow, each: bool) -> Option<String> {

@@ -167,7 +167,7 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
             format!("{figures}; limited figures are not compared")
         }
         (true, true) if columns.iter().any(|it| it.best.is_some()) => {
-            format!("{figures}; ✓ is best by verdicts")
+            format!("{figures}; ✓ marks the best value by verdicts")
         }
         (true, true) => format!("{figures}; no gateway is best by verdicts"),
         (true, false) if invalid.is_empty() => {
@@ -200,7 +200,7 @@ fn has_reason(row: &VariantRow, validity: Validity) -> bool {
     row.reasons.iter().any(|reason| reason.validity == validity)
 }
 
-/// Reports whether a reason limits the figure of a gateway in a column.
+/// Reports whether a gateway's figure in a column is limited for this reason.
 fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool {
     let found = row.metric_in(&column.phase, column.metric);
     let is_of_phase = reason.phase.as_ref().is_none_or(|it| *it == column.phase);
@@ -210,7 +210,8 @@ fn does_limit(reason: &Reason, row: &VariantRow, column: &SummaryColumn) -> bool
         && aspect.is_some_and(|it| reason.spoils.contains(&it))
 }
 
-/// The reasons that limit figures of the columns; reasons that affect the most gateways come first.
+/// The reasons why figures of the columns are limited; those that affect the most gateways come
+/// first.
 fn limits(scenario: &ScenarioFindings, columns: &[SummaryColumn]) -> Vec<&'static str> {
     let reasons = gateways(scenario).flat_map(|row| {
         let limits_a_column = move |reason: &&Reason| {

@@ -24,9 +24,10 @@ const TITLE: &str = "Endurance";
 const METHOD: &str = "Soak";
 
 /// The explanation of the chapter.
-const EXPLANATION: &str = "Growth is judged by the lower envelope, which remains after the gateway has freed memory: the \
-     minima of windows longer than the series' correlation time. Its slope is the Theil–Sen estimate, with a 95 % \
-     interval by a bootstrap of moving blocks.";
+const EXPLANATION: &str = "Growth is judged by the lower envelope, that is, by the minima of \
+     windows longer than the series' correlation time: they show the amount that remains after the \
+     gateway has released some. Its slope is the Theil–Sen estimate, with a 95 % interval by a \
+     bootstrap of moving blocks.";
 
 impl StudyFacts for SoakFindings {
     fn key(&self) -> &'static str {

@@ -110,7 +110,7 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
                 false => format!("{variant} leaks {what}"),
             };
             let (why, longer) = (why(because, found), longer(seconds_needed));
-            format!("Whether {claim} is undetermined: {why}{longer}.")
+            format!("It is undetermined whether {claim}: {why}{longer}.")
         }
     }
 }

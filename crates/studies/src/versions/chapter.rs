@@ -21,8 +21,9 @@ use crate::kind::StudyFacts;
 const METHOD: &str = "Combined results";
 
 /// The explanation of the chapter.
-const EXPLANATION: &str = "Mean of the runs' rates with its range, the mean latency over all requests, the longest, and \
-     the percentiles of each run: latency at saturation, which restates connections ÷ rate.";
+const EXPLANATION: &str = "The table shows the mean of the runs' rates with their range, the mean \
+     latency over all requests, the longest latency, and the percentiles of each run. The \
+     latencies are measured at saturation, so they only restate connections ÷ rate.";
 
 const HEADS: &str = "version |> rate |> slowest to fastest run |> mean latency |> longest \
      |> p90 of each run |> p99 of each run";

@@ -67,7 +67,11 @@ fn a_slower_gateway_is_worse_and_unchanged_gateways_are_controls() {
         (direct.result.verdict, direct.place.control),
         (Verdict::NoChange, Some(Control::Direct))
     );
-    assert!(found.notes[0].text.starts_with("One run each"));
+    assert!(
+        found.notes[0]
+            .text
+            .starts_with("There is one run on each side")
+    );
     assert!(found.differences.is_empty(), "{:?}", found.differences);
     // The synthetic throughput rises from block to block, by more than the 2 % that matter.
     let throughput = compare(&before, &after, DecisiveMetric::Throughput);

@@ -17,7 +17,7 @@ fn connections_are_described_with_stages_think_time_and_limit() {
     );
     assert_eq!(
         words("closed: {connections: 10, think: 10s}"),
-        "10 connections (thinking 10s)"
+        "10 connections (think time 10s)"
     );
     let stages = "stages: [{connections: 6, over: 1s}, {connections: 20, over: 1s}, {connections: 20, over: 1s}]";
     assert_eq!(

@@ -68,7 +68,10 @@ fn the_best_gateway_is_named_only_if_verdicts_agree() {
     assert!(found.meaning.contains(lead), "{found:?}");
     assert_eq!(found.tone, Tone::Plain);
     assert_eq!(found.order, ["haproxy", "nginx", "direct"]);
-    assert!(found.trust.contains("✓ is best by verdicts"), "{found:?}");
+    assert!(
+        found.trust.contains("✓ marks the best value by verdicts"),
+        "{found:?}"
+    );
     let findings = ten_blocks(1.0);
     assert_eq!(best(&findings, Metric::GatewayCpuPerRequest), None);
     let found = summary(&findings);

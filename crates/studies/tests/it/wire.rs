@@ -162,7 +162,7 @@ fn a_required_access_log_has_a_line_for_each_response() {
     assert!(
         short[0]
             .message
-            .contains("49,000 lines of it were written for"),
+            .contains("the gateway wrote only 49,000 lines for"),
         "{short:#?}"
     );
     assert_eq!(stated(49_600), []);

@@ -31,7 +31,7 @@ impl Report for CompareFindings {
             PAGE => Text::from("Written by ")
                 .and_styled("mono", "gatebench compare")
                 .and(" from the run directories."),
-            _ => format!("{} Bold decides.", explanation(self.mode)).into(),
+            _ => format!("{} The metric in bold decides.", explanation(self.mode)).into(),
         };
         Document {
             brand: "compare".to_owned(),
@@ -84,7 +84,7 @@ fn differences(found: &CompareFindings) -> Chapter {
         let cells = [&*it.what, shown(&it.baseline), shown(&it.candidate)];
         Line::new(weight(it.weight), cells.map(Entry::from).into())
     };
-    let heads = Head::row("| differs | baseline | candidate");
+    let heads = Head::row("| difference | baseline | candidate");
     let lines = Lines::new("Differences", heads, found.differences.iter().map(line));
     let blocks = vec![
         Block::heading(DIFFERENCES).on(TERMINAL),

@@ -19,8 +19,8 @@ use crate::common::facts::{Aspect, Decision, Sentence};
 use crate::common::metrics::decided_by;
 use facts::{CellFindings, CompareFindings, CompareMode, Control, RunDifference, Weight};
 
-/// Compares two runs by Welch's method, which uses the blocks of both. The intervals do not include
-/// the variation between runs, and the result states this.
+/// Compares two runs by Welch's method, which uses the blocks of both. The intervals do not account
+/// for the variation between runs, and the result states this.
 pub fn compare(
     baseline: &RunSummary,
     candidate: &RunSummary,

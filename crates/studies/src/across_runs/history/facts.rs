@@ -67,9 +67,9 @@ pub struct SeriesPoint {
     pub version: String,
     /// Median of the run's blocks.
     pub value: f64,
-    /// The smallest block.
+    /// The smallest value of a block.
     pub min: f64,
-    /// The largest block.
+    /// The largest value of a block.
     pub max: f64,
     pub blocks: u32,
     /// True if something other than the gateway limited the value. The point is shown, but not

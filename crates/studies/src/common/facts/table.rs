@@ -82,7 +82,8 @@ pub struct VariantRow {
     pub status: RowStatus,
     /// Worst validity of the variant's completed trials; none if no trial was completed.
     pub validity: Option<Validity>,
-    /// The reasons that limit the variant's figures, without duplicates, worst first.
+    /// The reasons why the variant's figures are limited or invalid, without duplicates, the worst
+    /// first.
     pub reasons: Vec<Reason>,
     /// Blocks, and phases of blocks, that the gateway itself spoiled; they count against it in
     /// comparisons.
@@ -283,7 +284,7 @@ pub enum Metric {
     LatenessP99,
     /// The largest anonymous resident memory of the gateway.
     GatewayRssAnonMax,
-    /// The time from the start of the gateway to readiness.
+    /// The time from the start of the gateway until it is ready.
     GatewayStart,
     /// Requests without a correct response, from the second of a change onwards.
     ChangeErrors,
@@ -339,8 +340,8 @@ impl Metric {
                 (Unit::RequestsPerSecond, Some(Aspect::CpuPerRequest)),
             ),
             M::GatewayCpuPerRequest => ("gateway CPU per request", cpu),
-            M::GatewayCoreBusyPerRequest => ("gateway core busy per request", cpu),
-            M::GatewayCoreSoftirqPerRequest => ("of that, softirq", cpu),
+            M::GatewayCoreBusyPerRequest => ("busy time of gateway cores per request", cpu),
+            M::GatewayCoreSoftirqPerRequest => ("softirq part of the busy time", cpu),
             M::EngineCpuPerRequest => ("load generator CPU per request", cpu),
             M::UpstreamCpuPerRequest => ("upstream CPU per request", cpu),
             M::GatewayCores => (
@@ -364,12 +365,12 @@ impl Metric {
                 "gateway memory (RssAnon)",
                 (Unit::Bytes, Some(Aspect::Memory)),
             ),
-            M::GatewayStart => ("gateway start to ready", time),
-            M::ChangeErrors => ("failed from the change on", count),
-            M::ChangeAffected => ("affected by the change", count),
+            M::GatewayStart => ("time until the gateway is ready", time),
+            M::ChangeErrors => ("failures from the change on", count),
+            M::ChangeAffected => ("requests affected by the change", count),
             M::ChangeWorst => ("longest response from the change on", time),
-            M::ChangeRecovery => ("from the change to recovery", time),
-            M::ChangeEffective => ("from the change to its effect", time),
+            M::ChangeRecovery => ("time from the change to recovery", time),
+            M::ChangeEffective => ("time from the change to its effect", time),
             M::FailureShare => ("share of the failing target", (Unit::Ratio, None)),
             M::FailureSentAgain => ("requests sent again", count),
             M::FailureAdded => ("added latency p99 during the failure", time),

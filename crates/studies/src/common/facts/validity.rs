@@ -1,4 +1,4 @@
-//! The reasons that limit figures.
+//! The reasons why figures are limited or invalid.
 
 use gatebench_report::Validity;
 use serde::Serialize;
@@ -132,7 +132,7 @@ impl Gate {
         match self {
             Self::EngineSaturated => ("load generator at its limit", Other),
             Self::EngineWaited => ("load generator waited for its core", Other),
-            Self::EngineLate => ("requests left late", Other),
+            Self::EngineLate => ("requests sent late", Other),
             Self::ConnectionsHeld => ("requests waited for connections", GatewayAlone),
             Self::UpstreamNearDirect => ("near direct throughput", Other),
             Self::ArrivalsDropped => ("arrivals dropped", GatewayAlone),
@@ -146,12 +146,12 @@ impl Gate {
             Self::Steal => ("time stolen", Other),
             Self::ForeignProcess => ("other processes on the cores", Other),
             Self::SharedCore => (
-                "a physical core shared with load generator or upstream",
+                "a physical core shared with the load generator or the upstream",
                 Other,
             ),
             Self::ClockSourceChanged => ("the clock source changed", Other),
             Self::ClockSourceSlow => ("a slow clock source", Other),
-            Self::FrequencyChanged => ("the cores changed their frequency", Other),
+            Self::FrequencyChanged => ("the frequency of the cores changed", Other),
             Self::NotSteady => ("not steady", Other),
             Self::SteadinessUntested => ("steady state not tested", Other),
             Self::GatewayNotSaturated => ("gateway not saturated", Other),
@@ -164,7 +164,7 @@ impl Gate {
             Self::AccessLog => ("an access log", Gateway),
             Self::Workers => ("idle workers", Other),
             Self::NeverReachedUpstream => ("responses not from the upstream", Gateway),
-            Self::HeaderStripped => ("times stripped", Other),
+            Self::HeaderStripped => ("the upstream's times removed", Other),
             Self::Clamped => ("values beyond the histogram", Other),
             Self::AgentsDiffer => ("agents differ", Other),
             Self::NotCompleted => ("not completed", Other),

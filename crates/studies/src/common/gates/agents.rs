@@ -13,7 +13,8 @@ fn each<'a>(view: &View<'a>) -> &'a [AgentRecord] {
     view.phase.agents.as_ref().map_or(&[], |it| &it.each)
 }
 
-/// Describes the agents for which there is a description; none if there are none.
+/// Lists the agents for which `describe` returns a description, each followed by that description;
+/// none if there are no such agents.
 fn described(view: &View, describe: impl Fn(&AgentRecord) -> Option<String>) -> Option<String> {
     let found = each(view).iter();
     let found = found.filter_map(|agent| Some(format!("{} {}", agent.place, describe(agent)?)));
@@ -49,7 +50,7 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// Requests of one agent that are late need not be late in a percentile of all.
+/// The late requests of one agent may not affect the percentiles of all requests.
 pub(super) fn late(view: &View) -> Option<Reason> {
     (view.kind() == PhaseKind::Open).then_some(())?;
     let message = described(view, |agent| {
@@ -64,7 +65,7 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::EngineLate, &[Aspect::Latency], message, remedy))
 }
 
-/// The names of the agents that dropped arrivals, which the gate for the whole load lacks.
+/// Names the agents that dropped arrivals; the gate for the whole load does not name them.
 pub(super) fn dropped(view: &View) -> Option<Reason> {
     each(view).iter().any(|it| it.dropped == 0).then_some(())?;
     let message = described(view, |agent| {
@@ -76,7 +77,8 @@ pub(super) fn dropped(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::ArrivalsDropped, &spoils, message, remedy))
 }
 
-/// The two kernel interfaces have different costs and delays, which the sum would mix.
+/// The two kernel interfaces have different costs and delays, so the figures of agents that use
+/// different ones must not be added up.
 pub(super) fn backends(view: &View) -> Option<Reason> {
     let first = each(view).first()?;
     let others_differ = each(view).iter().any(|it| it.backend != first.backend);
@@ -93,15 +95,15 @@ pub(super) fn backends(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::AgentsDiffer, &SPEED, message, remedy))
 }
 
-/// An agent whose median differs from that of the others has another way to the target, or another
-/// machine.
+/// An agent whose median differs from that of the others has another path to the target, or runs on
+/// another kind of machine.
 pub(super) fn medians(view: &View) -> Option<Reason> {
     let mut all: Vec<u64> = each(view)
         .iter()
         .filter_map(|it| it.response_p50_ns)
         .collect();
     all.sort_unstable();
-    // The median of three or more is not affected by one of them.
+    // A single deviating agent hardly affects the median of three or more.
     let usual = |agent: &AgentRecord| match all[..] {
         [] | [_] => None,
         [one, other] if agent.response_p50_ns == Some(one) => Some(other),
@@ -114,11 +116,11 @@ pub(super) fn medians(view: &View) -> Option<Reason> {
         let time = |ns: u64| quantity(ns as f64, Unit::Nanoseconds);
         (others > 0 && share > AGENT_P50_SHARE_MAX).then(|| {
             let (own, others) = (time(own), time(others));
-            format!("has a p50 of {own}, the others {others}")
+            format!("has a p50 of {own}, and the others have one of {others}")
         })
     })?;
     let message = format!("Agent {message}");
     let remedy = "Look at the agents' own figures; use machines of one type in one zone, with the \
-                  same way to the target.";
+                  same path to the target.";
     Some(view.limited(Gate::AgentsDiffer, &[Aspect::Latency], message, remedy))
 }

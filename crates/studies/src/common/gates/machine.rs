@@ -119,7 +119,7 @@ fn changed_within(view: &View) -> Option<String> {
     let (core, range) = ranges.max_by(|a, b| spread(a.1).total_cmp(&spread(b.1)))?;
     (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
         format!(
-            "The gateway's cores changed their frequency: core {core} ran at {}.",
+            "The frequency of the gateway's cores changed: core {core} ran at {}.",
             in_words(range)
         )
     })
@@ -132,8 +132,8 @@ fn differed_between(view: &View) -> Option<String> {
     let range = context.frequencies_khz(record, view.phase)?;
     (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
         format!(
-            "The gateway's cores changed their frequency: they ran at {} MHz on average, but at {} under the \
-             gateways of this block.",
+            "The frequency of the gateway's cores changed: they ran at {} MHz on average in this \
+             trial, but at {} under the gateways of this block.",
             mhz(own_khz),
             in_words(range)
         )

@@ -25,8 +25,8 @@ pub(super) struct Tested {
     p_max: f64,
 }
 
-/// The name of a figure, the aspects that its drift limits, and the largest drift that does not
-/// matter.
+/// The name of a figure, the aspects that are limited if it drifts, and the largest drift that does
+/// not matter.
 type Subject = (&'static str, &'static [Aspect], f64);
 
 /// A figure over time.

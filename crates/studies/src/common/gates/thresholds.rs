@@ -71,7 +71,8 @@ pub const FAST_CLOCK_SOURCES: [&str; 9] = [
 ];
 
 /// The relative difference between a core's frequencies within a phase, or between the gateways'
-/// frequencies in a block. CPU time changes by about as much, and gateways differ by less.
+/// frequencies in a block. CPU time changes by about as much, and gateways may differ by less than
+/// that.
 pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
 
 /// The share of its cores that a gateway must keep busy in a load that measures its capacity.

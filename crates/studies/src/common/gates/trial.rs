@@ -93,7 +93,7 @@ fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
     let is_short = (lines as f64) < (1.0 - UNLOGGED_SHARE_MAX) * responses as f64;
     (scenario.access_log && is_short).then_some(())?;
     let message = format!(
-        "The scenario requires an access log, but {} of it were written for {}.",
+        "The scenario requires an access log, but the gateway wrote only {} for {}.",
         counted(lines, "line"),
         counted(responses, "response")
     );

@@ -16,17 +16,18 @@ use crate::common::facts::{
 use crate::common::{by_key, joined};
 use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings};
 
-const TRIALS: &str = "Trials in the order in which they ran. A limited trial is used, with the limit that is \
-     named here; an invalid one is not used.";
+const TRIALS: &str = "The trials are listed in the order in which they ran. A limited trial is \
+     used, with the limit that is named here; an invalid one is not used.";
 
-const PARITY: &str = "Proof that the policies work, before and after the load of every trial: cases passed out of \
-     cases tried. The rows below them show what was counted on the wire during warm-up and load; facts that differ \
-     from those of the other gateways, or that should not occur, are marked.";
+const PARITY: &str = "The parity cases prove, before and after the load of every trial, that the \
+     policies work; the cells show how many of the cases tried have passed. The rows below the \
+     cases show what was counted on the wire during warm-up and load; facts that differ from those \
+     of the other gateways, or that should not occur, are marked.";
 
-const CONFIGURATION: &str = "The configuration of each gateway, as rendered, and the commands that started it. \
-     Ports differ from trial to trial; the rest does not.";
+const CONFIGURATION: &str = "This is the configuration of each gateway as rendered, with the \
+     commands that started it. Ports differ from trial to trial; the rest does not.";
 
-const CORES: &str = "busy time of the gateway's cores per request, in kernel ticks";
+const CORES: &str = "busy time of the gateway's cores per request, as counted in kernel ticks";
 
 /// Returns the chapters with the proof behind the results, in the order of the report.
 pub fn chapters(findings: &Findings, palette: &Palette) -> [Chapter; 5] {

@@ -139,8 +139,9 @@ fn forest(
         false => ("", "Blocks"),
     };
     let foot = format!(
-        "Ratios of the blocks on a logarithmic axis, the first named divided by the second; within the \
-         shaded ±{} %, a difference does not matter.{limited}{noise}",
+        "The ratios of the blocks are drawn on a logarithmic axis; each is the figure of the \
+         gateway named first divided by that of the one named second. Within the shaded ±{} %, a \
+         difference does not matter.{limited}{noise}",
         effect * 100.0
     );
     let blocks = vec![

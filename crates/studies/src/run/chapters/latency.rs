@@ -16,15 +16,16 @@ use crate::common::facts::{
 use crate::common::joined;
 
 const LEAD: [&str; 3] = [
-    "Each step to the right is ten times rarer. A curve ends at the last percentile with at least \
-     ten requests beyond it. ",
+    "With each step to the right, requests are ten times rarer. A curve ends at the last \
+     percentile with at least ten requests beyond it. ",
     "Added",
-    " is the time between the load generator and the upstream, request by request; grey is the same load \
-     straight to the upstream.",
+    " is the time between the load generator and the upstream, request by request; the grey curve \
+     shows the same load sent straight to the upstream.",
 ];
 
-const TIMELINE: &str = "Every trial, second by second: responses per second above, p99 of the \
-     response time below. Each phase has its own axes, shared by all trials of the scenario.";
+const TIMELINE: &str = "Every trial is shown second by second: responses per second above, and the \
+     p99 of the response time below. Each phase has its own axes, which all trials of the scenario \
+     share.";
 
 /// The description of a trial's per-second charts.
 const SECONDS: &str = "Responses per second and, below, the 99th percentile of the response time, \

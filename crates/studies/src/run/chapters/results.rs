@@ -36,12 +36,13 @@ const ROUTES_MAX: usize = 5;
 /// A table with more rows than this is folded.
 const ROWS_OPEN_MAX: usize = 12;
 
-const LEAD: &str = "Medians of the blocks, with their range below. Every block is a fresh gateway process. The figures \
-     are its throughput, its CPU time per request, and the latency that it adds.";
+const LEAD: &str = "The figures are medians of the blocks, with their range below: a gateway's \
+     throughput, its CPU time per request, and the latency that it adds. Every block is a fresh \
+     gateway process.";
 
 /// The meaning of the columns about the gateway's process.
 const PROCESS: &str = "Memory is the peak anonymous resident memory (RssAnon) of the gateway's \
-     process tree in the last load; start is the time to readiness.";
+     process tree in the last load; start is the time until it is ready.";
 
 /// Shows a table for each scenario and phase.
 pub fn chapter(findings: &Findings, form: Forms, palette: &Palette) -> Chapter {
@@ -271,9 +272,9 @@ fn number(value: f64) -> String {
 /// The metrics that are drawn for a phase: throughput if the phase measures it, CPU and latency at
 /// an equal rate.
 fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'static str)] {
-    const LESS: &str = "less is better";
+    const LESS: &str = "lower is better";
     static DRAWN: [(Metric, &str, &str); 4] = [
-        (Metric::Throughput, "Throughput", "more is better"),
+        (Metric::Throughput, "Throughput", "higher is better"),
         (
             Metric::GatewayCpuPerRequest,
             "Gateway CPU per request",
