@@ -59,7 +59,7 @@ fn measure(
         program,
         prefix_args: vec!["supervise".into()],
     };
-    let agents = Agents::connect(&vec![Place::Here; count], &launcher, &[0])?;
+    let agents = Agents::connect(&vec![Place::Here; count], &launcher, &[0], None)?;
     let load = Load {
         groups: vec![Group {
             name: "all".into(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use gatebench_engine::{Load, Part};
 use gatebench_model::Place;
 use gatebench_net::trace::Nonce;
+use gatebench_testbed::kubernetes::Pods;
 use gatebench_testbed::remote::RemoteHost;
 use gatebench_testbed::{DriverError, Launcher};
 use serde::de::DeserializeOwned;
@@ -42,9 +43,9 @@ pub(crate) struct Assignment {
 }
 
 impl Agents {
-    /// Connects to all places, and copies the agent there where it is missing. An agent on this
-    /// machine uses only the cores `here`, if there are any, because other parts of a trial use the
-    /// others.
+    /// Connects to all places, which may be pods of the run, and copies the agent there where it is
+    /// missing. An agent on this machine uses only the cores `here`, if there are any, because other
+    /// parts of a trial use the others.
     ///
     /// # Errors
     /// A place cannot be reached, or the program cannot run there.
@@ -52,10 +53,11 @@ impl Agents {
         places: &[Place],
         launcher: &Launcher,
         here: &[usize],
+        pods: Option<&Pods>,
     ) -> Result<Self, DriverError> {
         let program = launcher.small();
         let connect = |place: &Place| {
-            let host = RemoteHost::connect(place, &program)?;
+            let host = RemoteHost::connect(place, &program, pods)?;
             let mut facts: Facts = host.ask_role(&Ask::Introduce, SILENCE)?;
             if *place == Place::Here && !here.is_empty() {
                 facts.cores = here.to_vec();

@@ -1,5 +1,6 @@
 //! The agent: a load generator that gets its load from a coordinator on another machine.
 
+use std::env;
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,7 +83,9 @@ fn nothing_runs() -> RemoteError {
 }
 
 fn facts() -> Facts {
-    let node = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    // In a pod, the name of the machine is that of the pod.
+    let node = env::var("NODE_NAME").or_else(|_| fs::read_to_string("/proc/sys/kernel/hostname"));
+    let node = node.unwrap_or_default();
     Facts {
         node: node.trim().to_owned(),
         cores: allowed_cores(),

@@ -4,14 +4,16 @@
 
 mod upstream;
 
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use gatebench_agent::Agent;
-use gatebench_testbed::Launcher;
+use gatebench_testbed::{Launcher, remote};
 
 const USAGE: &str = "gatebench starts gatebench-agent on other hosts:
-  gatebench-agent remote-end       serve gatebench over standard input and output
+  gatebench-agent remote-end       serve gatebench over standard input and output; with --line [--further]
+                                   or --hold, so that `kubectl exec` may end
   gatebench-agent supervise ...    run a command until gatebench-agent ends
   gatebench-agent upstream KIND [--listen ADDR:PORT] [--cores 0,1] [--streams N] [--tls --cert FILE --key FILE]
   gatebench-agent --version";
@@ -21,7 +23,7 @@ fn main() -> ExitCode {
     let first = words.next().and_then(|word| word.into_string().ok());
     let result = match first.as_deref() {
         Some("supervise") => return gatebench_testbed::supervise(words),
-        Some("remote-end") => remote_end(),
+        Some("remote-end") => remote_end(&words.collect::<Vec<_>>()),
         Some("upstream") => {
             let words = words.map(|word| word.to_string_lossy().into_owned());
             upstream::serve(words.collect())
@@ -39,9 +41,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn remote_end() -> Result<(), String> {
+fn remote_end(options: &[OsString]) -> Result<(), String> {
     let launcher = Launcher::own().map_err(|error| error.to_string())?;
-    gatebench_testbed::remote::serve(launcher, Agent::default()).map_err(|error| error.to_string())
+    let options: Vec<_> = options.iter().filter_map(|it| it.to_str()).collect();
+    let served = match options[..] {
+        [] => remote::serve(launcher, Agent::default()),
+        ["--line"] => remote::relay(&launcher, false),
+        ["--line", "--further"] => remote::relay(&launcher, true),
+        ["--hold"] => remote::hold(&launcher),
+        _ => return Err(USAGE.to_owned()),
+    };
+    served.map_err(|error| error.to_string())
 }
 
 fn say(line: &str) -> Result<(), String> {

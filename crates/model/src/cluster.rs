@@ -10,6 +10,12 @@ use thiserror::Error;
 
 use crate::Limits;
 
+/// The roles of pods, with which their places begin: `engine-0`.
+pub const GATEWAY: &str = "gateway";
+pub const UPSTREAM: &str = "upstream";
+pub const REDIS: &str = "redis";
+pub const ENGINE: &str = "engine";
+
 /// A namespace of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Namespace {

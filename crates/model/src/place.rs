@@ -8,8 +8,12 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::{Cluster, ENGINE, REDIS, UPSTREAM};
+
 /// The word for this machine on the command line and in files.
 const HERE: &str = "here";
+/// The prefix of the name of a pod in files.
+const POD: &str = "pod/";
 
 /// Where a part of a trial runs.
 #[derive(
@@ -23,6 +27,8 @@ pub enum Place {
     Here,
     /// On a host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
     Ssh(String),
+    /// In a pod of the run's cluster, by its name without that of the run: `upstream`, `engine-0`.
+    Pod(String),
 }
 
 impl FromStr for Place {
@@ -35,9 +41,10 @@ impl FromStr for Place {
 
 impl From<String> for Place {
     fn from(word: String) -> Self {
-        match word == HERE {
-            true => Self::Here,
-            false => Self::Ssh(word),
+        match word.strip_prefix(POD) {
+            Some(name) => Self::Pod(name.to_owned()),
+            None if word == HERE => Self::Here,
+            None => Self::Ssh(word),
         }
     }
 }
@@ -53,6 +60,7 @@ impl fmt::Display for Place {
         match self {
             Self::Here => f.write_str(HERE),
             Self::Ssh(host) => f.write_str(host),
+            Self::Pod(name) => write!(f, "{POD}{name}"),
         }
     }
 }
@@ -73,9 +81,24 @@ pub struct Places {
     /// of the SSH connection to the first of them].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
+    /// The cluster of the pods, if everything is in pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Box<Cluster>>,
 }
 
 impl Places {
+    /// The pods of a cluster. Redis gets a pod only if a scenario needs it.
+    pub fn in_cluster(cluster: &Cluster) -> Self {
+        let engine = |number| Place::Pod(format!("{ENGINE}-{number}"));
+        Self {
+            agents: (0..cluster.agents).map(engine).collect(),
+            upstream: vec![Place::Pod(UPSTREAM.to_owned())],
+            redis: Some(Place::Pod(REDIS.to_owned())),
+            address: None,
+            cluster: Some(Box::new(cluster.clone())),
+        }
+    }
+
     /// Reports whether everything is on this machine, in this process.
     pub fn are_here(&self) -> bool {
         *self == Self::default()
@@ -87,10 +110,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_this_machine_or_a_host() {
+    fn a_place_is_this_machine_a_host_or_a_pod() {
         for (word, place) in [
             ("here", Place::Here),
             ("me@a", Place::Ssh("me@a".to_owned())),
+            ("pod/upstream", Place::Pod("upstream".to_owned())),
         ] {
             assert_eq!(word.parse(), Ok(place.clone()));
             assert_eq!(place.to_string(), word);

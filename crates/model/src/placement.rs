@@ -180,12 +180,25 @@ impl Placement {
         })
     }
 
+    /// Everything in pods, the gateway on these cores of its node. `note` names the nodes.
+    pub fn in_pods(note: String, gateway: Vec<usize>) -> Self {
+        Self {
+            gateway,
+            gateway_is_elsewhere: true,
+            note,
+            ..Self::default()
+        }
+    }
+
     /// The same placement without the load generators and upstreams that run elsewhere.
     pub fn without_those_at(mut self, places: &Places) -> Self {
         let listed = |places: &[Place]| {
             let words: Vec<String> = places.iter().map(Place::to_string).collect();
             words.join(", ")
         };
+        if places.cluster.is_some() {
+            return self;
+        }
         if !places.agents.is_empty() {
             if !places.agents.contains(&Place::Here) {
                 self.engine.clear();

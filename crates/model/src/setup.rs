@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Placement;
+use crate::cluster::GATEWAY;
+use crate::{Place, Placement};
 
 /// Thousandths of a CPU in one CPU.
 pub const MILLIS_PER_CPU: u32 = 1_000;
@@ -33,11 +34,12 @@ pub struct Setup {
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// Another host for a gateway. The load generator and the upstream stay on this machine.
+/// Another host for a gateway, or a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
-    /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
-    pub host: String,
+    /// The host as `ssh` accepts it, or the pods of gateways, of which each gateway and size has
+    /// its own.
+    pub host: Place,
     /// The private key for the host [default: those of ssh].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<PathBuf>,
@@ -62,10 +64,15 @@ pub struct Limits {
 }
 
 impl Elsewhere {
-    /// The host with this name, without further settings.
-    pub fn new(host: impl Into<String>) -> Self {
+    /// The pods of gateways.
+    pub fn in_pods() -> Self {
+        Self::new(Place::Pod(GATEWAY.to_owned()))
+    }
+
+    /// This place, without further settings.
+    pub fn new(host: Place) -> Self {
         Self {
-            host: host.into(),
+            host,
             identity: None,
             address: None,
             upstream_address: None,

@@ -22,6 +22,7 @@ use gatebench_store::{
     TrialWriter,
 };
 use gatebench_testbed::Interrupt;
+use gatebench_testbed::kubernetes::{Pod, Pods};
 use gatebench_testbed::probe::{Accounting, EnvironmentFacts, FrequencySource};
 
 use crate::context::TrialContext;
@@ -145,6 +146,9 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
     facts.frequency = Some(FrequencySource::of_this_machine());
     let mut environment = serde_json::to_value(facts).unwrap_or_default();
     environment["libraries"] = request.libraries.clone().into_iter().collect();
+    if let Some(pods) = prepared.testbed.pods() {
+        environment["pods"] = pods.all().iter().map(|pod| pod_facts(pods, pod)).collect();
+    }
     let manifest = Manifest {
         schema: SCHEMA_VERSION,
         gatebench: env!("CARGO_PKG_VERSION").into(),
@@ -163,6 +167,20 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
         finished: Vec::new(),
         backend: request.backend,
         changes: Vec::new(),
+    })
+}
+
+/// A pod of the run with its node.
+fn pod_facts(pods: &Pods, pod: &Pod) -> serde_json::Value {
+    let node = pods.node(pod);
+    serde_json::json!({
+        "pod": pod.place,
+        "node": pod.node,
+        "address": pod.address,
+        "instance_type": node.and_then(|it| it.instance_type.as_deref()),
+        "zone": node.and_then(|it| it.zone.as_deref()),
+        "runtime": node.map(|it| it.runtime.as_str()),
+        "kernel": node.map(|it| it.kernel.as_str()),
     })
 }
 

@@ -2,11 +2,12 @@
 """A `kubectl` for tests: responds as a cluster of three nodes would.
 
 Objects are files in FAKE_CLUSTER. FAKE_BEHAVIOUR selects what goes wrong. `exec` runs the program on
-this machine, with FAKE_POD as the folder of the pod.
+this machine, with a folder in FAKE_POD as that of the pod.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -78,14 +79,42 @@ def create():
                 'in API group "" in the namespace "gb"'
             )
         made["metadata"]["uid"] = f"uid-of-{made['metadata']['name']}"
-        if kind == "Pod":
+        for pod in pods_of(made) if kind == "Job" else [made] if kind == "Pod" else []:
             if BEHAVIOUR != "unschedulable":
-                made["spec"]["nodeName"] = "node1"
-            made["status"] = status_of_pod()
-        with open(path_of(kind, made["metadata"]["name"]), "w") as file:
-            json.dump(made, file)
+                pod["spec"]["nodeName"] = node_of(pod)
+            pod["status"] = status_of_pod()
+            if kind == "Job":
+                store(pod)
+        store(made)
         created.append(made)
     print("\n".join(json.dumps(made) for made in created))
+
+
+def store(made):
+    with open(path_of(made["kind"], made["metadata"]["name"]), "w") as file:
+        json.dump(made, file)
+
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def pods_of(job):
+    """The pods that the cluster creates for a Job."""
+    template = job["spec"]["template"]
+    for index in range(job["spec"]["completions"]):
+        metadata = {
+            "name": f"{job['metadata']['name']}-{index}-abcde",
+            "labels": template["metadata"]["labels"],
+            "annotations": {INDEX: str(index)},
+            "ownerReferences": job["metadata"]["ownerReferences"],
+        }
+        yield {"kind": "Pod", "metadata": metadata, "spec": dict(template["spec"])}
+
+
+def node_of(pod):
+    role = pod["metadata"]["labels"]["gatebench/role"]
+    index = pod["metadata"].get("annotations", {}).get(INDEX, "0")
+    return f"node{ {'upstream': 1, 'gateway': 2}.get(role, 3 + int(index)) }"
 
 
 def has_labels(item, selector):
@@ -121,6 +150,20 @@ def get(words):
 def remove(kind, name):
     if os.path.exists(path_of(kind, name)):
         os.remove(path_of(kind, name))
+    if kind == "Pod":
+        end_processes(os.path.join(os.environ["FAKE_POD"], name))
+
+
+def end_processes(pod):
+    """Ends what runs in a pod, as the cluster does."""
+    mark = f"TMPDIR={pod}".encode()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/environ", "rb") as file:
+                if mark in file.read().split(b"\0"):
+                    os.kill(int(process), signal.SIGKILL)
+        except OSError:
+            pass  # It has ended, or it belongs to another user.
 
 
 def delete(words):
@@ -145,8 +188,12 @@ def execute(words):
     if BEHAVIOUR == "exec-ends":
         # As in kubernetes#124571: the stream ends early, with the exit code 0.
         sys.exit(0)
-    pod = os.environ["FAKE_POD"]
-    extra = {"POD_IP": "127.0.0.1", "NODE_NAME": "node1", "XDG_CACHE_HOME": pod, "TMPDIR": pod, "HOME": pod}
+    shared = os.environ["FAKE_POD"]
+    pod = os.path.join(shared, words[words.index("--container") - 1])
+    os.makedirs(pod, exist_ok=True)
+    node = next(node_of(it) for it in stored("Pod") if it["metadata"]["name"] == os.path.basename(pod))
+    # The image of all pods has the program after the first one.
+    extra = {"POD_IP": "127.0.0.1", "NODE_NAME": node, "XDG_CACHE_HOME": shared, "TMPDIR": pod, "HOME": pod}
     command = words[words.index("--") + 1 :]
     environment = {**os.environ, **extra}
     if not BEHAVIOUR.startswith("line-"):

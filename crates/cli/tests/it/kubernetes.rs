@@ -91,6 +91,27 @@ fn a_pod_runs_gatebench_and_nothing_is_left() {
 }
 
 #[test]
+fn a_run_in_pods_reports_their_nodes_and_leaves_nothing() {
+    let bench = Bench::new();
+    let words = "run proxy-json --gateway reference --kubernetes gb --agents 2 --smoke --dir out";
+    let ran = start(&bench, "", words).wait();
+    ran.assert_code(0).assert_prints(&[
+        "works",
+        "gateway-reference on node2",
+        "upstream on node1",
+        "engine-0 on node3; engine-1 on node4",
+    ]);
+    assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
+    let manifest: Json = serde_json::from_str(&bench.read("out/manifest.json")).unwrap();
+    let pods = manifest["environment"]["pods"].as_array().unwrap();
+    // The null gateway shows the cost of the second way through the network.
+    assert_eq!(pods.len(), 5, "{pods:?}");
+    bench.wait_for("everything to have ended", || {
+        bench.processes().is_empty().then_some(())
+    });
+}
+
+#[test]
 fn a_connection_that_is_cut_or_repeats_lines_is_taken_up_again() {
     for behaviour in ["line-cut", "line-repeat"] {
         let bench = Bench::new();

@@ -1,14 +1,19 @@
 //! The needs of a run in a cluster, known before anything starts there.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use gatebench_model::{Cluster, Limits, LoadProfile, Scenario, Suite};
+use gatebench_model::plan::NULL;
+use gatebench_model::{Cluster, Limits, LoadProfile, Plan, Scenario, Suite, Variant};
+use gatebench_testbed::Interrupt;
 use gatebench_testbed::gateway::{Catalogue, Folder};
-use gatebench_testbed::kubernetes::{Demand, GatewayPod};
+use gatebench_testbed::kubernetes::{Demand, GatewayPod, Pods, run_name};
 
 use super::duration_mode::{Asked, millis};
 use super::gateway_selection::split_version;
 use super::library::{Library, Listed};
+use super::own_config;
 use super::prepare::select_scenarios;
 use super::selection::Selection;
 use super::suite::suite_of;
@@ -42,10 +47,15 @@ impl ClusterPlan {
         let Some(cluster) = selection.cluster.clone() else {
             return Ok(None);
         };
-        let (suite, base) = suite_of(selection, library)?;
+        let (mut suite, base) = suite_of(selection, library)?;
+        suite.direct &= !selection.no_direct;
         let sizes = sizes(selection, &suite);
-        let gateways = gateways(selection, &suite, &sizes, &cluster.gateway.image, catalogue)?;
+        let mut gateways = gateways(selection, &suite, &sizes, &cluster, catalogue)?;
         let scenarios = select_scenarios(selection, &suite, &base, library)?;
+        if selection.loads_null(&suite, &scenarios) {
+            let folder = catalogue.resolve(NULL)?;
+            gateways.push(pod_of(&folder, None, Limits::default(), &cluster)?);
+        }
         let asked = Asked {
             selection,
             suite: &suite,
@@ -67,11 +77,53 @@ impl ClusterPlan {
         Ok(Some(Self {
             title: format!("{}: {}", suite.suite, suite.title),
             is_attached: selection.attach.is_some(),
-            needs_redis: needs_redis(&scenarios),
-            deadline: SPARE.saturating_add(run.saturating_mul(2)),
+            needs_redis: scenarios.iter().any(|it| it.document.needs_redis()),
+            deadline: deadline(run),
             cluster,
             gateways,
         }))
+    }
+
+    /// Returns the needs of a plan that is resumed; none if it does not run in a cluster.
+    ///
+    /// # Errors
+    /// A folder is missing, or a gateway has no image.
+    pub(crate) fn of_plan(plan: &Plan, catalogue: &Catalogue) -> Result<Option<Self>, RunnerError> {
+        let Some(cluster) = plan.places.cluster.as_deref() else {
+            return Ok(None);
+        };
+        let mut gateways = Vec::new();
+        for variant in &plan.variants {
+            if let Variant::Gateway { folder, setup, .. } = variant {
+                let folder = own_config::folder(folder, setup, catalogue)?;
+                gateways.push(pod_of(
+                    &folder,
+                    setup.version.as_deref(),
+                    setup.limits,
+                    cluster,
+                )?);
+            }
+        }
+        let is_attached = |it: &Variant| matches!(it, Variant::Attached { .. });
+        let seconds = plan.trial_seconds() * plan.trials.len() as f64;
+        Ok(Some(Self {
+            cluster: cluster.clone(),
+            title: format!("{}: {}", plan.suite, plan.title),
+            gateways: without_duplicates(gateways),
+            is_attached: plan.variants.iter().any(is_attached),
+            needs_redis: plan.scenarios.iter().any(Scenario::needs_redis),
+            deadline: deadline(Duration::from_secs_f64(seconds)),
+        }))
+    }
+
+    /// Creates the pods of the run, and waits until they run. Until the run begins, nobody catches
+    /// signals: they end gatebench, and the pods are deleted.
+    ///
+    /// # Errors
+    /// The cluster's own message, with a remedy.
+    pub(crate) fn start(&self) -> Result<Arc<Pods>, RunnerError> {
+        let run = run_name();
+        Ok(Arc::new(Pods::open(&self.demand(&run), &Interrupt::new())?))
     }
 
     /// Returns the scenarios of a selection, each with its load.
@@ -126,13 +178,12 @@ fn sizes(selection: &Selection, suite: &Suite) -> Vec<Limits> {
     suite.cpus.iter().map(size).collect()
 }
 
-/// Returns a pod for each gateway and size. `image` is the user's choice for all; empty if there is
-/// none.
+/// Returns a pod for each gateway and size.
 fn gateways(
     selection: &Selection,
     suite: &Suite,
     sizes: &[Limits],
-    image: &str,
+    cluster: &Cluster,
     catalogue: &Catalogue,
 ) -> Result<Vec<GatewayPod>, RunnerError> {
     let of_suite = suite.gateways.iter().map(|it| it.word());
@@ -148,30 +199,48 @@ fn gateways(
     for word in words {
         let (name, version) = split_version(word);
         let folder = catalogue.resolve(name)?;
-        let image = match version.filter(|it| it.contains(':')) {
-            Some(image) => image.to_owned(),
-            None => image_of(&folder, image, selection)?,
-        };
-        let gateway = &folder.spec.gateway;
-        pods.extend(sizes.iter().map(|size| GatewayPod {
-            gateway: gateway.clone(),
-            image: image.clone(),
-            size: *size,
-        }));
+        for size in sizes {
+            pods.push(pod_of(&folder, version, *size, cluster)?);
+        }
     }
-    Ok(pods)
+    Ok(without_duplicates(pods))
 }
 
-fn image_of(folder: &Folder, chosen: &str, selection: &Selection) -> Result<String, RunnerError> {
+fn pod_of(
+    folder: &Folder,
+    version: Option<&str>,
+    size: Limits,
+    cluster: &Cluster,
+) -> Result<GatewayPod, RunnerError> {
+    Ok(GatewayPod {
+        gateway: folder.spec.gateway.clone(),
+        version: version.map(str::to_owned),
+        image: match version.filter(|it| it.contains(':')) {
+            Some(image) => image.to_owned(),
+            None => image_of(folder, cluster)?,
+        },
+        size,
+        is_gatebench: folder.is_gatebench(),
+    })
+}
+
+/// Removes further pods for a gateway that is measured twice, with the same size.
+fn without_duplicates(pods: Vec<GatewayPod>) -> Vec<GatewayPod> {
+    let mut places = BTreeSet::new();
+    let is_new = |pod: &GatewayPod| places.insert(pod.place());
+    pods.into_iter().filter(is_new).collect()
+}
+
+/// The image of a gateway: gatebench's own for its own gateways, the user's choice, or that of the
+/// folder.
+fn image_of(folder: &Folder, cluster: &Cluster) -> Result<String, RunnerError> {
     let name = &folder.spec.gateway;
-    if !chosen.is_empty() {
-        return Ok(chosen.to_owned());
-    }
-    if let Some(container) = &folder.spec.container {
-        return Ok(container.image.clone());
-    }
-    let cluster = selection.cluster.as_ref().filter(|_| folder.is_gatebench());
-    cluster.map(|it| it.engine.image.clone()).ok_or_else(|| {
+    let chosen = &cluster.gateway.image;
+    let own = folder.is_gatebench().then_some(&cluster.engine.image);
+    let of_folder = folder.spec.container.as_ref().map(|it| &it.image);
+    let chosen = Some(chosen).filter(|it| !it.is_empty() && name != NULL);
+    let image = chosen.or(of_folder).or(own).cloned();
+    image.ok_or_else(|| {
         RunnerError::words(
             format!("gateway {name} has no image"),
             format!("name one with --image; `gatebench kubernetes image {name} --file {name}.tar` writes one from this machine's installation"),
@@ -179,8 +248,9 @@ fn image_of(folder: &Folder, chosen: &str, selection: &Selection) -> Result<Stri
     })
 }
 
-fn needs_redis(scenarios: &[Listed<Scenario>]) -> bool {
-    scenarios.iter().any(|it| it.document.needs_redis())
+/// The time after which the cluster ends the pods of a run that takes this long.
+fn deadline(run: Duration) -> Duration {
+    SPARE.saturating_add(run.saturating_mul(2))
 }
 
 #[cfg(test)]

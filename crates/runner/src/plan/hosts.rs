@@ -3,6 +3,7 @@
 
 use gatebench_model::{Limits, Placement, Suite, Topology};
 use gatebench_testbed::Testbed;
+use gatebench_testbed::kubernetes::Pods;
 use gatebench_testbed::probe::{allowed_cores, topology};
 
 use super::duration_mode::millis;
@@ -83,6 +84,9 @@ impl<'a> Hosts<'a> {
     }
 
     fn placed(&self, count: Option<usize>) -> Result<Placement, RunnerError> {
+        if let Some(pods) = self.testbed.pods() {
+            return self.in_pods(pods, count.unwrap_or(1));
+        }
         let (placed, which) = match (&self.there, count) {
             (None, None) => return Ok(Placement::automatic(&self.here)),
             (None, Some(count)) => (
@@ -102,6 +106,50 @@ impl<'a> Hosts<'a> {
             )
         })
     }
+}
+
+impl Hosts<'_> {
+    /// The placement in pods. An attached gateway has no pod of the run.
+    fn in_pods(&self, pods: &Pods, count: usize) -> Result<Placement, RunnerError> {
+        let Some((name, cores)) = &self.there else {
+            return Ok(Placement::in_pods(whereabouts(pods), Vec::new()));
+        };
+        let Some(first) = cores.len().checked_sub(count) else {
+            return Err(RunnerError::environment(
+                format!(
+                    "the gateway cannot have {count} of {} cores of {name}",
+                    cores.len()
+                ),
+                "choose larger nodes (--gateway-node), or give the gateway fewer cores (--gateway-cores)",
+            ));
+        };
+        Ok(Placement::in_pods(
+            whereabouts(pods),
+            cores[first..].to_vec(),
+        ))
+    }
+}
+
+/// Names the node of each pod, with its type and zone if they are known.
+fn whereabouts(pods: &Pods) -> String {
+    let words = pods.all().iter().map(|pod| {
+        let node = pods.node(pod);
+        let further = [
+            node.and_then(|it| it.instance_type.as_deref()),
+            node.and_then(|it| it.zone.as_deref()),
+        ];
+        let further = further.into_iter().flatten().map(|it| format!(", {it}"));
+        format!(
+            "{} on {}{}",
+            pod.place,
+            pod.node,
+            String::from_iter(further)
+        )
+    });
+    format!(
+        "Everything ran in pods: {}.",
+        Vec::from_iter(words).join("; ")
+    )
 }
 
 #[cfg(test)]
@@ -127,7 +175,7 @@ mod tests {
         let mut hosts = Hosts {
             here: Topology::flat(&[0, 1]),
             there: None,
-            testbed: &Testbed::open(&launcher, None, &Places::default()).unwrap(),
+            testbed: &Testbed::open(&launcher, None, &Places::default(), None).unwrap(),
         };
         let (had, warning) = sizes(&hosts);
         assert_eq!(had, ["1 CPU"]);

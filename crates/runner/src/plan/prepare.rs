@@ -12,8 +12,10 @@ use gatebench_model::{
 use gatebench_store::{Manifest, Run};
 use gatebench_studies::choice::Given;
 use gatebench_testbed::gateway::Catalogue;
+use gatebench_testbed::kubernetes::Pods;
 use gatebench_testbed::{Launcher, Testbed};
 
+use super::cluster::ClusterPlan;
 use super::duration_mode::{self, Asked, of_length};
 use super::fd_limit;
 use super::gateway_selection::{self, GatewaySelection, Places, Wanted};
@@ -54,7 +56,9 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let testbed = open(selection, launcher)?;
+    let pods = ClusterPlan::of(selection, library, catalogue)?;
+    let pods = pods.map(|it| it.start()).transpose()?;
+    let testbed = open(selection, launcher, pods)?;
     let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
@@ -105,7 +109,7 @@ pub fn prepare(
     gatebench_studies::check(&plan)?;
     let engine = engine(selection, &mut plan, &mut warnings)?;
     check_workload(&plan, &files, engine.as_ref())?;
-    let agents = agents(&plan, launcher)?;
+    let agents = agents(&plan, launcher, &testbed)?;
     let here = address_for(&plan, agents.as_deref());
     let prepared = Prepared {
         agents,
@@ -120,9 +124,13 @@ pub fn prepare(
 }
 
 /// Connects to the hosts of the run and to the pod of an attached gateway.
-fn open(selection: &Selection, launcher: &Launcher) -> Result<Testbed, RunnerError> {
+fn open(
+    selection: &Selection,
+    launcher: &Launcher,
+    pods: Option<Arc<Pods>>,
+) -> Result<Testbed, RunnerError> {
     let places = &selection.places;
-    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places)?;
+    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places, pods)?;
     if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
         testbed.watch(pod)?;
     }
@@ -147,7 +155,9 @@ pub fn prepare_resume(
     let mut warnings = Vec::new();
     let setups = || manifest.plan.variants.iter().filter_map(Variant::setup);
     let elsewhere = setups().find_map(|setup| setup.elsewhere.as_ref());
-    let mut testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places)?;
+    let pods = ClusterPlan::of_plan(&manifest.plan, catalogue)?;
+    let pods = pods.map(|it| it.start()).transpose()?;
+    let mut testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places, pods)?;
     for variant in &manifest.plan.variants {
         if let Variant::Attached { pod: Some(pod), .. } = variant {
             testbed.watch(pod)?;
@@ -172,7 +182,7 @@ pub fn prepare_resume(
     }
     let (engine, changes) = external::again(&manifest)?.unzip();
     warnings.extend(changes.into_iter().flatten());
-    let agents = agents(&manifest.plan, launcher)?;
+    let agents = agents(&manifest.plan, launcher, &testbed)?;
     let testbed = testbed.reached_at(address_for(&manifest.plan, agents.as_deref()));
     Ok(Prepared {
         agents,
@@ -185,7 +195,11 @@ pub fn prepare_resume(
 }
 
 /// Connects to the load generators on other machines, if the plan has any.
-fn agents(plan: &Plan, launcher: &Launcher) -> Result<Option<Arc<Agents>>, RunnerError> {
+fn agents(
+    plan: &Plan,
+    launcher: &Launcher,
+    testbed: &Testbed,
+) -> Result<Option<Arc<Agents>>, RunnerError> {
     let places = &plan.places.agents;
     if places.is_empty() {
         return Ok(None);
@@ -194,6 +208,7 @@ fn agents(plan: &Plan, launcher: &Launcher) -> Result<Option<Arc<Agents>>, Runne
         places,
         launcher,
         &plan.placement.engine,
+        testbed.pods().map(|pods| &**pods),
     )?)))
 }
 

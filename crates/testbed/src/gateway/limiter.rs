@@ -21,6 +21,8 @@ pub enum Limiter {
     Groups(Vec<Limit>),
     /// The gateway's container engine.
     Container(Vec<Amount>),
+    /// The pod in which the gateway runs.
+    Pod,
 }
 
 impl Limiter {
@@ -45,6 +47,13 @@ impl Limiter {
         }
     }
 
+    pub(crate) fn of_pod(limits: Limits) -> Self {
+        match limits.is_none() {
+            true => Self::Unlimited,
+            false => Self::Pod,
+        }
+    }
+
     /// Names the mechanism; none without limits.
     pub fn name(&self) -> Option<&'static str> {
         match self {
@@ -55,6 +64,7 @@ impl Limiter {
                 false => "cgroup v1",
             }),
             Self::Container(_) => Some("its container"),
+            Self::Pod => Some("its pod"),
         }
     }
 

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_model::{Cluster, Limits, PodSettings};
+use gatebench_model::cluster::{ENGINE, GATEWAY, REDIS, UPSTREAM};
+use gatebench_model::plan::NULL;
+use gatebench_model::{Cluster, Limits, PodSettings, Setup};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -31,6 +33,12 @@ const REDIS_REQUESTS: Limits = Limits {
 const REQUESTS: Limits = Limits {
     cpu_millis: Some(1_000),
     memory_bytes: Some(512 << 20),
+};
+
+/// What the null gateway requests: it runs on the node of the gateway, and never at the same time.
+const NULL_REQUESTS: Limits = Limits {
+    cpu_millis: Some(100),
+    memory_bytes: Some(128 << 20),
 };
 
 /// The time for which a finished Job is kept if nothing deletes it.
@@ -65,10 +73,10 @@ impl Role {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::Gateway => "gateway",
-            Self::Upstream => "upstream",
-            Self::Redis => "redis",
-            Self::Engine => "engine",
+            Self::Gateway => GATEWAY,
+            Self::Upstream => UPSTREAM,
+            Self::Redis => REDIS,
+            Self::Engine => ENGINE,
         }
     }
 
@@ -85,10 +93,10 @@ impl Role {
     /// may share that of the upstream.
     fn apart_from(self) -> &'static [&'static str] {
         match self {
-            Self::Gateway => &["upstream", "redis", "engine"],
-            Self::Upstream => &["gateway", "engine"],
-            Self::Redis => &["gateway", "engine"],
-            Self::Engine => &["gateway", "upstream", "redis", "engine"],
+            Self::Gateway => &[UPSTREAM, REDIS, ENGINE],
+            Self::Upstream => &[GATEWAY, ENGINE],
+            Self::Redis => &[GATEWAY, ENGINE],
+            Self::Engine => &[GATEWAY, UPSTREAM, REDIS, ENGINE],
         }
     }
 
@@ -109,9 +117,25 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayPod {
     pub gateway: String,
+    /// The requested version, if there is one.
+    pub version: Option<String>,
     pub image: String,
     /// Its limits, which may be empty.
     pub size: Limits,
+    /// True if the gateway is part of gatebench.
+    pub is_gatebench: bool,
+}
+
+impl GatewayPod {
+    /// The place of the pod, which is its name in the run.
+    pub fn place(&self) -> String {
+        gateway_name(&self.gateway, self.version.as_deref(), self.size)
+    }
+
+    /// The place of the pod for a gateway with this setup.
+    pub(crate) fn place_of(gateway: &str, setup: &Setup) -> String {
+        gateway_name(gateway, setup.version.as_deref(), setup.limits)
+    }
 }
 
 /// The needs of a run in a cluster.
@@ -171,18 +195,18 @@ impl<'a> Demand<'a> {
         )
     }
 
-    /// The policy with which the pods of the run can reach only each other. A gateway that
+    /// The policy with which the pods of the run can connect only to each other. A gateway that
     /// gatebench did not start has its own policies.
     pub(super) fn network_policy(&self, anchor: Option<&Anchor>) -> Json {
         let own = json!({ "podSelector": { "matchLabels": { RUN: self.run } } });
         let mut spec = json!({
             "podSelector": { "matchLabels": { RUN: self.run } },
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{ "from": [own] }],
+            // gatebench proves parity and reads the ledger of the upstream from outside.
+            "ingress": [{}],
             "egress": [{ "to": [own] }],
         });
         if self.is_attached {
-            spec["ingress"] = json!([{}]);
             spec["egress"] = json!([{}]);
         }
         let metadata = self.metadata(self.anchor_name(), None, anchor);
@@ -196,10 +220,12 @@ impl<'a> Demand<'a> {
             Role::Gateway => {
                 let gateways = self.gateways.iter();
                 gateways
-                    .map(|it| self.pod(role, &gateway_name(it), Some(it), anchor))
+                    .map(|it| self.pod(role, &it.place(), Some(it), anchor))
                     .collect()
             }
             Role::Redis if !self.needs_redis => Vec::new(),
+            // An attached gateway has an upstream of its own.
+            Role::Upstream if self.is_attached => Vec::new(),
             Role::Upstream | Role::Redis => vec![self.pod(role, role.name(), None, anchor)],
             Role::Engine if self.cluster.agents == 0 => Vec::new(),
             Role::Engine => vec![self.job(anchor)],
@@ -229,9 +255,11 @@ impl<'a> Demand<'a> {
 
     fn pod_spec(&self, role: Role, gateway: Option<&GatewayPod>) -> PodSpec {
         let settings = role.settings(self.cluster);
-        let size = gateway.map(|it| it.size);
+        let is_null = gateway.is_some_and(|it| it.gateway == NULL);
+        let size = gateway.filter(|_| !is_null).map(|it| it.size);
         let requests = match role {
             Role::Redis => REDIS_REQUESTS,
+            _ if is_null => NULL_REQUESTS,
             _ => REQUESTS,
         };
         let resources = match (size, settings.limits) {
@@ -321,12 +349,12 @@ impl<'a> Demand<'a> {
 }
 
 /// The name of the pod of a gateway: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
-pub(super) fn gateway_name(pod: &GatewayPod) -> String {
-    let words = format!("{} {}", pod.gateway, pod.size).to_lowercase();
+fn gateway_name(gateway: &str, version: Option<&str>, size: Limits) -> String {
+    let words = format!("{gateway} {} {size}", version.unwrap_or_default()).to_lowercase();
     let words = words.replace(" and ", " ");
     let is_plain = |c: char| c.is_ascii_alphanumeric();
     let parts = words.split(|c| !is_plain(c)).filter(|it| !it.is_empty());
-    let parts = std::iter::once("gateway").chain(parts);
+    let parts = std::iter::once(GATEWAY).chain(parts);
     Vec::from_iter(parts).join("-")
 }
 

@@ -42,6 +42,9 @@ const DONE: &[u8] = b"done\n";
 const REMOVER: &str =
     "trap '' HUP INT TERM; read -r word; [ \"$word\" = done ] || sleep 2; exec \"$@\"";
 
+/// The annotation with the number of a pod of an Indexed Job.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
 /// The number of characters in the name of a run.
 const NAME_CHARS: usize = 8;
 
@@ -58,6 +61,8 @@ pub fn run_name() -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     pub name: String,
+    /// Its name without that of the run: `upstream`, `engine-0`.
+    pub place: String,
     pub role: String,
     pub node: String,
     /// Its address in the network of the pods.
@@ -136,7 +141,7 @@ impl Session {
                 return Err(error.into());
             }
             if pods.len() >= wanted && pods.iter().all(is_there) {
-                return Ok(pods.iter().map(Pod::of).collect());
+                return Ok(pods.iter().map(|pod| Pod::of(pod, &self.run)).collect());
             }
             let refused = pods.iter().find_map(no_node);
             if let Some(said) = refused.filter(|_| begun.elapsed() > patience) {
@@ -152,6 +157,10 @@ impl Session {
             }
             thread::sleep(LOOK_EVERY);
         }
+    }
+
+    pub(super) fn namespace(&self) -> &Namespace {
+        self.kubectl.namespace()
     }
 
     fn pods(&self, role: Role) -> Result<Vec<Json>, DriverError> {
@@ -210,11 +219,18 @@ impl Session {
 }
 
 impl Pod {
-    fn of(pod: &Json) -> Self {
+    fn of(pod: &Json, run: &str) -> Self {
         let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let name = text(&pod["metadata"]["name"]);
+        let role = text(&pod["metadata"]["labels"][ROLE]);
+        let plain = name.strip_prefix(&format!("{PREFIX}{run}-"));
         Self {
-            name: text(&pod["metadata"]["name"]),
-            role: text(&pod["metadata"]["labels"][ROLE]),
+            place: match pod["metadata"]["annotations"][INDEX].as_str() {
+                Some(index) => format!("{role}-{index}"),
+                None => plain.unwrap_or(&name).to_owned(),
+            },
+            name,
+            role,
             node: text(&pod["spec"]["nodeName"]),
             address: text(&pod["status"]["podIP"]),
         }

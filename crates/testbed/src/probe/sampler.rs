@@ -72,6 +72,8 @@ pub struct Sampler {
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
     /// The folder of the component's separate CPU group, once the component has a process.
     group: Option<Option<PathBuf>>,
+    /// True if this program's group counts as the component's.
+    shares_group: bool,
 }
 
 impl Sampler {
@@ -83,6 +85,17 @@ impl Sampler {
             cpu: Ledger::default(),
             threads: Ledger::default(),
             group: None,
+            shares_group: false,
+        }
+    }
+
+    /// Also reads the effects of a CPU limit if the component is in this program's group, which has
+    /// nothing else to do: in a pod.
+    #[must_use]
+    pub(crate) fn of_shared_group(self) -> Self {
+        Self {
+            shares_group: true,
+            ..self
         }
     }
 
@@ -164,7 +177,7 @@ impl Sampler {
     /// Groups are looked up once, because a measured process does not change its group.
     fn throttling(&mut self, first: Option<&ProcessKey>) -> Option<Throttling> {
         if self.group.is_none() {
-            self.group = first.map(|key| own_group(key.pid));
+            self.group = first.map(|key| group_of(key.pid, self.shares_group));
         }
         cgroup::throttling_of(self.group.as_ref()?.as_ref()?)
     }
@@ -181,10 +194,13 @@ impl Sampler {
     }
 }
 
-/// The CPU group of a process; none if it is also this program's group.
-fn own_group(pid: u32) -> Option<PathBuf> {
+/// The CPU group of a process; none if it is also this program's group, unless that counts.
+fn group_of(pid: u32, may_be_ours: bool) -> Option<PathBuf> {
     let innermost = |pid| control_groups(pid, "cpu").into_iter().next();
     let group = innermost(pid)?.folder;
+    if may_be_ours {
+        return Some(group);
+    }
     let ours = innermost(std::process::id());
     ours.is_none_or(|ours| ours.folder != group)
         .then_some(group)

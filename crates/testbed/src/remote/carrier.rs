@@ -10,7 +10,7 @@ use gatebench_model::Place;
 
 use super::complaint;
 use crate::error::{DriverError, RemoteError};
-use crate::kubernetes::{self, Kubectl};
+use crate::kubernetes::{self, CONTAINER, Kubectl, Pods};
 
 /// Options of `ssh` in addition to the user's configuration: never prompt, detect a dead host
 /// within 15 s, and use the connection for nothing else.
@@ -46,6 +46,8 @@ pub(crate) enum Carrier {
     },
     /// A container of a pod.
     Pod {
+        /// The name of the pod for readers.
+        name: String,
         kubectl: Kubectl,
         pod: String,
         container: String,
@@ -53,15 +55,25 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// The way to a place.
-    pub(super) fn to(place: &Place) -> Self {
-        match place {
+    /// The way to a place, which may be a pod of the run.
+    pub(super) fn to(place: &Place, pods: Option<&Pods>) -> Result<Self, DriverError> {
+        Ok(match place {
             Place::Here => Self::Here,
             Place::Ssh(host) => Self::Ssh {
                 host: host.clone(),
                 identity: None,
             },
-        }
+            Place::Pod(name) => {
+                let found = pods.and_then(|pods| Some((pods, pods.at(name)?)));
+                let (pods, pod) = found.ok_or_else(|| kubernetes::no_pod(name))?;
+                Self::Pod {
+                    name: format!("{name} ({})", pod.node),
+                    kubectl: Kubectl::new(pods.namespace()),
+                    pod: pod.name.clone(),
+                    container: CONTAINER.to_owned(),
+                }
+            }
+        })
     }
 
     /// The name of the machine in messages.
@@ -69,7 +81,7 @@ impl Carrier {
         match self {
             Self::Here => HERE,
             Self::Ssh { host, .. } => host,
-            Self::Pod { pod, .. } => pod,
+            Self::Pod { name, .. } => name,
         }
     }
 
@@ -101,6 +113,7 @@ impl Carrier {
                 kubectl,
                 pod,
                 container,
+                ..
             } => {
                 let mut command = kubectl.exec(pod, container);
                 command.args(["sh", "-c", script]);
@@ -184,6 +197,7 @@ mod tests {
         );
         let namespace = "prod/gb".parse().unwrap();
         let pod = Carrier::Pod {
+            name: "upstream (node1)".into(),
             kubectl: Kubectl::new(&namespace),
             pod: "gb-1-upstream".into(),
             container: "gatebench".into(),

@@ -91,6 +91,10 @@ pub fn serve(launcher: Launcher, role: impl Role + 'static) -> io::Result<()> {
     Ok(())
 }
 
+fn is_in_pod() -> bool {
+    env::var_os(POD_ADDRESS).is_some()
+}
+
 fn say(line: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{line}")?;
@@ -283,7 +287,13 @@ impl End {
         match self.samplers.entry(number) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => match (&self.gateway, self.watched) {
-                (Some(gateway), _) => Ok(entry.insert(gateway.process.sampler())),
+                (Some(gateway), _) => {
+                    let sampler = gateway.process.sampler();
+                    Ok(entry.insert(match is_in_pod() {
+                        true => sampler.of_shared_group(),
+                        false => sampler,
+                    }))
+                }
                 (None, Some(pid)) => Ok(entry.insert(Sampler::new(pid, Scope::Tree))),
                 (None, None) => Err(none_runs()),
             },

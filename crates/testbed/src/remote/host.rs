@@ -14,7 +14,8 @@ use super::carrier::Carrier;
 use super::connection::Connection;
 use super::protocol::{Ask, CANCEL, Hello, Numbered, Response, VERSION};
 use crate::error::{DriverError, RemoteError};
-use crate::gateway::{Folder, FoundGateway};
+use crate::gateway::{Folder, FoundGateway, Limiter};
+use crate::kubernetes::Pods;
 
 /// The interval between checks of whether the response is still needed.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -27,6 +28,7 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
+    is_pod: bool,
     link: Mutex<Asking>,
     /// The address at which the host reaches this machine.
     pub here: IpAddr,
@@ -47,12 +49,17 @@ struct Asking {
 }
 
 impl RemoteHost {
-    /// Connects to a place, and copies the program there if necessary.
+    /// Connects to a place, which may be a pod of the run, and copies the program there if
+    /// necessary.
     ///
     /// # Errors
     /// The way to the place or the place itself fails, or it runs another version of gatebench.
-    pub fn connect(place: &Place, program: &Path) -> Result<Self, DriverError> {
-        Self::over(Carrier::to(place), program)
+    pub fn connect(
+        place: &Place,
+        program: &Path,
+        pods: Option<&Pods>,
+    ) -> Result<Self, DriverError> {
+        Self::over(Carrier::to(place, pods)?, program)
     }
 
     /// Connects to the host of the gateways, with its own key and addresses if it has them.
@@ -62,7 +69,7 @@ impl RemoteHost {
     /// this machine.
     pub(crate) fn of_gateways(elsewhere: &Elsewhere, program: &Path) -> Result<Self, DriverError> {
         let carrier = Carrier::Ssh {
-            host: elsewhere.host.clone(),
+            host: elsewhere.host.to_string(),
             identity: elsewhere.identity.clone(),
         };
         let host = Self::over(carrier, program)?.reached_at(elsewhere.upstream_address)?;
@@ -75,6 +82,7 @@ impl RemoteHost {
     /// Connects to a machine, and copies the program to it if necessary.
     pub(super) fn over(carrier: Carrier, program: &Path) -> Result<Self, DriverError> {
         let name = carrier.name().to_owned();
+        let is_pod = matches!(carrier, Carrier::Pod { .. });
         let (link, greeting) = Connection::open(carrier, program)?;
         let hello: Hello =
             serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
@@ -90,6 +98,7 @@ impl RemoteHost {
         }
         Ok(Self {
             name,
+            is_pod,
             link: Mutex::new(Asking { link, asked: 0 }),
             here: hello.here,
             there: hello.there,
@@ -120,16 +129,28 @@ impl RemoteHost {
 
     /// Finds the gateway of a setup on the host.
     pub(crate) fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
+        let limits = setup.limits;
+        let setup = match self.is_pod {
+            true => &in_pod(setup),
+            false => setup,
+        };
         let mut gateway: FoundGateway = self.ask(&Ask::Find {
             folder: Box::new(folder),
             setup: Box::new(setup.clone()),
         })?;
+        if self.is_pod {
+            gateway.limiter = Limiter::of_pod(limits);
+        }
         gateway.binary.host = Some(self.name.clone());
         Ok(gateway)
     }
 
     /// Reports whether gateways on the host can be held to these limits.
     pub(crate) fn can_hold(&self, limits: Limits) -> Result<bool, DriverError> {
+        if self.is_pod {
+            // A pod of this size was created.
+            return Ok(true);
+        }
         self.ask(&Ask::CanHold { limits })
     }
 
@@ -223,9 +244,23 @@ impl RemoteHost {
         TcpStream::connect_timeout(&address, REACH_TIMEOUT).map_err(|error| {
             RemoteError::environment(
                 format!("the {part} responds on {name} at {address}, but cannot be reached from this machine: {error}"),
-                format!("in the firewall of {name}, allow connections from this machine to its local ports (see its /proc/sys/net/ipv4/ip_local_port_range)"),
+                match self.is_pod {
+                    true => "run gatebench where the addresses of pods can be reached: on a node, or in a pod of the cluster".to_owned(),
+                    false => format!("in the firewall of {name}, allow connections from this machine to its local ports (see its /proc/sys/net/ipv4/ip_local_port_range)"),
+                },
             )
         })?;
         Ok(())
+    }
+}
+
+/// The setup for the other end: the pod itself has the size, and its image the version.
+fn in_pod(setup: &Setup) -> Setup {
+    let version = setup.version.clone();
+    Setup {
+        version: version.filter(|it| !it.contains(':')),
+        limits: Limits::default(),
+        elsewhere: None,
+        ..setup.clone()
     }
 }

@@ -53,11 +53,12 @@ pub fn inspect_pod(
     let (mut session, mut pods) = Session::open(&demand, interrupt)?;
     let pod = pods.remove(0);
     let carrier = Carrier::Pod {
+        name: pod.name.clone(),
         kubectl: Kubectl::new(&cluster.namespace),
         pod: pod.name.clone(),
         container: CONTAINER.to_owned(),
     };
-    let host = RemoteHost::over(carrier, &launcher.program)?;
+    let host = RemoteHost::over(carrier, &launcher.small())?;
     let took = begun.elapsed();
     let found = host.ask(&Ask::Inspect)?;
     drop(host);

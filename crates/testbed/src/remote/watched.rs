@@ -28,11 +28,12 @@ impl WatchedPod {
     pub(crate) fn connect(pod: &AttachedPod, launcher: &Launcher) -> Result<Self, DriverError> {
         let watcher = Watcher::start(pod)?;
         let carrier = Carrier::Pod {
+            name: watcher.pod.clone(),
             kubectl: watcher.kubectl.clone(),
             pod: watcher.pod.clone(),
             container: watcher.container.clone(),
         };
-        let host = RemoteHost::over(carrier, &launcher.program)?;
+        let host = RemoteHost::over(carrier, &launcher.small())?;
         host.ask::<()>(&Ask::Watch { pid: MAIN_PROCESS })?;
         Ok(Self {
             host: Arc::new(host),

@@ -11,6 +11,7 @@ mod running;
 mod shutdown;
 mod upstreams;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub use shutdown::Shutdown;
 use crate::error::DriverError;
 use crate::gateway::{self, Attached, Folder, FoundGateway, GatewayStart};
 use crate::interrupt::{Interrupt, Urgency};
+use crate::kubernetes::{self, GatewayPod, Pod, Pods};
 use crate::probe::clock_identity;
 use crate::process::{Launcher, Supervised};
 use crate::remote::{RemoteGateway, RemoteHost, WatchedPod};
@@ -39,40 +41,80 @@ use upstreams::{Hosts, Upstreams};
 #[derive(Clone, Debug)]
 pub struct Testbed {
     launcher: Launcher,
-    host: Option<Arc<RemoteHost>>,
+    /// The places of gateways, if they are not this machine.
+    gateways: BTreeMap<Place, Arc<RemoteHost>>,
     others: Hosts,
     /// The address at which parts on this machine listen.
     here: IpAddr,
     /// The pod of an attached gateway.
     watched: Option<Arc<WatchedPod>>,
+    /// The pods of the run. They are deleted after all connections have ended.
+    pods: Option<Arc<Pods>>,
+}
+
+/// Connects to the host of the gateways, or to the pod of each.
+fn gateways(
+    launcher: &Launcher,
+    elsewhere: Option<&Elsewhere>,
+    pods: Option<&Pods>,
+) -> Result<BTreeMap<Place, Arc<RemoteHost>>, DriverError> {
+    let (Some(Place::Pod(_)), Some(pods)) = (elsewhere.map(|it| &it.host), pods) else {
+        let connect = |elsewhere: &Elsewhere| {
+            let host = RemoteHost::of_gateways(elsewhere, &launcher.program)?;
+            Ok((elsewhere.host.clone(), Arc::new(host)))
+        };
+        return elsewhere.into_iter().map(connect).collect();
+    };
+    let connect = |pod: &Pod| {
+        let program = match pods.needs_whole(&pod.place) {
+            true => launcher.program.clone(),
+            false => launcher.small(),
+        };
+        let place = Place::Pod(pod.place.clone());
+        let host = RemoteHost::connect(&place, &program, Some(pods))?;
+        Ok((place, Arc::new(host)))
+    };
+    pods.gateways().map(connect).collect()
 }
 
 impl Testbed {
-    /// Connects to the hosts of the gateways, the upstreams and Redis, where they are not this
-    /// machine, and copies gatebench to them.
+    /// Connects to the hosts or pods of the gateways, the upstreams and Redis, where they are not
+    /// this machine, and copies gatebench to them.
     ///
     /// # Errors
-    /// The error of `ssh` or the host.
+    /// The error of `ssh` or `kubectl`, or of the host.
     pub fn open(
         launcher: &Launcher,
         gateways_on: Option<&Elsewhere>,
         places: &Places,
+        pods: Option<Arc<Pods>>,
     ) -> Result<Self, DriverError> {
-        let gateways = |elsewhere| RemoteHost::of_gateways(elsewhere, &launcher.program);
-        let host = gateways_on.map(gateways);
-        let other = |place: &Place| Ok(Arc::new(RemoteHost::connect(place, &launcher.small())?));
+        let all = pods.as_deref();
+        let small = launcher.small();
+        let other = |place: &Place| Ok(Arc::new(RemoteHost::connect(place, &small, all)?));
         let upstreams = places.upstream.iter().map(other);
-        let redis = places.redis.iter().map(other).next();
+        // In a cluster, only scenarios that need Redis have its pod.
+        let has_pod = |place: &&Place| match place {
+            Place::Pod(name) => all.is_some_and(|pods| pods.at(name).is_some()),
+            _ => true,
+        };
+        let redis = places.redis.iter().filter(has_pod).map(other).next();
         Ok(Self {
             launcher: launcher.clone(),
-            host: host.transpose()?.map(Arc::new),
+            gateways: gateways(launcher, gateways_on, all)?,
             others: Hosts {
                 upstreams: upstreams.collect::<Result<_, DriverError>>()?,
                 redis: redis.transpose()?,
             },
             here: HERE,
             watched: None,
+            pods,
         })
+    }
+
+    /// The pods of the run, if it is in a cluster.
+    pub fn pods(&self) -> Option<&Arc<Pods>> {
+        self.pods.as_ref()
     }
 
     /// Lets gateways and upstreams on this machine listen at an address that load generators on
@@ -94,9 +136,11 @@ impl Testbed {
         Ok(())
     }
 
-    /// The host of the gateways; none for this machine.
+    /// The host of the gateways; none for this machine. Of several pods, the one with the most
+    /// cores.
     pub fn host(&self) -> Option<&RemoteHost> {
-        self.host.as_deref()
+        let hosts = self.gateways.values();
+        hosts.max_by_key(|host| host.cores.len()).map(|it| &**it)
     }
 
     /// The clocks of the upstreams, as in [`clock_identity`].
@@ -112,10 +156,14 @@ impl Testbed {
     /// # Errors
     /// The gateway's program is missing, has another version, or cannot be limited.
     pub fn find(&self, folder: Folder, setup: &Setup) -> Result<FoundGateway, DriverError> {
-        match self.host().filter(|_| setup.elsewhere.is_some()) {
-            None => FoundGateway::find(folder, setup, &self.launcher),
-            Some(host) => host.find(folder, setup),
-        }
+        let place = match setup.elsewhere.as_ref().map(|it| &it.host) {
+            None => return FoundGateway::find(folder, setup, &self.launcher),
+            Some(Place::Pod(_)) => Place::Pod(GatewayPod::place_of(&folder.spec.gateway, setup)),
+            Some(place) => place.clone(),
+        };
+        let host = self.gateways.get(&place);
+        let host = host.ok_or_else(|| kubernetes::no_pod(&place.to_string()))?;
+        host.find(folder, setup)
     }
 
     /// Reports whether gateways can be held to these limits.
@@ -224,8 +272,8 @@ impl Testbed {
 
     /// The host of a gateway; none for this machine.
     fn host_of(&self, gateway: Option<&FoundGateway>) -> Option<&Arc<RemoteHost>> {
-        let is_elsewhere = gateway?.binary.host.is_some();
-        self.host.as_ref().filter(|_| is_elsewhere)
+        let name = gateway?.binary.host.as_deref()?;
+        self.gateways.values().find(|host| host.name() == name)
     }
 
     /// Starts an external load generator.

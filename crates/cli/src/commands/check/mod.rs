@@ -74,7 +74,7 @@ impl CheckGateway {
             "looking for {}",
             terminal::in_progress(&self.gateway)
         ));
-        let testbed = Testbed::open(&launcher()?, None, &Places::default())?;
+        let testbed = Testbed::open(&launcher()?, None, &Places::default(), None)?;
         let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &testbed)?;
         let scenarios = self.asked()?;
         let spec = &gateway.folder.spec;

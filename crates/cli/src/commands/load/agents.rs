@@ -32,7 +32,7 @@ pub fn connect(places: &[Place]) -> Result<Option<Agents>, Failure> {
     if places.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Agents::connect(places, &launcher()?, &[])?))
+    Ok(Some(Agents::connect(places, &launcher()?, &[], None)?))
 }
 
 /// The number of workers of all agents.

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatebench_model::{Elsewhere, Host, Hosts};
+use gatebench_model::{Elsewhere, Host, Hosts, Place};
 use gatebench_testbed::terraform::{Purpose, Terraform};
 
 use crate::failure::Failure;
@@ -154,7 +154,7 @@ pub fn elsewhere(hosts: &Hosts) -> Result<Elsewhere, Failure> {
         identity,
     } = hosts.gateway.clone();
     Ok(Elsewhere {
-        host: ssh,
+        host: Place::Ssh(ssh),
         identity,
         address,
         upstream_address: hosts.upstream.as_ref().and_then(|it| it.address),

@@ -69,13 +69,6 @@ impl Measuring {
         budget: Option<HumanDuration>,
     ) -> Result<Option<Conducted>, Failure> {
         self.check_outputs()?;
-        if let Some(cluster) = &selection.cluster {
-            return Err(Failure::words(
-                format!("--kubernetes {}", cluster.namespace),
-                "only --dry-run is possible in a cluster",
-                "add --dry-run to print the objects",
-            ));
-        }
         let prepared = self.prepare(selection, resume)?;
         let mut request = self.request(prepared, resume)?;
         request.budget = budget.map(|budget| budget.0);

@@ -207,6 +207,7 @@ impl Run {
     }
 
     fn selection(&self, hosts: Option<&Hosts>) -> Result<Selection, Failure> {
+        let cluster = self.cluster.cluster(self.pods()?);
         let selection = Selection {
             words: self.words.clone(),
             gateways: self.gateways.clone(),
@@ -230,9 +231,12 @@ impl Run {
                 None => values::sizes(&self.gateway_cpus, &self.gateway_memory),
                 Some(_) => values::paired_sizes(&self.gateway_cpus, &self.gateway_memory),
             },
-            cluster: self.cluster.cluster(self.pods()?),
             elsewhere: self.elsewhere(hosts)?,
-            places: self.places()?,
+            places: match &cluster {
+                Some(cluster) => Places::in_cluster(cluster),
+                None => self.places()?,
+            },
+            cluster,
             configs: self.configs.clone(),
             length: self.length(),
             engine: self.engine()?,
@@ -280,6 +284,7 @@ impl Run {
             redis: self.redis_on.iter().find(elsewhere).cloned(),
             address: self.upstream_address.filter(|_| !agents.is_empty()),
             agents,
+            cluster: None,
         })
     }
 
@@ -288,9 +293,12 @@ impl Run {
         if let Some(hosts) = hosts {
             return hosts::elsewhere(hosts).map(Some);
         }
+        if self.cluster.kubernetes.is_some() {
+            return Ok(self.attach.is_none().then(Elsewhere::in_pods));
+        }
         Ok(self.gateway_on.clone().map(|host| Elsewhere {
             upstream_address: self.upstream_address,
-            ..Elsewhere::new(host)
+            ..Elsewhere::new(Place::Ssh(host))
         }))
     }
 

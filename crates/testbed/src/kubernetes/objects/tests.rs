@@ -33,8 +33,10 @@ fn size(cpu_millis: u32, mib: u64) -> Limits {
 fn nginx(size: Limits) -> GatewayPod {
     GatewayPod {
         gateway: "nginx".into(),
+        version: None,
         image: "nginx:1".into(),
         size,
+        is_gatebench: false,
     }
 }
 
@@ -150,5 +152,6 @@ fn only_what_the_run_needs_is_created() {
     demand.is_attached = true;
     assert!(demand.of_role(Role::Redis, None).is_empty());
     assert_eq!(demand.count(Role::Gateway), 0);
+    assert_eq!(demand.count(Role::Upstream), 0, "the user has one");
     assert_eq!(demand.count(Role::Engine), 2);
 }
