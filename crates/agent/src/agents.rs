@@ -44,8 +44,8 @@ pub(crate) struct Assignment {
 
 impl Agents {
     /// Connects to all places, which may be pods of the run, and copies the agent there where it is
-    /// missing. An agent on this machine uses only the cores `here`, if there are any, because other
-    /// parts of a trial use the others.
+    /// missing. An agent on this machine uses only the cores `here`, if there are any, because
+    /// other parts of a trial use the others.
     ///
     /// # Errors
     /// A place cannot be reached, or the program cannot run there.

@@ -1,6 +1,5 @@
 //! The settings of a variant of a gateway, in addition to its folder and the scenario.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -8,10 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::GATEWAY;
-use crate::{Place, Placement};
-
-/// Thousandths of a CPU in one CPU.
-pub const MILLIS_PER_CPU: u32 = 1_000;
+use crate::{Limits, Place, Placement};
 
 /// The user's settings in addition to the gateway's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -52,17 +48,6 @@ pub struct Elsewhere {
     pub upstream_address: Option<IpAddr>,
 }
 
-/// The resource limits of a process tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Limits {
-    /// CPU time per wall time, in thousandths of a CPU: 500 is half a CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_millis: Option<u32>,
-    /// Memory, including the page cache that the processes fill.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_bytes: Option<u64>,
-}
-
 impl Elsewhere {
     /// The pods of gateways.
     pub fn in_pods() -> Self {
@@ -94,62 +79,9 @@ impl Setup {
     }
 }
 
-impl Limits {
-    /// Reports whether there is no limit.
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The number of cores that the CPU limit could fill, rounded up.
-    pub fn whole_cpus(&self) -> Option<usize> {
-        self.cpu_millis
-            .map(|millis| millis.div_ceil(MILLIS_PER_CPU) as usize)
-    }
-
-    /// The CPU limit in CPUs.
-    pub fn cpus(&self) -> Option<f64> {
-        self.cpu_millis
-            .map(|millis| f64::from(millis) / f64::from(MILLIS_PER_CPU))
-    }
-}
-
-/// Writes `0.5 CPU and 256 MiB`.
-impl fmt::Display for Limits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cpu = self.cpus().map(|cpus| format!("{cpus} CPU"));
-        let memory = self.memory_bytes.map(binary_bytes);
-        let words: Vec<String> = cpu.into_iter().chain(memory).collect();
-        f.write_str(&words.join(" and "))
-    }
-}
-
-/// The size in the largest binary unit that gives a whole number.
-fn binary_bytes(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let whole = |(unit, _): &&(u64, &str)| bytes >= *unit && bytes.is_multiple_of(*unit);
-    match UNITS.iter().find(whole) {
-        Some((unit, name)) => format!("{} {name}", bytes / unit),
-        None => format!("{bytes} B"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_are_described_in_words() {
-        let limits = |cpu_millis, memory_bytes| Limits {
-            cpu_millis,
-            memory_bytes,
-        };
-        assert_eq!(limits(Some(500), None).to_string(), "0.5 CPU");
-        let both = limits(Some(16_000), Some(256 << 20));
-        assert_eq!(both.to_string(), "16 CPU and 256 MiB");
-        assert_eq!(limits(None, Some(1_000)).to_string(), "1000 B");
-        assert_eq!(both.whole_cpus(), Some(16));
-        assert_eq!(limits(Some(1_001), None).whole_cpus(), Some(2));
-    }
 
     #[test]
     fn a_smaller_gateway_runs_on_the_last_cores() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use gatebench_model::setup::MILLIS_PER_CPU;
+use gatebench_model::limits::MILLIS_PER_CPU;
 use gatebench_model::suite::LoadOfSize;
 use gatebench_model::{
     AsPublished, HumanDuration, Isolation, Length, Limits, LoadProfile, PlannedLength, Scenario,

@@ -3,7 +3,7 @@
 use std::process;
 
 use gatebench_model::Limits;
-use gatebench_model::setup::MILLIS_PER_CPU;
+use gatebench_model::limits::MILLIS_PER_CPU;
 use serde::{Deserialize, Serialize};
 
 use crate::probe::control_groups;

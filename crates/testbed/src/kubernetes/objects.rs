@@ -35,7 +35,8 @@ const REQUESTS: Limits = Limits {
     memory_bytes: Some(512 << 20),
 };
 
-/// What the null gateway requests: it runs on the node of the gateway, and never at the same time.
+/// The requests of the null gateway, which runs on the node of the gateway, but never at the same
+/// time.
 const NULL_REQUESTS: Limits = Limits {
     cpu_millis: Some(100),
     memory_bytes: Some(128 << 20),

@@ -166,8 +166,8 @@ impl ConnectionFlags {
         }
     }
 
-    /// Describes the differences from plain HTTP/1.1, each preceded by a comma. The text is empty if
-    /// there are none.
+    /// Describes the differences from plain HTTP/1.1, each preceded by a comma. The text is empty
+    /// if there are none.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if self.http2 {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use gatebench_model::setup::MILLIS_PER_CPU;
+use gatebench_model::limits::MILLIS_PER_CPU;
 use gatebench_model::study::measure::CONNECTIONS;
 use gatebench_model::{Limits, Place};
 use jiff::Timestamp;
