@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use gatebench_engine::{Control, EngineError, Interval, Load, Merge, Outcome};
 use gatebench_net::{choose, clock};
 use gatebench_testbed::RemoteError;
-use gatebench_testbed::probe::{MachineSample, allowed_cores};
+use gatebench_testbed::probe::{MachineSample, usable_cores};
 use gatebench_testbed::remote::Role;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
@@ -88,7 +88,7 @@ fn facts() -> Facts {
     let node = node.unwrap_or_default();
     Facts {
         node: node.trim().to_owned(),
-        cores: allowed_cores(),
+        cores: usable_cores(),
         backend: choose(None).as_str().to_owned(),
     }
 }

@@ -12,7 +12,6 @@ use gatebench_model::{
 use gatebench_store::{Manifest, Run};
 use gatebench_studies::choice::Given;
 use gatebench_testbed::gateway::Catalogue;
-use gatebench_testbed::kubernetes::Pods;
 use gatebench_testbed::{Launcher, Testbed};
 
 use super::cluster::ClusterPlan;
@@ -56,9 +55,8 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let pods = ClusterPlan::of(selection, library, catalogue)?;
-    let pods = pods.map(|it| it.start()).transpose()?;
-    let testbed = open(selection, launcher, pods)?;
+    let cluster = ClusterPlan::of(selection, library, catalogue)?;
+    let testbed = open(selection, launcher, cluster.as_ref())?;
     let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
@@ -123,12 +121,13 @@ pub fn prepare(
     Ok(prepared)
 }
 
-/// Connects to the hosts of the run and to the pod of an attached gateway.
+/// Creates the pods of the run, and connects to its hosts and to the pod of an attached gateway.
 fn open(
     selection: &Selection,
     launcher: &Launcher,
-    pods: Option<Arc<Pods>>,
+    cluster: Option<&ClusterPlan>,
 ) -> Result<Testbed, RunnerError> {
+    let pods = cluster.map(ClusterPlan::start).transpose()?;
     let places = &selection.places;
     let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places, pods)?;
     if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
@@ -155,8 +154,8 @@ pub fn prepare_resume(
     let mut warnings = Vec::new();
     let setups = || manifest.plan.variants.iter().filter_map(Variant::setup);
     let elsewhere = setups().find_map(|setup| setup.elsewhere.as_ref());
-    let pods = ClusterPlan::of_plan(&manifest.plan, catalogue)?;
-    let pods = pods.map(|it| it.start()).transpose()?;
+    let cluster = ClusterPlan::of_plan(&manifest.plan, catalogue)?;
+    let pods = cluster.as_ref().map(ClusterPlan::start).transpose()?;
     let mut testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places, pods)?;
     for variant in &manifest.plan.variants {
         if let Variant::Attached { pod: Some(pod), .. } = variant {

@@ -225,8 +225,6 @@ impl<'a> Demand<'a> {
                     .collect()
             }
             Role::Redis if !self.needs_redis => Vec::new(),
-            // An attached gateway has an upstream of its own.
-            Role::Upstream if self.is_attached => Vec::new(),
             Role::Upstream | Role::Redis => vec![self.pod(role, role.name(), None, anchor)],
             Role::Engine if self.cluster.agents == 0 => Vec::new(),
             Role::Engine => vec![self.job(anchor)],

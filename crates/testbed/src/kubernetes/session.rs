@@ -209,13 +209,6 @@ impl Session {
         let remedy = format!("`kubectl -n {namespace} describe pods -l {label}` shows more");
         RemoteError::environment(what, remedy)
     }
-
-    /// Returns the reason for which the pod of this name has ended or disappeared; none if it runs.
-    pub fn last_words(&self, role: Role, name: &str) -> Option<String> {
-        let pods = self.pods(role).ok()?;
-        let pod = pods.iter().find(|it| it["metadata"]["name"] == name);
-        pod.map_or_else(|| Some("it was deleted".into()), ended)
-    }
 }
 
 impl Pod {
@@ -291,6 +284,30 @@ fn ended(pod: &Json) -> Option<String> {
         .flatten()
         .map(|it| it.trim_end().to_owned());
     Some(Vec::from_iter(words).join("; "))
+}
+
+/// Returns the reason for which a pod has ended or disappeared; none if it runs or if the cluster
+/// cannot be asked.
+pub(crate) fn last_words(kubectl: &Kubectl, pod: &str) -> Option<String> {
+    let field = format!("--field-selector=metadata.name={pod}");
+    let words = ["get", "pods", &field, "--output=json"];
+    let found = kubectl.run("look at the pod", words, None).ok()?;
+    let found = kubectl.objects(&found).ok()?;
+    let Some(pod) = found.first() else {
+        return Some("the pod was deleted".into());
+    };
+    let is_ending = pod["metadata"]["deletionTimestamp"].is_string();
+    let words = disruption(pod).or_else(|| ended(pod));
+    words.or_else(|| is_ending.then(|| "the pod is being deleted".into()))
+}
+
+/// Returns the cluster's reason for taking a pod away, such as an eviction.
+fn disruption(pod: &Json) -> Option<String> {
+    let mut conditions = pod["status"]["conditions"].as_array()?.iter();
+    let target =
+        conditions.find(|it| it["type"] == "DisruptionTarget" && it["status"] == "True")?;
+    let text = |key: &str| target[key].as_str().unwrap_or_default();
+    Some(format!("{} {}", text("reason"), text("message")))
 }
 
 /// Starts the process that deletes the anchor when its input ends.

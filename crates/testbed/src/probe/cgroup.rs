@@ -51,6 +51,23 @@ pub(crate) fn limits(controller: &str, file: &str) -> Vec<String> {
     texts.map(|text| text.trim().to_owned()).collect()
 }
 
+/// The CPUs that the lowest CPU limit of this program's groups allows; none without a limit.
+pub(crate) fn cpu_limit() -> Option<f64> {
+    let unified = limits("cpu", "cpu.max").into_iter();
+    let unified = unified.filter_map(|text| quotient(text.split_once(' ')?));
+    let quotas = limits("cpu", "cpu.cfs_quota_us").into_iter();
+    let split = quotas.zip(limits("cpu", "cpu.cfs_period_us"));
+    let split = split.filter_map(|(quota, period)| quotient((&quota, &period)));
+    unified.chain(split).min_by(f64::total_cmp)
+}
+
+/// A quota divided by its period; none if the quota is unlimited (`max`, or -1).
+fn quotient((quota, period): (&str, &str)) -> Option<f64> {
+    let quota: u64 = quota.parse().ok()?;
+    let period: u64 = period.parse().ok()?;
+    (period > 0).then(|| quota as f64 / period as f64)
+}
+
 fn throttling_in(stat: &str) -> Option<Throttling> {
     let count = |name: &str| field(stat, name)?.parse::<u64>().ok();
     let microseconds = || count("throttled_usec ")?.checked_mul(1_000);
@@ -165,6 +182,14 @@ mod tests {
             std::slice::from_ref(&top)
         );
         assert_eq!(folders("1:cpu:/other\n", hidden), [top]);
+    }
+
+    #[test]
+    fn a_cpu_limit_is_a_quota_of_a_period() {
+        assert_eq!(quotient(("50000", "100000")), Some(0.5));
+        for unlimited in [("max", "100000"), ("-1", "100000"), ("1", "0")] {
+            assert_eq!(quotient(unlimited), None);
+        }
     }
 
     #[test]

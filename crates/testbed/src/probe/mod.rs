@@ -28,4 +28,4 @@ pub use frequency::FrequencySource;
 pub use machine::{CoreTimes, MachineSample, load_average};
 pub use profile::{OwnProfiler, Profile, ProfileError, Profiler};
 pub use sampler::{Outside, Sample, Sampler, Scope};
-pub use topology::{allowed_cores, topology, topology_below};
+pub use topology::{allowed_cores, topology, topology_below, usable_cores};

@@ -6,6 +6,8 @@ use std::path::Path;
 use gatebench_model::{Cpu, Topology};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
+use super::cgroup::cpu_limit;
+
 /// Where Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
@@ -18,6 +20,15 @@ pub fn allowed_cores() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_default();
     let is_set = |core: &usize| set.is_set(*core);
     (0..CpuSet::MAX_CPU).filter(is_set).collect()
+}
+
+/// Returns the CPUs that this process may use, at most as many as a CPU limit lets it fill.
+pub fn usable_cores() -> Vec<usize> {
+    let mut cores = allowed_cores();
+    if let Some(cpus) = cpu_limit() {
+        cores.truncate((cpus.ceil() as usize).max(1));
+    }
+    cores
 }
 
 /// The topology of the given CPUs of this machine.

@@ -153,6 +153,14 @@ impl Carrier {
         }
     }
 
+    /// The reason for which the pod has ended or disappeared; none if a new connection may succeed.
+    pub(super) fn last_words(&self) -> Option<String> {
+        match self {
+            Self::Here | Self::Ssh { .. } => None,
+            Self::Pod { kubectl, pod, .. } => kubernetes::last_words(kubectl, pod),
+        }
+    }
+
     /// The remedy for a connection that broke.
     pub(super) fn broken_remedy(&self) -> String {
         let resume = "`gatebench run --resume DIR` measures the missing trials";

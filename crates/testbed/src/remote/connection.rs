@@ -69,6 +69,14 @@ impl Connection {
         }
     }
 
+    /// The time for which there was no connection so far, although it was taken up again.
+    pub(super) fn outage(&self) -> Duration {
+        match self {
+            Self::Plain(_) => Duration::ZERO,
+            Self::Lasting(lasting) => lasting.outage,
+        }
+    }
+
     /// Ends a connection over which nothing comes any more.
     pub(super) fn abandon(&mut self) {
         match self {
@@ -82,6 +90,8 @@ impl Connection {
 #[derive(Debug)]
 pub(super) struct Lasting {
     link: Link,
+    /// The time that new connections have taken.
+    outage: Duration,
     lines: Numbered,
     /// The time of the last frame.
     heard: Instant,
@@ -95,6 +105,7 @@ impl Lasting {
         let (link, _) = Link::open(carrier.clone(), program, &words)?;
         let mut lasting = Self {
             link,
+            outage: Duration::ZERO,
             lines: Numbered::default(),
             heard: Instant::now(),
             carrier,
@@ -177,10 +188,26 @@ impl Lasting {
     }
 
     /// Connects again. Returns the given error if that does not succeed before the other end gives
-    /// up.
+    /// up, with the reason for which the pod has ended.
     fn again(&mut self, broke: DriverError) -> Result<(), DriverError> {
+        let begun = Instant::now();
         self.link.abandon();
-        let deadline = Instant::now() + ALONE;
+        let connected = self.connect_again(begun + ALONE);
+        self.outage += begun.elapsed();
+        match connected {
+            true => Ok(()),
+            false => Err(match (self.carrier.last_words(), broke) {
+                (Some(words), DriverError::Remote(error)) => DriverError::Remote(RemoteError {
+                    message: format!("{}: {words}", error.message.trim_end()),
+                    ..error
+                }),
+                (_, broke) => broke,
+            }),
+        }
+    }
+
+    /// Reports whether there is a new connection.
+    fn connect_again(&mut self, deadline: Instant) -> bool {
         let words = [SUBCOMMAND, "--line", "--further"];
         loop {
             let opened = Link::open(self.carrier.clone(), &self.program, &words);
@@ -188,16 +215,17 @@ impl Lasting {
                 Ok((link, greeting)) if greeting == LINE => {
                     self.link = link;
                     match self.begin() {
-                        Ok(()) => return Ok(()),
+                        Ok(()) => return true,
                         Err(error) => error,
                     }
                 }
-                Ok(_) => return Err(broke),
+                Ok(_) => return false,
                 Err(error) => error,
             };
             let said = error.to_string();
-            if FINAL.iter().any(|part| said.contains(part)) || Instant::now() > deadline {
-                return Err(broke);
+            let is_final = FINAL.iter().any(|part| said.contains(part));
+            if is_final || Instant::now() > deadline || self.carrier.last_words().is_some() {
+                return false;
             }
             self.link.abandon();
             thread::sleep(PAUSE);

@@ -25,7 +25,7 @@ use super::protocol::{
 };
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
-use crate::probe::{EnvironmentFacts, Sampler, Scope, allowed_cores, clock_identity};
+use crate::probe::{EnvironmentFacts, Sampler, Scope, allowed_cores, clock_identity, usable_cores};
 use crate::process::{Launcher, end_supervisors};
 use crate::services::{Service, UpstreamStart, start_redis};
 use crate::system::exit::Exit;
@@ -205,11 +205,11 @@ impl End {
         }
     }
 
-    /// Starts an upstream or Redis on all cores of this host.
+    /// Starts an upstream or Redis on all cores that it may fill.
     fn start_service(&mut self, order: &ServiceOrder) -> Result<StartedService, RemoteError> {
         let number = self.services.len();
         let work = self.folder.path().join(format!("service-{number}"));
-        let cores = allowed_cores();
+        let cores = usable_cores();
         let service = match &order.service {
             Ordered::Redis => start_redis(order.listen, &work, &cores, &self.launcher)?,
             Ordered::Upstream {

@@ -202,6 +202,8 @@ impl RemoteHost {
             message: ask,
         });
         let link = &mut asking.link;
+        // The other end could not respond while there was no connection.
+        let outage = link.outage();
         link.say(&question.map_err(|error| self.failed(error))?)?;
         let mut is_cancelled = false;
         let response = loop {
@@ -217,7 +219,8 @@ impl RemoteHost {
                 link.say(CANCEL)?;
                 is_cancelled = true;
             }
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            let late = link.outage() - outage;
+            if deadline.is_some_and(|deadline| deadline + late <= Instant::now()) {
                 link.abandon();
                 return Err(RemoteError::environment(
                     "gatebench does not respond",

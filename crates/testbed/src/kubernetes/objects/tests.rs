@@ -152,6 +152,6 @@ fn only_what_the_run_needs_is_created() {
     demand.is_attached = true;
     assert!(demand.of_role(Role::Redis, None).is_empty());
     assert_eq!(demand.count(Role::Gateway), 0);
-    assert_eq!(demand.count(Role::Upstream), 0, "the user has one");
+    assert_eq!(demand.count(Role::Upstream), 1, "for the direct variant");
     assert_eq!(demand.count(Role::Engine), 2);
 }
