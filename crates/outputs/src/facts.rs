@@ -118,16 +118,16 @@ pub struct Component {
 pub struct Own {
     /// Its count of requests since its start.
     pub requests: Option<u64>,
-    /// Sizes of its pools, by names that end with the unit.
+    /// Sizes of its pools, by a name that ends with the unit.
     pub pools: BTreeMap<String, u64>,
 }
 
 /// The verdict on a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
-    /// True unless there is a reason that makes the load invalid.
+    /// True unless something makes the load invalid.
     pub is_valid: bool,
-    /// The reasons that limit the load, each as one word.
+    /// The reasons why the load is limited, each as one word.
     pub reasons: Vec<String>,
 }
 

@@ -133,7 +133,10 @@ fn of_open(
         return Err(refused(phase, "spread arrivals as a Poisson process"));
     }
     if open.requests_max.is_some() {
-        return Err(refused(phase, "end a rate after a number of requests"));
+        return Err(refused(
+            phase,
+            "end a load with a fixed rate after a number of requests",
+        ));
     }
     limits.express_once(&format!(
         "the queue of {} arrivals of '{}': k6 drops an arrival that finds all {} users busy",

@@ -30,7 +30,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let seconds = whole_seconds(length);
     if Duration::from_secs(seconds) != length {
         limits.express(format!(
-            "{length:?}: wrk measures whole seconds, so it became {seconds} s"
+            "{length:?}: wrk measures only whole seconds, so it measures {seconds} s"
         ));
     }
     let timeout = whole_seconds(job.phase.timeout.0);
