@@ -21,7 +21,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let script = match job.script {
         Some(own) => {
             limits.express("the scenario's requests and checks: the script has its own");
-            limits.measure("checks and status classes: wrk does not count for a script");
+            limits.measure("checks and status classes: wrk does not count them for requests that a script makes");
             script::around(own)
         }
         None => script::of(job, &mut limits)?,

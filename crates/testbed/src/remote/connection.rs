@@ -131,7 +131,7 @@ impl Lasting {
             }
         }
         Err(self
-            .unusable("the other end did not begin the connection")
+            .unusable("the other end did not respond to the greeting")
             .into())
     }
 

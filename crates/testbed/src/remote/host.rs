@@ -223,7 +223,7 @@ impl RemoteHost {
         TcpStream::connect_timeout(&address, REACH_TIMEOUT).map_err(|error| {
             RemoteError::environment(
                 format!("the {part} responds on {name} at {address}, but cannot be reached from this machine: {error}"),
-                format!("in the firewall of {name}, allow connections from this machine to the ports in /proc/sys/net/ipv4/ip_local_port_range"),
+                format!("in the firewall of {name}, allow connections from this machine to its local ports (see its /proc/sys/net/ipv4/ip_local_port_range)"),
             )
         })?;
         Ok(())

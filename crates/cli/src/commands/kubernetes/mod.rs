@@ -40,7 +40,7 @@ enum Verb {
     FromTestrun(from_testrun::FromTestrun),
 }
 
-/// Delete everything that runs have left in a namespace
+/// Delete all objects of gatebench in a namespace, even those of runs in progress
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:

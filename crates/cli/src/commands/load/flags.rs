@@ -210,7 +210,7 @@ pub struct TlsFlags {
     /// Send this server name, and expect it in the certificate [default: the host of the URL]
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// Offer this protocol (repeatable; the preferred protocol first); --http2 offers h2 itself
+    /// Offer this protocol in ALPN (repeatable, in order of preference); --http2 already offers h2
     #[arg(long, value_name = "PROTOCOL", conflicts_with = "http2")]
     pub alpn: Vec<String>,
     /// Use only this TLS version [default: 1.3, or 1.2 if the server does not support 1.3]

@@ -141,8 +141,8 @@ pub struct Run {
     /// Run Redis, for scenarios that need it, on this host over ssh
     #[arg(long, value_name = "PLACE", conflicts_with = "attach")]
     redis_on: Option<Place>,
-    /// The address of this machine at which the gateways' host reaches the upstream, and agents
-    /// reach gateways and upstreams on this machine [default: the source address of the ssh
+    /// The address of this machine that the gateways' host uses to reach the upstream, and that
+    /// agents use to reach gateways and upstreams here [default: the source address of the ssh
     /// connection]
     #[arg(long, value_name = "ADDRESS")]
     upstream_address: Option<IpAddr>,

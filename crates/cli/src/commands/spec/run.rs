@@ -24,9 +24,10 @@ Examples:
   gatebench spec run single-route --smoke           does it work? (takes seconds)
   gatebench spec run single-route --engine wrk --gateway nginx
 
-Each specification is a run with its own directory. The versions take turns in random order; all
-runs of one version use the same process. Before each load, gatebench waits for the machine to
-become quiet (`settle:`). It repeats a failed trial up to `retries:` times.
+Each specification is a run with its own directory. Within a specification, the versions take turns
+in random order, and each version repeats its load (`runs:`) in the same process. Before each load,
+gatebench waits for the machine to become quiet (`settle:`). It repeats a failed trial up to
+`retries:` times.
 
 The exit code is the worst of all runs (see `gatebench run --help`); a failed trial that succeeded
 when repeated does not count.";

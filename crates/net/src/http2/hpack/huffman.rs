@@ -1,8 +1,8 @@
 //! The Huffman code (RFC 7541 5.2 and Appendix B).
 //!
-//! The code is canonical: in the order of length and then symbol, each code is the previous one
-//! plus one. So the lengths alone define it, and every table here is computed from them at compile
-//! time.
+//! The code is canonical: in order of length and then of symbol, each code is its predecessor plus
+//! 1, padded with zero bits to its own length. So the lengths alone define it, and every table here
+//! is computed from them at compile time.
 
 use super::HpackError;
 
