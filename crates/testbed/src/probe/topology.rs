@@ -6,7 +6,7 @@ use std::path::Path;
 use gatebench_model::{Cpu, Topology};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// Where Linux lists its CPUs.
+/// The folder in which Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
 /// The highest plausible CPU number; a list with a higher one is corrupt.
