@@ -55,7 +55,7 @@ pub enum What {
 /// The requests in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
-    /// Number of the second in the measurement, from 0.
+    /// Number of the second in the measurement, counted from 0.
     pub number: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -96,7 +96,7 @@ impl Second {
 /// Resource usage in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Number of the second in the measurement, from 0.
+    /// Number of the second in the measurement, counted from 0.
     pub second: u32,
     /// The usage by component: `gateway`, `engine`, `upstream`.
     pub components: BTreeMap<&'static str, Component>,
@@ -176,7 +176,7 @@ impl Trend {
     }
 }
 
-/// How requests ended.
+/// The outcomes of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// 200 to 299.

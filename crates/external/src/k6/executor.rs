@@ -77,7 +77,7 @@ fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) ->
     let settings = match (closed.requests_max, &closed.stages[..]) {
         (Some(most), _) if part == Part::Measure => {
             limits.express(format!(
-                "requests of the warm-up of '{}' as part of its {most} requests",
+                "the warm-up of '{}' as part of its {most} requests: k6 sends them all after it",
                 phase.name
             ));
             vec![
