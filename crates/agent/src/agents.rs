@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 
 use crate::protocol::{Ask, Facts};
 
-/// The time after which an agent without a response is lost. Records are kept for ten minutes, so a
-/// connection may be slow for this long without losing any.
+/// An agent that has not responded for this long is lost. Agents keep records for ten minutes, so
+/// no record is lost if a connection stalls for this long.
 pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
 /// Connected agents. Dropping them ends the connections and the loads.
@@ -43,9 +43,9 @@ pub(crate) struct Assignment {
 }
 
 impl Agents {
-    /// Connects to all places, which may be pods of the run, and copies the agent there where it is
-    /// missing. An agent on this machine uses only the cores `here`, if there are any, because
-    /// other parts of a trial use the others.
+    /// Connects to all places, which may be pods of the run, and copies the agent to those that lack
+    /// it. An agent on this machine uses only the cores in `here`, if it names any, because other
+    /// parts of a trial use the other cores.
     ///
     /// # Errors
     /// A place cannot be reached, or the program cannot run there.
@@ -79,15 +79,15 @@ impl Agents {
         self.all.len()
     }
 
-    /// The address at which the first agent on another machine reaches this one; none if all are
-    /// here.
+    /// The address at which the first agent on another machine reaches this machine; none if all
+    /// agents are on this machine.
     pub fn here(&self) -> Option<IpAddr> {
         let mut elsewhere = self.all.iter().filter(|it| it.place != Place::Here);
         elsewhere.next().map(|it| it.host.here)
     }
 
-    /// The number of workers of all agents for a load on these cores; if empty, on all cores that
-    /// the agents may use.
+    /// The number of workers of all agents for a load on `cores`. If `cores` is empty, the load
+    /// uses all cores that the agents may use.
     pub fn workers(&self, cores: &[usize]) -> usize {
         self.all.iter().map(|it| it.cores(cores).len()).sum()
     }
@@ -122,7 +122,7 @@ impl Agents {
         self.all.iter().map(assign).collect()
     }
 
-    /// Sends a request to each agent at the same time.
+    /// Sends a request to all agents at the same time.
     pub(crate) fn ask_each<T: DeserializeOwned + Send>(
         &self,
         ask: impl Fn(usize) -> Ask + Sync,
@@ -131,7 +131,7 @@ impl Agents {
         self.each(|number, agent| agent.host.ask_role(&ask(number), limit))
     }
 
-    /// Does something with each agent at the same time.
+    /// Calls `work` for all agents at the same time.
     pub(crate) fn each<T: Send>(
         &self,
         work: impl Fn(usize, &Connected) -> Result<T, DriverError> + Sync,
@@ -141,7 +141,7 @@ impl Agents {
 }
 
 impl Connected {
-    /// The cores of its workers: those of the load or, if it names none, all.
+    /// The cores of the agent's workers: those that the load names, or all if it names none.
     fn cores<'a>(&'a self, of_load: &'a [usize]) -> &'a [usize] {
         match of_load {
             [] => &self.facts.cores,
@@ -150,7 +150,7 @@ impl Connected {
     }
 }
 
-/// Does something with each item on its own thread.
+/// Calls `work` for each item on a separate thread.
 fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         let work = &work;

@@ -6,13 +6,13 @@ pub(crate) const PINGS: usize = 20;
 /// The difference between the clock of an agent and that of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// The agent's time minus the time here, in nanoseconds.
+    /// The agent's time minus the time on this machine, in nanoseconds.
     pub ahead_ns: i64,
-    /// The difference is known to this many nanoseconds in both directions.
+    /// The difference is known to within this many nanoseconds either way.
     pub uncertainty_ns: u64,
 }
 
-/// A ping: the time here before and after it, and the agent's time in between.
+/// A ping: the time on this machine before and after it, and the agent's time in between.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ping {
     pub(crate) sent_ns: u64,
@@ -27,7 +27,8 @@ impl Ping {
 }
 
 impl Offset {
-    /// The offset by the fastest ping: the agent's time belongs to some moment during it.
+    /// The offset according to the fastest ping. The agent read its clock at some moment during
+    /// that ping.
     pub(crate) fn of(pings: &[Ping]) -> Option<Self> {
         let fastest = pings.iter().min_by_key(|ping| ping.round_trip_ns())?;
         let half_ns = fastest.round_trip_ns() / 2;
@@ -39,12 +40,12 @@ impl Offset {
         })
     }
 
-    /// The agent's time at a time here.
+    /// Converts a time of this machine to the agent's clock.
     pub(crate) fn there(&self, here_ns: u64) -> u64 {
         here_ns.saturating_add_signed(self.ahead_ns)
     }
 
-    /// The time here at an agent's time.
+    /// Converts a time of the agent to this machine's clock.
     pub(crate) fn here(&self, there_ns: u64) -> u64 {
         there_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }

@@ -168,7 +168,7 @@ impl Running {
     /// Reports whether all connections are up.
     fn is_ready(&mut self) -> Result<bool, RemoteError> {
         if self.is_over() {
-            // It ended before its start, so it failed.
+            // The load ended before its start, so it failed.
             self.end()?;
             return Err(nothing_runs());
         }

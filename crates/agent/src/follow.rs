@@ -18,10 +18,10 @@ use crate::record::Record;
 /// The interval between requests for records.
 const FETCH_EVERY: Duration = Duration::from_millis(100);
 
-/// News from an agent with a number.
+/// News from the agent with this number.
 pub(crate) enum News {
     Second(usize, Box<Interval>),
-    /// Responses, requests without one, and arrivals that wait, so far.
+    /// The numbers of responses, of requests without a response, and of waiting arrivals, so far.
     Live(usize, [u64; 3]),
     Ended(usize, Result<Box<Ended>, DriverError>),
 }
@@ -110,7 +110,8 @@ impl Follower<'_> {
     fn check(&self, totals: Totals, read: &Read) -> Result<Ended, DriverError> {
         if (totals.records, &totals.sha256) != (read.records, &read.lines.hex()) {
             let (wrote, arrived) = (totals.records, read.records);
-            let what = format!("it wrote {wrote} records, and {arrived} arrived or differ");
+            let what =
+                format!("it wrote {wrote} records, but {arrived} arrived, or some were altered");
             return Err(self.defect(what));
         }
         let outcome = totals.outcome.read(|ns| self.offset.here(ns));

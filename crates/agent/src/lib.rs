@@ -1,16 +1,17 @@
-//! A load that several load generators, the *agents*, send from several machines, as if one sent
-//! it.
+//! A load that several load generators, the *agents*, send from several machines as if they were
+//! one.
 //!
 //! ```text
 //!               ┌─ remote end ── Agent ── engine ──┐
 //! Agents::run ──┼─ remote end ── Agent ── engine ──┼──> target
 //!               └─ remote end ── Agent ── engine ──┘
 //! ```
-//! [`Agents::run`] has the form of [`gatebench_engine::run`]. The workers are numbered
-//! consecutively across all agents, so they send exactly the requests of one load generator with
-//! all the workers. All agents begin at the same time, which each reads on its own clock. Each
-//! second of an agent is a record, which the agent keeps until it is acknowledged. Histograms are
-//! added; percentiles are never averaged. If an agent is lost, the others stop.
+//! [`Agents::run`] has the form of [`gatebench_engine::run`]. The workers of all agents are
+//! numbered consecutively, so together they send exactly the requests that one load generator with
+//! as many workers would send. All agents begin at the same time, which each agent receives as a
+//! time on its own clock. Each second of an agent is a record, which the agent keeps until it is
+//! acknowledged. Histograms are added; percentiles are never averaged. If an agent is lost, the
+//! others stop.
 //!
 //! [`Agent`] is the role of a remote end (`gatebench_testbed::remote`) that sends its part of a
 //! load. The program `gatebench-agent` contains nothing but this role, an upstream and the remote

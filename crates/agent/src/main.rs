@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // Without a reader, nobody misses the message.
+            // If nobody reads the output, the message is not needed.
             let _ = writeln!(io::stderr(), "{message}");
             ExitCode::FAILURE
         }

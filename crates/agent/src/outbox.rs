@@ -19,7 +19,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Adds a record. Returns false if there are too many.
+    /// Adds a record. Returns false if too many records are kept.
     pub(crate) fn push(&mut self, record: String) -> bool {
         self.overflowed |= self.records.len() >= RECORDS_MAX;
         if !self.overflowed {

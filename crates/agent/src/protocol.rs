@@ -46,7 +46,7 @@ pub(crate) struct Facts {
 pub(crate) struct Progress {
     /// The number of the first record.
     pub(crate) first: u64,
-    /// A [`crate::record::Record`] each, in JSON.
+    /// The records, each a [`crate::record::Record`] in JSON.
     pub(crate) records: Vec<String>,
     pub(crate) completed: u64,
     pub(crate) failed: u64,

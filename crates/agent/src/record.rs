@@ -10,7 +10,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 
-/// A recording in text.
+/// A recording as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WireRecording {
     /// The histogram: V2, deflated, in base64.

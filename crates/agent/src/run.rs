@@ -16,7 +16,7 @@ use crate::order::backend;
 use crate::protocol::Health;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The interval between checks whether the load must stop.
+/// The interval at which the run checks whether the load must stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A load that the agents have sent.
@@ -47,7 +47,8 @@ pub struct AgentReport {
     pub shares_clock: bool,
     /// The difference between its clock and that of this machine.
     pub clock: Offset,
-    /// Its own outcome, with times on the clock of this machine. If it was lost, what arrived.
+    /// Its own outcome, with times on the clock of this machine. If the agent was lost, the outcome
+    /// covers only the records that arrived.
     pub outcome: Outcome,
     pub health: Health,
     /// The number of records that arrived, and their length in bytes.
@@ -58,10 +59,10 @@ pub struct AgentReport {
 /// The spread of the starts of the agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartReport {
-    /// The time between the agent that was least and the one that was most behind its schedule
-    /// when it sent its first request.
+    /// The difference between the largest and the smallest delay with which an agent sent its first
+    /// request, relative to its schedule.
     pub spread_ns: u64,
-    /// The spread is known to this many nanoseconds in both directions.
+    /// The spread is known to within this many nanoseconds either way.
     pub uncertainty_ns: u64,
 }
 
@@ -73,7 +74,7 @@ pub struct AgentFailure {
     pub agent: String,
     /// The second of the measurement in which it was lost; none before the measurement.
     pub second: Option<u64>,
-    /// The reason, with the agent's last words.
+    /// The reason, with the last output of the agent.
     pub error: DriverError,
 }
 

@@ -18,16 +18,16 @@ const AHEAD: Duration = Duration::from_secs(2);
 const ACKNOWLEDGED_BEFORE: Duration = Duration::from_millis(500);
 /// The time that agents may take to open the connections of a load.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
-/// The interval between questions whether an agent is ready.
+/// The interval at which agents are asked whether they are ready.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Agents {
     /// Lets all agents open their connections, compares their clocks, and sets the common start.
-    /// Returns the offset of each clock. If `control` is stopped in the meantime, there is no
-    /// start.
+    /// Returns the offset of each clock. If `control` is stopped in the meantime, no agent starts.
     ///
     /// # Errors
-    /// An agent cannot send the load, or did not acknowledge the start in time; none starts.
+    /// An agent cannot send the load, or did not acknowledge the start in time. In both cases, no
+    /// agent starts.
     pub(crate) fn begin(
         &self,
         load: &Load,
@@ -36,8 +36,8 @@ impl Agents {
     ) -> Result<Vec<Offset>, DriverError> {
         let begun = self.try_to_begin(load, assignments, control);
         begun.inspect_err(|_| {
-            // An agent that does not get this gets no confirmation either, or it ends its load
-            // because its connection ends.
+            // An agent that does not receive this request receives no confirmation either, or ends
+            // its load because its connection ends.
             let _ = self.ask_each::<()>(|_| Ask::Stop, SILENCE);
         })
     }

@@ -67,7 +67,7 @@ fn config(words: Vec<String>) -> Result<UpstreamConfig, String> {
 
 fn read<T: std::str::FromStr>(option: &str, word: &str) -> Result<T, String> {
     word.parse()
-        .map_err(|_| format!("{option}: {word} is not possible"))
+        .map_err(|_| format!("{option}: {word} is not a valid value"))
 }
 
 fn pem(path: &str) -> Result<Pem, String> {
@@ -88,7 +88,7 @@ mod tests {
         for (words, message) in [
             ("nothing", "there is no upstream 'nothing'"),
             ("ping --cores", "--cores needs a value"),
-            ("ping --cores 0,x", "--cores: x is not possible"),
+            ("ping --cores 0,x", "--cores: x is not a valid value"),
             ("ping --loud", "there is no option --loud"),
         ] {
             let words = words.split(' ').map(str::to_owned).collect();

@@ -62,7 +62,7 @@ impl ConnectError {
                 wanted,
                 limit_s,
             } => {
-                format!("{made} of {wanted} connections were made, and no more within {limit_s} s")
+                format!("{made} of {wanted} connections were made, but no more within {limit_s} s")
             }
             Self::ClosedInHandshake => "the connection was closed during the TLS handshake".into(),
             Self::ClosedAtOnce => "connections are closed as soon as they are made".into(),

@@ -73,8 +73,7 @@ pub struct OrderFile {
     pub bytes: Vec<u8>,
 }
 
-/// The differences between a generator's load and the phase, each as a sentence without a full
-/// stop.
+/// The differences between a generator's load and the phase, each as text without a full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requirements of the phase that are met in another way or not at all.

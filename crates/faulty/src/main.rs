@@ -36,10 +36,10 @@ struct Serve {
     /// Adds loop iterations and system calls to each response
     #[arg(long, value_name = "300,0.5")]
     handicap: Option<Handicap>,
-    /// Leaks this number of bytes per this number of responses
+    /// Leaks this amount of memory each time this number of responses has been sent
     #[arg(long, value_name = "1KiB/1000")]
     leak: Option<Leak>,
-    /// Also sends this share of error responses to other requests
+    /// Also sends this share of the error responses in response to other requests
     #[arg(long, value_name = "1%", value_parser = share)]
     leak_errors: Option<f64>,
     /// Leaves this share of the responses out of the metrics
@@ -114,6 +114,7 @@ fn announce(bound: &[SocketAddr]) {
 fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
-    let percent: f64 = percent.ok_or("this is not a share from 0% to 1000%, as in 3%")?;
+    let percent: f64 = percent
+        .ok_or("this is not a share: write a percentage from 0% to 1000%, for example 3%")?;
     Ok(percent / 100.0)
 }

@@ -82,7 +82,8 @@ const PROMETHEUS: [Panel; 12] = [
         ..Panel::series(
             "Validity",
             "none",
-            "For each load, 1 if it is valid, 0 if not. For each reason that limits a load, 1.",
+            "For each load, 1 if it is valid and 0 if not. In addition, 1 for each reason why the \
+             figures of a load are limited.",
             r#"min_over_time(gatebench_valid{testid=~"$testid"}[$__range]) or max_over_time(gatebench_limited{testid=~"$testid"}[$__range])"#,
             "",
         )
@@ -102,7 +103,7 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Response time",
         "s",
-        "From when the request was due to the last byte of the response.",
+        "Time from when the request was due until the last byte of its response arrived.",
         r#"gatebench_response_med{testid=~"$testid", class="2xx"}"#,
         "median of {{gateway}} {{scenario}} {{phase}} b{{block}}",
     )
@@ -139,8 +140,8 @@ const PROMETHEUS: [Panel; 12] = [
     Panel::series(
         "Lateness, p99",
         "s",
-        "From when the request was due to when it was sent: the delay of the load generator, or \
-         the wait for a connection.",
+        "Time from when the request was due until it was sent: the delay of the load generator, \
+         or the wait for a connection.",
         r#"gatebench_lateness_p99{testid=~"$testid", class="2xx"}"#,
         LOAD,
     ),
@@ -157,21 +158,22 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Added latency, p99",
         "ms",
-        "From the points in each interval; gatebench_sampling is the number of requests per point.",
+        "Computed from the points in each interval; gatebench_sampling is the number of requests \
+             per point.",
         r#"SELECT percentile("value", 99) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Added latency, median",
         "ms",
-        "From the points in each interval.",
+        "Computed from the points in each interval.",
         r#"SELECT percentile("value", 50) FROM "gatebench_added" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
     Panel::series(
         "Gateway CPU time per request",
         "s",
-        "Since the start of each load.",
+        "CPU time of the gateway's processes per response, since the start of each load.",
         r#"SELECT last("value") FROM "gatebench_cpu_seconds_per_request" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "scenario" fill(none)"#,
         "$tag_gateway $tag_scenario",
     ),
@@ -185,7 +187,7 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "Validity",
         "none",
-        "1 if the load is valid, 0 if not.",
+        "1 if the load is valid, otherwise 0.",
         r#"SELECT min("value") FROM "gatebench_valid" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY "gateway", "scenario", "phase", "block""#,
         "$tag_gateway $tag_scenario $tag_phase b$tag_block",
     ),
@@ -204,7 +206,7 @@ const INFLUXDB: [Panel; 8] = [
     Panel::series(
         "CPU time of each component",
         "s",
-        "In each interval.",
+        "CPU time used in each interval.",
         r#"SELECT sum("value") FROM "gatebench_component_cpu_seconds" WHERE $timeFilter AND "testid" =~ /^$testid$/ GROUP BY time($__interval), "gateway", "component" fill(none)"#,
         "$tag_component ($tag_gateway)",
     ),
@@ -308,8 +310,8 @@ fn dashboard(
     json!({
         "uid": format!("gatebench-{kind}"),
         "title": format!("gatebench ({kind})"),
-        "description": "A gatebench run: the gateways, what they add to each request, and \
-                        whether the figures are valid. Set the data source's interval to 1s.",
+        "description": "The gateways of a gatebench run, the time that they add to each \
+                        request, and the validity of the figures. Set the data source's interval to 1s.",
         "tags": ["gatebench"],
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,

@@ -30,7 +30,7 @@ impl Exponential {
         it
     }
 
-    /// Runs of buckets without a gap: the index of the first, and the counts.
+    /// Runs of consecutive buckets, each as the index of its first bucket and the counts.
     pub(crate) fn runs(&self) -> Vec<(i32, Vec<u64>)> {
         let mut runs: Vec<(i32, Vec<u64>)> = Vec::new();
         for (index, count) in &self.buckets {

@@ -55,7 +55,7 @@ pub enum What {
 /// The requests in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
-    /// Number of the second in the measurement, from 0.
+    /// Number of the second in the measurement, counted from 0.
     pub number: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -96,7 +96,7 @@ impl Second {
 /// Resource usage in one second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Number of the second in the measurement, from 0.
+    /// Number of the second in the measurement, counted from 0.
     pub second: u32,
     /// The usage by component: `gateway`, `engine`, `upstream`.
     pub components: BTreeMap<&'static str, Component>,
@@ -118,16 +118,16 @@ pub struct Component {
 pub struct Own {
     /// Its count of requests since its start.
     pub requests: Option<u64>,
-    /// Sizes of its pools, by names that end with the unit.
+    /// Sizes of its pools, by a name that ends with the unit.
     pub pools: BTreeMap<String, u64>,
 }
 
 /// The verdict on a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validity {
-    /// True unless there is a reason that makes the load invalid.
+    /// True unless something makes the load invalid.
     pub is_valid: bool,
-    /// The reasons that limit the load, each as one word.
+    /// The reasons why the load is limited, each as one word.
     pub reasons: Vec<String>,
 }
 
@@ -176,7 +176,7 @@ impl Trend {
     }
 }
 
-/// How requests ended.
+/// The outcomes of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// 200 to 299.

@@ -3,7 +3,7 @@
 //! Dashboards compute percentiles in InfluxDB from points; k6 sends one point for each request. At
 //! higher rates, a point represents several requests: points are drawn from the histogram of each
 //! second at equal ranks, including the maximum, so that percentiles stay correct. Counts are sums
-//! of `value`, and exact.
+//! of `value` and are exact.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -124,7 +124,8 @@ fn head(measurement: &str, labels: &BTreeMap<String, String>) -> String {
     head
 }
 
-/// Escapes a tag. A backslash before a comma would escape the comma, and cannot be escaped itself.
+/// Escapes a tag. A backslash before a comma would escape the comma, and a backslash itself cannot
+/// be escaped, so it becomes a slash.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

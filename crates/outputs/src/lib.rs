@@ -4,8 +4,8 @@
 //! An [`Encoder`] takes [`Fact`]s in chronological order and returns bytes in its [`Format`]. It
 //! keeps the totals that counters and percentiles need. The bytes of several successive facts form
 //! one valid body, so a sender may collect them; [`Format::finished`] compresses a body if the
-//! format requires that. Names, units and labels are those of k6, in addition to gatebench's own
-//! with the prefix `gatebench_`.
+//! format requires that. The names, units and labels are those of k6; gatebench adds its own
+//! metrics with the prefix `gatebench_`.
 //!
 //! There is no I/O and no clock here: all times come from the facts.
 

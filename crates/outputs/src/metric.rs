@@ -72,15 +72,15 @@ metrics! {
     DROPPED_ITERATIONS = K6 "dropped_iterations" Counter
         "Requests that were due but never sent, because the queue was full.";
     ITERATION_DURATION = K6 "iteration_duration" Trend
-        "Time from when the request was due to the last byte of the response.";
+        "Time from when the request was due until the last byte of the response arrived.";
     HTTP_REQS = K6 "http_reqs" Counter "Requests that ended.";
     HTTP_REQ_DURATION = K6 "http_req_duration" Trend
-        "Time from when the request was due (with duration=service, from when it was sent) to the \
-         last byte of the response.";
+        "Time from when the request was due (with duration=service, from when it was sent) until \
+         the last byte of the response arrived.";
     HTTP_REQ_FAILED = K6 "http_req_failed" Rate
         "Share of requests without a response, or with a status of 400 or above.";
     HTTP_REQ_BLOCKED = K6 "http_req_blocked" Trend
-        "Time from when the request was due to when it was sent.";
+        "Time from when the request was due until it was sent.";
     HTTP_REQ_CONNECTING = K6 "http_req_connecting" Trend
         "Always 0: requests are sent on open connections.";
     HTTP_REQ_TLS_HANDSHAKING = K6 "http_req_tls_handshaking" Trend
@@ -96,10 +96,10 @@ metrics! {
     DATA_RECEIVED = K6 "data_received" Counter "Bytes of responses.";
 
     RESPONSE = OWN "response" Trend
-        "Time from when the request was due to the last byte of the response.";
+        "Time from when the request was due until the last byte of the response arrived.";
     SERVICE = OWN "service" Trend
         "Time from sending the request to the last byte of the response.";
-    LATENESS = OWN "lateness" Trend "Time from when the request was due to when it was sent.";
+    LATENESS = OWN "lateness" Trend "Time from when the request was due until it was sent.";
     ADDED = OWN "added" Trend "Service time minus the time during which the upstream had the request.";
     REQUEST_HALF = OWN "request_half" Trend
         "Time from sending the request until the upstream has it.";
@@ -118,7 +118,7 @@ metrics! {
         "CPU time of the gateway per response, since the start of the measurement.";
     OWN_REQUESTS = OWN "own_requests" Counter "The gateway's own count of requests.";
     OWN_POOL = OWN "own_pool" Gauge "The size of a pool in the gateway's own metrics.";
-    VALID = OWN "valid" Gauge "1 if the load is valid, 0 if a reason makes it invalid.";
-    LIMITED = OWN "limited" Gauge "1 for each reason that limits the load.";
+    VALID = OWN "valid" Gauge "1 if the load is valid, otherwise 0.";
+    LIMITED = OWN "limited" Gauge "1 for each reason why the figures of the load are limited.";
     PHASE_INFO = OWN "phase_info" Gauge "1 while a load is measured.";
 }

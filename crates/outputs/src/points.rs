@@ -11,7 +11,7 @@ pub(crate) struct Point<'a> {
     pub(crate) metric: &'static Metric,
     pub(crate) labels: &'a BTreeMap<String, String>,
     pub(crate) at: At,
-    /// True if the series begins with this point; a counter was 0 before.
+    /// True if the series begins with this point; a counter was 0 before it.
     pub(crate) begins: bool,
     pub(crate) value: Value<'a>,
 }

@@ -15,10 +15,10 @@ const SECONDS_APART_MAX: usize = 8;
 /// The meaning of `http_req_duration`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duration {
-    /// From when the request was due, including the wait for a connection.
+    /// The time from when the request was due, including the wait for a connection.
     #[default]
     Response,
-    /// From when the request was sent, as in k6.
+    /// The time from when the request was sent, as in k6.
     Service,
 }
 

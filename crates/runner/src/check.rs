@@ -389,7 +389,7 @@ fn prove_weights(
             let failure = (!is_right).then(|| {
                 let request = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
                 [
-                    format!("{WEIGHED_REQUESTS} times, after new weights:\n{request}"),
+                    format!("{WEIGHED_REQUESTS} times, after the change of weights:\n{request}"),
                     format!(
                         "the targets with weight {heaviest} get {:.0} %",
                         wanted * 100.0
@@ -397,7 +397,7 @@ fn prove_weights(
                     format!("they got {:.0} %", got * 100.0),
                 ]
             });
-            let name = "new weights change the share of the targets";
+            let name = "new weights change the share of each target";
             return Ok(Some(proof(name, true, failure)));
         }
     }

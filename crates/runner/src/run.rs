@@ -314,8 +314,8 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Runs a trial, and repeats it after failures up to the plan's number of retries. Every
-    /// attempt is kept.
+    /// Runs a trial, and repeats it after failures as often as the plan permits. Every attempt is
+    /// kept.
     fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), RunnerError> {
         let mut retries = self.request.prepared.plan.retries();
         let mut trial = trial.clone();
@@ -489,7 +489,8 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Returns the expected duration of these trials, at most the remaining time of the run.
+    /// Returns the expected duration of these trials, but not more than the remaining time of the
+    /// run.
     fn left(&self, trials: &[&Trial]) -> Duration {
         let expected = self.eta.for_trials(self.that_run(trials));
         let left = self.early_stop.left().unwrap_or(Duration::MAX);

@@ -14,11 +14,11 @@ pub enum Warning {
         gateway: String,
         /// The error.
         reason: String,
-        /// How to install the gateway.
+        /// The steps that install the gateway.
         remedy: String,
     },
     /// The project has not tested the gateway's folder with this version.
-    #[error("{what}; `gatebench check gateway {gateway}` tests everything that it claims")]
+    #[error("{what}; `gatebench check gateway {gateway}` tests everything that the folder claims")]
     GatewayUnproven {
         /// The gateway's name.
         gateway: String,
@@ -170,7 +170,7 @@ fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
         Some(host) => format!("{host} has {}", counted(cores as u64, "core")),
     };
     format!(
-        "{} left out: {there}, too few for these sizes, or gateways cannot be limited to them; use a larger machine, or choose sizes with --gateway-cpus",
+        "{} left out: {there}, which is too few for these sizes, or gateways cannot be limited to these sizes there; use a larger machine, or choose sizes with --gateway-cpus",
         sizes.join(" and ")
     )
 }

@@ -128,7 +128,7 @@ impl Guard {
         Some(Ok(response))
     }
 
-    /// Checks a request. Returns a response if no page is needed.
+    /// Checks a request. Returns a response if it comes from the guard itself and not from a page.
     fn check(&self, request: &Request) -> Result<Option<Response>, Problem> {
         let (uri, headers) = (request.uri(), request.headers());
         if !self.is_named(uri, headers) {

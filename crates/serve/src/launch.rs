@@ -25,8 +25,12 @@ const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
 /// The lengths: name, option and meaning of each.
 const LENGTHS: [[&str; 3]; 3] = [
-    ["smoke", "--smoke", "seconds: does everything work?"],
-    ["quick", "--quick", "minutes: at most 3 blocks"],
+    [
+        "smoke",
+        "--smoke",
+        "seconds; only checks that everything works",
+    ],
+    ["quick", "--quick", "minutes; at most 3 blocks"],
     ["full", "", "the length that the suite defines"],
 ];
 
@@ -96,7 +100,7 @@ impl Wanted {
                 ("length", Some(length)) => wanted.length = *length,
                 ("token", _) => {}
                 _ => {
-                    let what = format!("{value:?} is not a choice of {name}");
+                    let what = format!("{value:?} is not one of the choices for {name}");
                     return Err(Problem::Wrong(what));
                 }
             }

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 /// The agents of a load, and how far apart they began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentsRecord {
-    /// The time between the agents that began first and last, relative to the schedule; none if
-    /// nothing was sent.
+    /// The difference between the largest and the smallest delay with which an agent sent its first
+    /// request, relative to its schedule; none if nothing was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread_ns: Option<u64>,
-    /// The spread is known to this many nanoseconds in both directions.
+    /// The spread is known to within this many nanoseconds either way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_uncertainty_ns: Option<u64>,
     /// The agents in the order of the command line.
@@ -47,12 +47,12 @@ pub struct AgentRecord {
     /// The halves of added latency, if the load was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halves: Option<HalvesRecord>,
-    /// The difference between its clock and that of the machine that ran gatebench is known to this
-    /// many nanoseconds.
+    /// The difference between its clock and that of the machine that ran gatebench is known to
+    /// within this many nanoseconds either way.
     pub clock_uncertainty_ns: u64,
     /// The records that arrived, one for each second.
     pub records: u64,
-    /// Their length.
+    /// The length of these records in bytes.
     pub record_bytes: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct AgentRecord {
 pub struct HalvesRecord {
     /// True if both read the same clock.
     pub clock_is_shared: bool,
-    /// The halves are known to this many nanoseconds in both directions; 0 for a shared clock.
+    /// The halves are known to within this many nanoseconds either way; 0 for a shared clock.
     pub uncertainty_ns: u64,
     /// Requests whose halves are unknown.
     pub unknown: u64,

@@ -24,7 +24,7 @@ pub struct Counts {
     /// `protocol`.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// Arrivals beyond the queue's limit, never sent.
+    /// Arrivals that were never sent, because the queue was full.
     pub dropped: u64,
     /// The maximum length of the queue of arrivals.
     pub queued_max: u64,

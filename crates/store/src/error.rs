@@ -131,8 +131,8 @@ impl Blame for StoreError {
                 "read it with the gatebench that wrote it, or a newer one".into()
             }
             Self::Corrupt { path, .. } => format!(
-                "restore {} from a copy; a damaged trial can also be removed with its folder and \
-                 measured again with --resume",
+                "restore {} from a copy; if a trial is damaged, you can instead remove its folder and \
+                 measure it again with --resume",
                 path.display()
             ),
             Self::Link { .. } => {

@@ -56,7 +56,7 @@ pub enum LiveEvent {
 pub struct LiveSecond {
     /// Name of the phase.
     pub phase: String,
-    /// Second of the measurement, from 0.
+    /// Second of the measurement, counted from 0.
     pub second: u32,
     /// Responses completed in the second.
     pub completed: u64,

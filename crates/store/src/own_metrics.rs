@@ -39,8 +39,8 @@ pub struct OwnAuditRecord {
     pub abandoned: u64,
     /// Requests that the upstream received again.
     pub repeated: u64,
-    /// The time after the load until the metrics contained every request; none if they did not
-    /// within `waited_ns`.
+    /// The time after the load until the metrics contained every request; none if that did not
+    /// happen within `waited_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_ns: Option<u64>,
     /// The time after the load until the last fetch.

@@ -400,7 +400,7 @@ pub struct StepRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
-    /// To draw the curve below the knee; the search does not use the step.
+    /// To draw the curve below the knee. The search itself does not use such a step.
     Curve,
     /// To find the neighbourhood of the result.
     Search,

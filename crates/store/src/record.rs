@@ -26,7 +26,7 @@ pub struct TrialRecord {
     pub parity_before: Option<ParityRecord>,
     /// Parity after the load; none if the trial ended earlier.
     pub parity_after: Option<ParityRecord>,
-    /// How the gateway buffers messages; none if it was not tested.
+    /// The gateway's buffering of messages; none if it was not tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffering: Option<Buffering>,
     /// The gateway's process; none for the direct variant and for a gateway that was never started.
@@ -128,7 +128,7 @@ pub struct GatewayFacts {
     pub error_log: Option<ErrorLog>,
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// How the limits were enforced: `cgroup v1`, `cgroup v2`, or `cores` alone.
+    /// The means that enforced the limits: `cgroup v1`, `cgroup v2`, or `cores` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<String>,
     /// Time from the start to readiness.
@@ -136,7 +136,7 @@ pub struct GatewayFacts {
     /// The first correct response, if the load began with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_correct: Option<FirstCorrect>,
-    /// How the gateway ended, as text: `on SIGTERM after 12 ms`.
+    /// A description of the gateway's end: `on SIGTERM after 12 ms`.
     pub stopped: String,
 }
 
@@ -198,7 +198,8 @@ pub struct ParityCaseRecord {
     pub expected: String,
 }
 
-/// How the gateway buffers messages, tested once before the load with one of its requests.
+/// The gateway's buffering of messages, tested once before the load with one of the load's
+/// requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffering {
     /// True if the upstream sees a request before its last byte is sent; none if the load's

@@ -18,7 +18,8 @@ const CHECK: &str = "check_failed_";
 pub struct RequestsRow {
     /// Name of the phase.
     pub phase: String,
-    /// Second of the measurement, from 0. The row after the last whole second contains the drain.
+    /// Second of the measurement, counted from 0. The row after the last whole second contains the
+    /// drain.
     pub second: u32,
     /// Responses by status.
     pub statuses: BTreeMap<u16, u64>,

@@ -63,7 +63,7 @@ impl Run {
 /// A histogram of one second of a phase.
 #[derive(Clone, Debug)]
 pub struct SecondHistogram {
-    /// Second of the measurement, from 0.
+    /// Second of the measurement, counted from 0.
     pub second: u32,
     /// `metric.class`, such as `response.2xx`.
     pub tag: String,

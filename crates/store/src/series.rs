@@ -14,7 +14,7 @@ const FILE: &str = "series.csv";
 pub struct SeriesRow {
     /// Name of the phase.
     pub phase: String,
-    /// Second of the measurement, from 0.
+    /// Second of the measurement, counted from 0.
     pub second: u32,
     /// Responses completed in this second.
     pub completed: u64,

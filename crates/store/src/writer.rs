@@ -147,7 +147,7 @@ impl TrialWriter {
         &self.folder
     }
 
-    /// The folder for the gateway's rendered files and logs, which exists.
+    /// The existing folder for the gateway's rendered files and logs.
     pub fn gateway_folder(&self) -> PathBuf {
         self.folder.join("gateway")
     }

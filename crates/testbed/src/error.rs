@@ -44,7 +44,7 @@ pub enum DriverError {
     BadFile {
         /// The file.
         path: PathBuf,
-        /// Line, from 1.
+        /// The line number, counted from 1.
         line: Option<usize>,
         /// The fault.
         message: String,
@@ -62,7 +62,7 @@ pub enum DriverError {
         gateway: String,
         /// The names that were searched for.
         names: Vec<String>,
-        /// How to install the program.
+        /// The steps that install the program.
         install: String,
     },
     /// The program did not print its version.
@@ -84,7 +84,7 @@ pub enum DriverError {
         version: String,
         /// The versions that fit, as text.
         wanted: String,
-        /// How to install a version that fits.
+        /// The steps that install a version that fits.
         remedy: String,
     },
     /// No program has the requested version.
@@ -119,7 +119,7 @@ pub enum DriverError {
         gateway: String,
         /// The command that checks the configuration.
         command: String,
-        /// How the command ended instead.
+        /// The end of the command, as text.
         how: String,
         /// The gateway's output.
         output: String,
@@ -128,7 +128,7 @@ pub enum DriverError {
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
         gateway: String,
-        /// How the process ended.
+        /// The exit code or the signal with which the process ended.
         exit: Exit,
         /// The end of the process's stderr.
         stderr: String,
@@ -137,7 +137,7 @@ pub enum DriverError {
     #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
         gateway: String,
-        /// How long gatebench waited.
+        /// The time for which gatebench waited.
         waited: Duration,
         /// The last state seen.
         state: String,
@@ -167,7 +167,7 @@ pub enum DriverError {
         message: String,
     },
     /// A gateway could not be installed.
-    #[error("installing {gateway}: {message}")]
+    #[error("cannot install {gateway}: {message}")]
     Install {
         gateway: String,
         /// A description of the failure.
@@ -189,12 +189,12 @@ pub enum DriverError {
     Died {
         /// The part.
         culprit: Culprit,
-        /// How the part ended, and the end of its stderr.
+        /// A description of the part's end, and the end of its stderr.
         message: String,
         remedy: String,
     },
     /// The trial's certificate cannot be created or used.
-    #[error("the trial's certificate: {0}")]
+    #[error("the trial's certificate cannot be used: {0}")]
     Certificate(#[from] SettingsError),
     /// A gateway's limits cannot be enforced.
     #[error("cannot limit {gateway} to {limits}: {why}")]
@@ -367,7 +367,7 @@ impl Blame for DriverError {
                 mistakes.all().first().map(|mistake| mistake.help.clone()).unwrap_or_default()
             }
             Self::NoFolder { .. } => "write the path of a folder with a gateway.yaml; `gatebench list` shows the known names".into(),
-            Self::Unsupported(_) => "leave this gateway out of the scenario; not supported does not mean failed".into(),
+            Self::Unsupported(_) => "run the scenario without this gateway; a missing feature does not count as a failure".into(),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
                 "install {wanted} and put it on PATH, or give its path: {gateway}@/opt/{gateway}-{wanted}"
             ),
@@ -385,10 +385,10 @@ impl Blame for DriverError {
                 binary.display()
             ),
             Self::Refused { command, .. } => {
-                format!("correct the template that the message names; to repeat: {command}")
+                format!("correct the template that the message names; to repeat the check: {command}")
             }
             Self::Unchecked { command, .. } => {
-                format!("try again when the machine is less busy; to repeat: {command}")
+                format!("try again when the machine is less busy; to repeat the check: {command}")
             }
             Self::EndedAtStart { .. } => "read its output above; its configuration is in the trial's folder".into(),
             Self::NotReady { .. } => {

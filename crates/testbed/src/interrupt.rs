@@ -11,7 +11,7 @@ use crate::process::end_supervisors;
 /// kills its processes on the second signal.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// How urgently a run must end.
+/// The urgency with which a run must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// The run continues.
@@ -26,8 +26,8 @@ pub enum Urgency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// Raised by a signal handler and read by the run. Raising it is safe in a signal handler, because
-/// it only changes one atomic.
+/// A flag that a signal handler raises and the run reads. Raising it is safe in a signal handler,
+/// because it only changes one atomic.
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU8);
 
@@ -46,7 +46,7 @@ impl Interrupt {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// How urgently the run must end.
+    /// The urgency with which the run must end.
     pub fn urgency(&self) -> Urgency {
         match self.0.load(Ordering::Relaxed) {
             0 => Urgency::None,

@@ -44,7 +44,7 @@ impl Terraform {
     /// Finds the program. The folder must exist.
     ///
     /// # Errors
-    /// One of both is missing.
+    /// The program or the folder is missing.
     pub fn find(folder: &Path) -> Result<Self, DriverError> {
         if !folder.is_dir() {
             let message = format!("there is no folder {}", folder.display());

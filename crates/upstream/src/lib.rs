@@ -134,7 +134,7 @@ impl Kind {
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
             Self::Any => {
-                "every path; the request headers X-Response-Status: 404 and X-Response-Bytes: 5120 set the response"
+                "every path; the request headers X-Response-Status (such as 404) and X-Response-Bytes (such as 5120) set the status and the size of the response"
             }
             Self::Pathology => fault_server::PATHS,
         }

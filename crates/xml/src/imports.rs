@@ -26,7 +26,9 @@ pub enum Unreadable {
     #[error("{0} is not among the included definitions")]
     NotIncluded(String),
     /// It is an address on the network.
-    #[error("{0} is not among the includes, and nothing is fetched; add it to them")]
+    #[error(
+        "{0} is not among the includes, and nothing is fetched over the network; add it to the includes"
+    )]
     NotFetched(String),
     #[error("{location} cannot be read: {error}; check the path")]
     Io { location: String, error: io::Error },

@@ -164,8 +164,8 @@ fn a_failed_installation_does_not_prevent_others() {
         .gatebench("install ./mine ./other")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: it needs JDK 99 or later",
-            "installing other: it needs JDK 99 or later",
+            "cannot install mine: it needs JDK 99 or later",
+            "cannot install other: it needs JDK 99 or later",
             "openjdk-99-jdk-headless",
         ]);
 }
@@ -250,7 +250,7 @@ fn a_system_that_the_makers_do_not_name_gets_a_clear_error() {
         .gatebench("install ./mine --yes")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: its vendor publishes no steps for",
+            "cannot install mine: its vendor publishes no steps for",
             "its vendor has steps for solaris 10; for other ways, see https://makers.example/install",
         ]);
 }
@@ -348,7 +348,7 @@ fn an_installation_is_described_before_it_starts() {
         .gatebench("install ./mine")
         .assert_code(3)
         .assert_says(&[
-            "installing mine: it is in no package registry",
+            "cannot install mine: it is in no package registry",
             "→ ask its makers",
         ]);
 }
@@ -400,7 +400,7 @@ fn only_the_pinned_bytes_of_a_package_are_installed() {
     };
     install(&"0".repeat(64))
         .assert_code(3)
-        .assert_says(&["installing mine: python3 failed", &sha256]);
+        .assert_says(&["cannot install mine: python3 failed", &sha256]);
     assert!(!bench.path("data/gatebench/bin/mine").exists());
     install(&sha256)
         .assert_code(0)
@@ -454,12 +454,12 @@ fn a_java_program_is_installed_only_with_its_pinned_libraries() {
     let digest = format!("libraries_sha256: {LIBRARIES}");
     install(", libraries: [target/lib]", &[])
         .assert_code(3)
-        .assert_says(&["installing mine: gateway.yaml names libraries", &digest]);
+        .assert_says(&["cannot install mine: gateway.yaml names libraries", &digest]);
     assert!(!is_linked());
     let pins = |digest: &str| format!(", libraries: [target/lib], libraries_sha256: \"{digest}\"");
     let other = "0".repeat(64);
     install(&pins(&other), &[]).assert_code(3).assert_says(&[
-        "installing mine: the libraries",
+        "cannot install mine: the libraries",
         &format!("recorded SHA-256: {other}"),
         &format!("computed SHA-256: {LIBRARIES}"),
         "mine-1.2.3/libraries.sha256",

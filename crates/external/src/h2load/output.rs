@@ -51,8 +51,8 @@ fn counted(text: &str) -> Result<BTreeMap<String, u64>, ParseError> {
         .collect()
 }
 
-/// Parses `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded; requests divided by their rate
-/// are more exact.
+/// Parses `1.00s, 43071.00 req/s, 4.52MB/s`. The time is rounded; the number of requests divided by
+/// the rate is more precise.
 fn duration_ns(text: &str, done: u64) -> Result<u64, ParseError> {
     let both = || -> Option<(u64, f64)> {
         let mut items = text.split(',').map(str::trim);

@@ -77,7 +77,7 @@ fn of_closed(closed: &Closed, phase: &Phase, part: Part, limits: &mut Limits) ->
     let settings = match (closed.requests_max, &closed.stages[..]) {
         (Some(most), _) if part == Part::Measure => {
             limits.express(format!(
-                "requests of the warm-up of '{}' as part of its {most} requests",
+                "the warm-up of '{}' as part of its {most} requests: k6 sends them all after it",
                 phase.name
             ));
             vec![
@@ -133,7 +133,10 @@ fn of_open(
         return Err(refused(phase, "spread arrivals as a Poisson process"));
     }
     if open.requests_max.is_some() {
-        return Err(refused(phase, "end a rate after a number of requests"));
+        return Err(refused(
+            phase,
+            "end a load with a fixed rate after a number of requests",
+        ));
     }
     limits.express_once(&format!(
         "the queue of {} arrivals of '{}': k6 drops an arrival that finds all {} users busy",

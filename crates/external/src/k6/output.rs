@@ -92,7 +92,7 @@ fn count(metrics: &BTreeMap<String, Metric>, metric: &str) -> Option<u64> {
     number(metrics, metric, "count").map(|count| count as u64)
 }
 
-/// Returns the duration of the run: the number of requests over their rate.
+/// Returns the duration of the run: the number of requests divided by their rate.
 fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
     let requests = number(metrics, "http_reqs", "count");
     let rate = number(metrics, "http_reqs", "rate").filter(|rate| *rate > 0.0);

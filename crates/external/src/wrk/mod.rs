@@ -30,13 +30,13 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     let seconds = whole_seconds(length);
     if Duration::from_secs(seconds) != length {
         limits.express(format!(
-            "{length:?}: wrk measures whole seconds, so it became {seconds} s"
+            "{length:?}: wrk measures only whole seconds, so it measures {seconds} s"
         ));
     }
     let timeout = whole_seconds(job.phase.timeout.0);
     limits.express("the wait for the last responses: wrk drops requests in flight at the end");
     limits.measure(
-        "latency as measured: wrk adds synthetic values for each response that took longer than usual",
+        "uncorrected latency: wrk adds synthetic values for each response that took longer than usual",
     );
     limits.measure(ONLY_OURS);
     limits.measure("bytes sent, and the number of requests without a response");

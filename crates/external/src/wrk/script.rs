@@ -158,7 +158,7 @@ fn body(request: &Request) -> Option<String> {
     }
 }
 
-/// Checks each response if there is a check. wrk does not report to which request a response
+/// Checks each response if there is a check. wrk does not report the request to which a response
 /// belongs, so only checks that all requests share are possible.
 fn look(requests: &[Request], limits: &mut Limits) -> String {
     let checks = &requests[0].checks;

@@ -112,7 +112,7 @@ fn wrk_gets_a_script_and_whole_seconds() {
     assert_eq!(order.environment["GATEBENCH_URL"], URL);
     let said = order.limits.not_expressed.join("\n");
     assert!(
-        said.contains("1.5s: wrk measures whole seconds, so it became 2 s"),
+        said.contains("1.5s: wrk measures only whole seconds, so it measures 2 s"),
         "{said}"
     );
     assert!(said.contains("slows wrk"), "{said}");

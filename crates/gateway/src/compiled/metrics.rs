@@ -128,8 +128,8 @@ impl Metrics {
             by_class(&mut out, &labels, places);
         }
         out.push_str(
-            "# HELP gatebench_gateway_request_duration_seconds Time from reading a request's head to queuing the \
-             whole response, or to the end of the client.\n\
+            "# HELP gatebench_gateway_request_duration_seconds Time from reading a request's head until the \
+             whole response is queued or the client disconnects.\n\
              # TYPE gatebench_gateway_request_duration_seconds histogram\n",
         );
         for route in &self.routes {

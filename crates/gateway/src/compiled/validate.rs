@@ -44,7 +44,7 @@ impl GatewayConfig {
         }
         mistakes.timeouts(self);
         if self.connections_max == 0 {
-            let message = "no client could connect";
+            let message = "with a limit of 0, no client could connect";
             mistakes.add("/connections_max", message, "write 1 or more");
         }
         ConfigError::unless(mistakes.0, ()).map_err(ConfigErrors)
@@ -131,7 +131,7 @@ impl Mistakes {
             let at = format!("/consumers/{at}/name");
             let mut bytes = consumer.name.bytes();
             if are_sent && !bytes.all(|byte| matches!(byte, b' '..=b'~')) {
-                let message = "the name is sent in a header";
+                let message = "the name is sent in a header, where only visible ASCII is allowed";
                 self.add(&at, message, "write it in visible ASCII");
             }
             if consumer.password.is_some() && consumer.name.contains(':') {

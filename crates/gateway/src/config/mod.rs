@@ -14,7 +14,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
-    /// Addresses as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free one.
+    /// The addresses to listen on, such as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free
+    /// port.
     pub listen: Vec<String>,
     /// If given, clients must use TLS.
     #[serde(default)]
@@ -43,9 +44,9 @@ pub struct GatewayConfig {
     /// The timeouts for clients and upstreams.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Maximum size of an edited body, in bytes; a larger request gets 413, a larger response gets
-    /// 502. A gzip body that SOAP or XML policies process may decompress to the same size; more is
-    /// a fault.
+    /// Maximum size of an edited body, in bytes; the response to a larger request is 413, and a
+    /// larger response is replaced by 502. A gzip body that SOAP or XML policies process may
+    /// decompress to the same size; more is a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
     /// Maximum number of bytes buffered for one HTTP/2 connection: bodies that are edited, and
@@ -64,9 +65,9 @@ pub struct GatewayConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// File with the certificate and its chain, in PEM.
+    /// The PEM file that contains the certificate and its chain.
     pub certificate: String,
-    /// File with its private key, in PEM.
+    /// The PEM file that contains the certificate's private key.
     pub key: String,
 }
 
@@ -92,8 +93,8 @@ pub struct Upstream {
     /// If given, the gateway connects to it over TLS.
     #[serde(default)]
     pub tls: Option<UpstreamTls>,
-    /// How long a target is avoided after a failed connection if there are others, in milliseconds.
-    /// Each worker measures it separately. 0 avoids no target.
+    /// The time in milliseconds for which a target is avoided after a connection to it failed, if
+    /// there are other targets. Each worker measures it separately. With 0, no target is avoided.
     #[serde(default = "ten_seconds")]
     pub rest_after_failure_ms: u32,
 }
@@ -102,7 +103,8 @@ pub struct Upstream {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpstreamTls {
-    /// File with the CAs that may have signed its certificate, in PEM [default: the machine's CAs].
+    /// The PEM file that contains the CAs that may have signed its certificate [default: the
+    /// machine's CAs].
     pub ca: Option<String>,
     /// Accepts any certificate.
     pub skip_verify: bool,
@@ -194,7 +196,7 @@ pub struct TestDelay {
     /// The delay between reading a response's head and passing it to the client's connection, in
     /// nanoseconds.
     pub response_ns: u64,
-    /// Delays every nth request by different amounts.
+    /// Delays every nth request by other amounts than the rest.
     pub bimodal: Option<Bimodal>,
 }
 
@@ -215,20 +217,21 @@ pub struct Bimodal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// The time to connect to an upstream; after it, the response is 504.
+    /// The maximum time to connect to an upstream; after it, the response is 504.
     pub connect_ms: u32,
-    /// The time without data from an upstream while its response is pending; after it, the response
-    /// is 504.
+    /// The maximum time without data from an upstream while its response is pending; after it, the
+    /// response is 504.
     pub upstream_ms: u32,
-    /// The wait for a client's next request, for more of a request's body, and for the client to
-    /// read a response. If the body does not continue in time, the response is 408.
+    /// The maximum wait for a client's next request, for more of a request's body, and for the
+    /// client to read a response. If the body does not continue in time, the response is 408.
     pub client_idle_ms: u32,
-    /// The time from the first byte of a request's head to the last; after it, the response is 408.
+    /// The maximum time from the first byte of a request's head to the last; after it, the response
+    /// is 408.
     pub request_head_ms: u32,
-    /// The time from a request's head to the last byte of its body, however steadily it arrives and
-    /// however slowly the upstream reads it; after it, the response is 408.
+    /// The maximum time from a request's head to the last byte of its body, however steadily it
+    /// arrives and however slowly the upstream reads it; after it, the response is 408.
     pub request_body_ms: u32,
-    /// The time for requests in flight to finish when the gateway stops; after it, they are
+    /// The maximum time for requests in flight to finish when the gateway stops; after it, they are
     /// aborted.
     pub drain_ms: u32,
 }

@@ -38,7 +38,9 @@ pub struct Leak {
 
 /// A word that is not a [`Leak`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is not a leak: write bytes and responses, as in 1KiB/1000")]
+#[error(
+    "this is not a leak: write SIZE/RESPONSES (memory leaked each time this many responses were sent), for example 1KiB/1000"
+)]
 pub struct NotLeak;
 
 impl FromStr for Leak {

@@ -155,7 +155,7 @@ impl Contract {
         if are_same {
             return Ok(());
         }
-        let words = "the text from `;` on changes the operation of the path; leave it out";
+        let words = "the path may belong to another operation without the text after `;`; leave that text out";
         Err(Refusal::new(400, words))
     }
 

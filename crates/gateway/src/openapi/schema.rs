@@ -100,7 +100,10 @@ impl Schema {
             return Ok(());
         }
         let first = self.validator.iter_errors(value).next();
-        Err(first.map_or_else(|| "it does not fit".into(), |error| described(&error)))
+        Err(first.map_or_else(
+            || "it does not match the schema".into(),
+            |error| described(&error),
+        ))
     }
 }
 

@@ -151,7 +151,7 @@ impl Router {
 }
 
 const AMBIGUOUS: Words =
-    "the target's path can be read as that of another route; write it in its normal form";
+    "the target's path can be read as a path of another route; write it in its normal form";
 
 /// Splits a target into its authority, if it has the absolute form, and the rest: path and query.
 fn split(target: &str) -> (Option<&str>, &str) {

@@ -69,7 +69,7 @@ impl Soap {
         let mut mistakes = Vec::new();
         for (direction, chain) in policy.chains() {
             if chain.cache_ttl.as_nanos() == 0 {
-                let message = "definitions would be compiled continuously";
+                let message = "with a time of 0, definitions would be compiled continuously";
                 let mistake = ConfigError::new(message, "write a duration such as \"1h\"");
                 mistakes.push(mistake.below(format!("/{direction}/cache_ttl")));
             }

@@ -43,7 +43,7 @@ pub enum ProtocolError {
     #[error("a {frame} frame interrupts a header block")]
     BlockInterrupted { frame: FrameType },
     /// CONTINUATION without a block to continue (RFC 9113 6.10).
-    #[error("a CONTINUATION frame continues nothing")]
+    #[error("a CONTINUATION frame does not follow an unfinished header block")]
     ContinuationUnexpected,
     /// A header block has more frames than [`super::Limits::continuations`].
     #[error("a header block has more than {limit} CONTINUATION frames")]

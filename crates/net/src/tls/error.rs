@@ -159,7 +159,7 @@ impl SessionError {
         match self {
             Self::Alert { name } => alert_remedy(name),
             Self::Certificate { fault, .. } => fault.remedy(),
-            Self::NotTls => "use a port that speaks TLS, or no TLS",
+            Self::NotTls => "use a port that speaks TLS, or do not use TLS",
             Self::Incompatible(_) => "allow more versions or protocols",
             Self::Protocol(_) => "try `openssl s_client` against it",
             Self::KeysUsedUp => "use TLS 1.3, which renews its keys, or renew connections earlier",

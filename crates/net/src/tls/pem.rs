@@ -52,7 +52,7 @@ impl Pem {
 
     /// Every certificate in it, at least one.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, SettingsError> {
-        const REMEDY: &str = "give certificates in PEM, each between BEGIN and END CERTIFICATE";
+        const REMEDY: &str = "give certificates in PEM format, each with its BEGIN and END lines";
         if !self.is_text() && self.bytes.first() == Some(&DER_SEQUENCE) {
             return Ok(vec![CertificateDer::from(self.bytes.clone())]);
         }
@@ -69,7 +69,7 @@ impl Pem {
     /// The first private key in it.
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, SettingsError> {
         const REMEDY: &str =
-            "give an unencrypted private key in PEM, as `openssl pkey -in FILE` writes it";
+            "give an unencrypted private key in PEM format, as `openssl pkey -in FILE` writes it";
         PrivateKeyDer::from_pem_slice(&self.bytes).map_err(|error| match error {
             PemError::NoItemsFound => self.unusable("it contains no private key", REMEDY),
             error => self.unusable(error.to_string(), REMEDY),

@@ -78,7 +78,8 @@ pub(super) fn burst(
     Ok(Some(proof(NAME, true, failure)))
 }
 
-/// The requests of the cases that have the same response each time, however many are sent.
+/// The requests of those cases whose responses are always the same, no matter how many requests are
+/// sent.
 fn repeatable(scenario: &Scenario) -> Vec<Request> {
     let mut policies = scenario.routes.iter().flat_map(|route| &route.policies);
     if policies.any(|it| matches!(it, Policy::RateLimit(_) | Policy::RedisRateLimit(_))) {

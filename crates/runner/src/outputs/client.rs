@@ -156,7 +156,8 @@ impl Client {
     }
 }
 
-/// Creates a file. Standard output is duplicated, so that both uses share its position.
+/// Creates a file. The descriptor of standard output is duplicated, so that the file and standard
+/// output share one position.
 fn open(path: &Path) -> io::Result<File> {
     match path == Path::new("-") {
         true => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),

@@ -21,7 +21,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const SECRET_MIN: usize = 4;
 const MASK: &str = "[masked]";
 
-/// Returns the labels that distinguish a load from all others, and those of the user.
+/// Returns the labels that distinguish a load from all others, and the user's labels.
 pub(super) fn labels_of(
     run: &str,
     trial: &Trial,

@@ -104,7 +104,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for bodies to send; none at the end.
+    /// Waits for bodies to send, and returns them; none at the end.
     pub(super) fn next(&self) -> Option<Push> {
         let mut state = self.state();
         loop {
@@ -237,7 +237,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits for the end of sending, at most until the time given to [`Queue::close`].
+    /// Waits for the end of sending, but not beyond the time given to [`Queue::close`].
     pub(super) fn await_end(&self, target: &Target) -> Delivery {
         let mut state = self.state();
         while let Some(until) = state.until

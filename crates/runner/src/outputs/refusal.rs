@@ -17,11 +17,11 @@ pub struct Refusal {
     pub what: String,
     /// The remedy for the user.
     pub remedy: String,
-    /// How to continue after this push.
+    /// The action after this push.
     pub(super) then: Then,
 }
 
-/// How to continue after a failed push.
+/// The action after a failed push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// Nothing arrived: send the same push again until it is too old.

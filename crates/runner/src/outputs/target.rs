@@ -60,7 +60,7 @@ impl TargetError {
             Self::Kind(_) => "write prometheus=URL, influxdb=URL, otlp=URL or jsonl=FILE".into(),
             Self::Url(_) | Self::Variable(_) => "write http://HOST:PORT/PATH, or https://".into(),
             Self::Secret(kind) => format!(
-                "omit it, and {}; or put the URL into {} and omit it here",
+                "omit the secret, and {}; or put the URL into {} instead of the command line",
                 kind.secrets(),
                 kind.url_variable()
             ),
@@ -106,7 +106,8 @@ impl Kind {
         }
     }
 
-    /// Returns how to set the environment variables that contain the output's secrets.
+    /// Returns instructions for setting the environment variables that contain the output's
+    /// secrets.
     pub(super) fn secrets(self) -> &'static str {
         match self {
             Self::Prometheus => {
@@ -153,7 +154,7 @@ pub struct Target {
     sense: Sense,
 }
 
-/// Where an output is sent.
+/// The destination of an output.
 #[derive(Clone, PartialEq)]
 pub(super) enum Place {
     Server(Box<Endpoint>),

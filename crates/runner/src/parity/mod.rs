@@ -73,8 +73,8 @@ pub(crate) fn proof(
 }
 
 /// Runs the scenario's cases against a gateway, and counts the routes that respond to the `samples`
-/// of the load's requests. It stops at the first case without a response, because each case would
-/// wait for the timeout if the gateway hangs.
+/// of the load's requests. The pass stops at the first case without a response, because if the
+/// gateway hangs, every further case would wait for the timeout.
 ///
 /// An attached gateway gets only the cases that are on routes of the scenario.
 ///
@@ -353,7 +353,7 @@ fn received(response: &io::Result<Response>) -> String {
     match response {
         Ok(response) => response.text(SHOWN_CHARS),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            format!("no complete response within {RESPONSE_TIMEOUT:?}: it hangs")
+            format!("no complete response within {RESPONSE_TIMEOUT:?}")
         }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the connection was closed without a response".into()

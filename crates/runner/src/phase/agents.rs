@@ -68,7 +68,7 @@ fn halves(agent: &AgentReport) -> HalvesRecord {
     }
 }
 
-/// Reports whether the halves of a load are left out, because those of an agent are.
+/// Reports whether the halves of a load are left out, which is the case if those of any agent are.
 pub(crate) fn leaves_out_halves(agents: &AgentsRecord) -> bool {
     let mut halves = agents.each.iter().filter_map(|agent| agent.halves);
     halves.any(|it| it.left_out)

@@ -29,7 +29,7 @@ impl Page {
         Self { samples }
     }
 
-    /// Returns the samples of a metric that have these labels, each with its own labels.
+    /// Returns all labels and the value of each sample of a metric that has these labels.
     pub(crate) fn of<'p>(
         &'p self,
         metric: &'p str,

@@ -121,7 +121,7 @@ pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     recordings.iter().map(sum).collect()
 }
 
-/// The usage of this process. The load generator's CPU time is the sum of its workers over exactly
+/// The usage of this process. The load generator's CPU time is that of its workers during exactly
 /// the measurement; memory and descriptors are those of the whole process.
 pub(crate) fn own_usage(
     moments: &[Moment],

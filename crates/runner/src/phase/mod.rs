@@ -215,8 +215,8 @@ fn ledger_after(
     Ok(after)
 }
 
-/// Leaves out the halves of added latency if the clocks of an agent and of the upstream are not
-/// bounded well enough.
+/// Leaves out the halves of added latency if the difference between the clocks of an agent and of
+/// the upstream is not known precisely enough.
 fn leave_out_halves(sent: &mut Sent, timeline: &mut Timeline<'_>) {
     if sent.agents.as_ref().is_some_and(agents::leaves_out_halves) {
         timeline.left_out = &HALVES;
@@ -367,9 +367,9 @@ fn source<'a>(context: &TrialContext<'a>, running: &Running) -> Option<Source<'a
     })
 }
 
-/// Returns the page of the gateway's metrics if its counts are comparable with the load
-/// generator's: during a change, others send requests too, and a gateway that reloads may begin to
-/// count again.
+/// Returns the page of the gateway's metrics if its counts are comparable with those of the load
+/// generator. They are not if the load changes the gateway, because gatebench then sends further
+/// requests, and a gateway that reloads may begin to count again.
 fn audited<'a>(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Source<'a>> {
     let is_changed = phase.change.is_some() || context.scenario.admin.is_some();
     source(context, running).filter(|_| !is_changed)

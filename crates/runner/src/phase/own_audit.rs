@@ -1,5 +1,5 @@
-//! Compares what a gateway counts about itself over a load with what the load generator counted:
-//! the metrics are fetched before and after the load, and both differences are kept.
+//! Compares a gateway's own counts over a load with those of the load generator. The gateway's
+//! metrics are fetched before and after the load, and both differences are kept.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use super::scrape::Source;
 use super::timeline;
 use crate::numbers::nanos;
 
-/// The time until the metrics contain a request, unless the gateway's folder states it.
+/// The time until the metrics contain a request, unless the gateway's folder states a longer one.
 const LATE_BY: Duration = Duration::from_secs(1);
-/// The pauses between the fetches after a load double from the first to the last of these, so that
-/// a gateway that counts fetches is not flooded with them.
+/// The first and the longest pause between the fetches after a load. Each pause is twice as long as
+/// the previous one, so that a gateway that counts fetches is not flooded with them.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(800)];
 /// After a load, the fetches end if nothing has changed for this many times [`LATE_BY`].
 const PATIENCE: u32 = 2;
@@ -26,7 +26,7 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// The interval between checks for an interrupt.
 const NAP: Duration = Duration::from_millis(20);
 const MILLISECOND_NS: f64 = 1e6;
-/// The number of times whose sum shows that each of them is a whole number of milliseconds.
+/// The minimum number of times whose sum shows that each of them is a whole number of milliseconds.
 const WHOLE_MIN: u64 = 100;
 
 /// The metrics before a load.
@@ -95,7 +95,8 @@ impl<'a> Audit<'a> {
         Some(audit)
     }
 
-    /// The figures whose changes are waited for, after this many fetches.
+    /// Returns the figures that [`Self::end`] watches until they stop changing, without the
+    /// `fetches` fetches made so far.
     fn figures(&self, page: &Page, fetches: u64) -> Vec<Option<u64>> {
         let metrics = self.source.metrics;
         let requests = page.sum(&metrics.requests, &metrics.labels);
@@ -220,8 +221,8 @@ fn measured(covers: Covers, counted: &Counted<'_>, bounds_ns: &[u64]) -> Measure
     }
 }
 
-/// The mean of the upstream's times: every request's whole time is the gateway's part and the
-/// upstream's. Other figures of the difference are not recorded.
+/// The mean of the upstream's times, which is the mean service time minus the mean added latency.
+/// Only the mean can be computed from these, so other figures are absent.
 fn of_upstream(counted: &Counted<'_>) -> MeasuredTimes {
     let sum = |metric| {
         of_metric(counted, metric).fold((0, 0.0), |(count, sum_ns), it| {
@@ -344,7 +345,7 @@ impl Reading {
     }
 
     /// Reports whether the times are whole milliseconds. The sum of finer times is a whole number
-    /// of milliseconds at most once in a thousand readings, and there are two.
+    /// of milliseconds in at most one of a thousand readings, and there are two readings.
     fn is_whole(&self, unit_ns: f64) -> bool {
         let is_whole = |value: f64| {
             let ms = value * unit_ns / MILLISECOND_NS;

@@ -61,8 +61,8 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
 }
 
 /// Counts the responses if requests carry no nonce. Only the ledger's number of requests is known.
-/// Responses in excess of this number did not come from the upstream; of these, the gateway had to
-/// send some itself.
+/// Responses in excess of this number did not come from the upstream; the gateway itself had to
+/// send some of these.
 pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let reached = ledger.map_or(seen.responses, |ledger| ledger.requests);
     let never_reached_upstream = seen.responses.saturating_sub(reached);

@@ -53,8 +53,8 @@ fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
     let (asked, most_of_all) = greatest(load, scenarios)?;
     let needed = needed(u64::from(most_of_all));
     let allowed = allow_descriptors(needed).err()?;
-    // The ratio to the scenario's connections stays the same: HTTP/2 streams and groups with
-    // separate loads multiply them.
+    // The ratio to the scenario's connections stays the same, because HTTP/2 streams and groups
+    // with separate loads multiply the connections.
     let each = f64::from(most_of_all) / f64::from(asked);
     let most = rounded((fitting(allowed) as f64 / each) as u64);
     let most = u32::try_from(most).unwrap_or(u32::MAX);
@@ -122,7 +122,8 @@ fn rounded(connections: u64) -> u64 {
 /// if permitted.
 ///
 /// # Errors
-/// The number of descriptors that the process may have.
+/// The limit cannot be raised that far; the error contains the number of descriptors that the
+/// process may have.
 pub fn allow_descriptors(needed: u64) -> Result<(), u64> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|soft| soft >= needed) {

@@ -62,7 +62,7 @@ fn each_or_none<T: Clone>(values: &[T]) -> impl Iterator<Item = Option<T>> {
     values.iter().cloned().map(Some).chain(none)
 }
 
-/// Where gateways are found.
+/// The places where gateways are found.
 pub(crate) struct Places<'a> {
     pub(crate) catalogue: &'a Catalogue,
     pub(crate) testbed: &'a Testbed,

@@ -140,7 +140,7 @@ pub struct Prepared {
     pub engine: Option<PreparedGenerator>,
     /// Warnings for the reader.
     pub warnings: Vec<Warning>,
-    /// Where the trials run.
+    /// The machines on which the trials run.
     pub testbed: Testbed,
     /// The load generators on other machines, if they send the loads.
     pub agents: Option<Arc<Agents>>,

@@ -129,7 +129,7 @@ pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerEr
     let base = base_of(&listed.source);
     let words = listed.document.scenarios.iter().map(|it| it.word());
     let scenarios = scenarios_of(words, &base, library)?;
-    // The word must also be right in a file of another folder.
+    // The word must also be valid in a file in another folder.
     let word = |listed: &Listed<Scenario>| match &listed.source {
         Source::Embedded(_) => listed.document.scenario.clone(),
         Source::File(path) => {
@@ -144,7 +144,7 @@ pub fn known_suite(word: &str, library: &Library) -> Result<KnownSuite, RunnerEr
     })
 }
 
-/// Finds the scenarios that these arguments name. Returns the mistakes in all files together.
+/// Finds the scenarios that these arguments name, or returns the mistakes in all files together.
 pub(crate) fn scenarios_of<'w>(
     words: impl IntoIterator<Item = &'w str>,
     base: &Path,

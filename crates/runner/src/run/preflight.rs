@@ -12,7 +12,7 @@ use crate::plan::{Prepared, fd_limit};
 use crate::warning::Warning;
 use crate::workload::connections;
 
-/// How long the cores are observed. The kernel counts in ticks of 10 ms.
+/// The duration of the observation of the cores. The kernel counts in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
 /// The busy share above which a core counts as used by another process.
 const BUSY_MAX: f64 = 0.25;

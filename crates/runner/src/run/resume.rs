@@ -15,7 +15,8 @@ pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Ba
     wanted.or(began_with)
 }
 
-/// Returns a warning if the backend, gatebench or the kernel differs from the start of the run.
+/// Returns a warning if the backend, gatebench or the kernel is not the same as at the start of the
+/// run.
 pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
     let kernel = EnvironmentFacts::read().kernel.release;
     let began_with = manifest.environment["kernel"]["release"].as_str();

@@ -31,7 +31,7 @@ struct View {
     name: String,
     state: Chip,
     facts: Vec<[String; 2]>,
-    /// The next step for a run that did not finish, and its command; or empty.
+    /// The next step for a run that did not finish, and its command; both are empty for other runs.
     hint: [String; 2],
     /// The progress; none if the run has ended.
     live: Option<Live>,
@@ -326,7 +326,7 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     }
 }
 
-/// Describes the remaining part of an expected duration, in seconds, that began at a given time.
+/// Describes how much remains of an expected duration, in seconds, that began at a given time.
 fn left(began: (Timestamp, f64)) -> String {
     let (began, expected) = began;
     let since = Timestamp::now().duration_since(began).as_secs_f64();

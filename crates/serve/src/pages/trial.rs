@@ -31,7 +31,7 @@ struct View {
     facts: Vec<[String; 2]>,
     /// The reason for a failure, and the remedy.
     failure: Option<[String; 2]>,
-    /// The limits of the figures, each with its remedy.
+    /// The reasons why the figures are limited, each with its remedy.
     limits: Vec<Limit>,
     warnings: Vec<String>,
     /// The state of a running trial; none if it has ended.

@@ -34,7 +34,7 @@ pub(crate) struct ContainerSpec {
     pub(crate) state: PathBuf,
 }
 
-/// The state of a container that its supervisor writes.
+/// The state of a container, as its supervisor writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerState {
     pub(crate) id: String,

@@ -56,8 +56,8 @@ impl AdminRequest {
             let stream = connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
             stream.set_write_timeout(Some(timeout))?;
-            // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but
-            // this.
+            // A Unix socket has no host. nginx refuses an empty field, and Caddy refuses every name
+            // except this one.
             let fields: [(&str, &[u8]); 2] = [
                 ("Host", b"127.0.0.1"),
                 ("Content-Type", b"application/json"),

@@ -178,7 +178,8 @@ impl Folder {
                 "the folder of {name} was tested with {proven}, not with {version}"
             ));
         }
-        let written = "was written from its documentation, and the project has never run it";
+        let written =
+            "was written from the gateway's documentation, and the project has never run it";
         (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
     }
 

@@ -14,8 +14,8 @@ use crate::system::limit::{Amount, Limit, LimitError};
 pub enum Limiter {
     /// The gateway has no limits.
     Unlimited,
-    /// The number of the gateway's cores, which is the CPU limit. Contains the reason why no
-    /// control group can be created.
+    /// The number of the gateway's cores, which is the CPU limit. The value states why no control
+    /// group can be created.
     Cores(String),
     /// Control groups.
     Groups(Vec<Limit>),

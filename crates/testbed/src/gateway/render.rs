@@ -101,7 +101,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Reports whether a file exists with this input.
+    /// Reports whether this file is rendered for this input.
     fn exists(&self, file: &TemplateFile) -> Result<bool, DriverError> {
         let Some(when) = &file.when else {
             return Ok(true);

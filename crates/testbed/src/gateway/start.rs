@@ -119,8 +119,9 @@ impl GatewayStart<'_> {
     /// else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
-    /// Unsupported policies, a template that does not render, a refused configuration, a gateway
-    /// that ends or hangs before it is ready, or ports that other processes use.
+    /// The gateway does not support a policy, a template does not render, the gateway refuses its
+    /// configuration, the gateway ends or hangs before it is ready, or other processes use the
+    /// ports.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());
@@ -187,8 +188,8 @@ impl GatewayStart<'_> {
         }
     }
 
-    /// When the gateway counts as ready. With a control plane, it may listen before it has its
-    /// routes, so a request must reach the upstream.
+    /// The signs that the gateway is ready. With a control plane, the gateway may listen before it
+    /// has its routes, so a request must reach the upstream.
     fn ready(&self) -> Ready {
         let mut ready = self.folder().spec.ready.clone();
         if self.folder().spec.control_plane_in(self.scenario).is_some() {

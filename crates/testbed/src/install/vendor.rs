@@ -112,7 +112,7 @@ impl System {
         }
     }
 
-    /// Reports whether the system's version is one of these, or belongs to one of them as 9.4
+    /// Reports whether the system's version is one of these, or belongs to one of these, as 9.4
     /// belongs to 9.
     fn is_version(&self, versions: &[String]) -> bool {
         versions.iter().any(|it| {

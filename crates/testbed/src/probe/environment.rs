@@ -34,7 +34,7 @@ const SYSCTLS: [&str; 10] = [
     "vm/overcommit_memory",
 ];
 
-/// Boot options that change timing, up to their `=`.
+/// The names of the boot options that change timing, without `=` and a value.
 const BOOT_OPTIONS: [&str; 11] = [
     "amd_pstate",
     "idle",

@@ -18,7 +18,7 @@ const CURRENT: &str = "cpufreq/scaling_cur_freq";
 /// Time between two readings of `/proc/cpuinfo`. The kernel refreshes its values every 10 ms.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Where the kernel exposes the frequency of cores.
+/// The place where the kernel exposes the frequencies of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FrequencySource {

@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::cgroup::cpu_limit;
 
-/// Where Linux lists its CPUs.
+/// The folder in which Linux lists its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
 /// The highest plausible CPU number; a list with a higher one is corrupt.

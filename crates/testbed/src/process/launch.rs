@@ -176,7 +176,7 @@ impl Supervised {
     pub(crate) fn tree(&self) -> (u32, Scope) {
         match &self.container {
             None => (self.supervisor_pid(), Scope::Below),
-            // 0 is not a process; the container does not exist yet.
+            // 0 is not a process ID; the container does not exist yet.
             Some(_) => (self.container_pid().unwrap_or(0), Scope::Tree),
         }
     }

@@ -1,11 +1,11 @@
-//! How a process and a supervised program ended.
+//! The ways in which a process and a supervised program can end.
 
 use std::fmt;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
@@ -29,7 +29,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// How a supervised program ended.
+/// The end of a supervised program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// The program stopped on request.

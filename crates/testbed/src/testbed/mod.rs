@@ -181,7 +181,7 @@ impl Testbed {
     /// folders.
     ///
     /// # Errors
-    /// Unsupported policies, or a template that does not render.
+    /// The gateway does not support a policy, or a template does not render.
     pub fn rehearse(
         &self,
         gateway: &FoundGateway,

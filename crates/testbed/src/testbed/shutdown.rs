@@ -26,7 +26,7 @@ pub(super) struct StartedGateway {
     pub(super) profiler: Option<OwnProfiler>,
 }
 
-/// How a gateway ended.
+/// The end of a gateway.
 #[derive(Debug)]
 pub struct Shutdown {
     /// A description for the record.

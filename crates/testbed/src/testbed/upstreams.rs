@@ -28,7 +28,7 @@ struct Target {
     process: Option<Process>,
 }
 
-/// The place of a target, and how to start it there.
+/// The place of a target, with the inputs for starting it there.
 #[derive(Debug)]
 enum Start {
     Here(UpstreamStart),
@@ -255,7 +255,8 @@ impl Upstreams {
             .collect()
     }
 
-    /// Returns the parent process of the upstream, if there is only one target, on this machine.
+    /// Returns the parent process of the upstream, if there is only one target and it is on this
+    /// machine.
     pub(super) fn only_root(&self) -> Option<u32> {
         match &self.all[..] {
             [target] => match target.process.as_ref()? {

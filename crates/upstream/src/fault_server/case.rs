@@ -63,7 +63,7 @@ pub enum Case {
 pub enum CaseError {
     #[error("no such path; the paths are {PATHS}")]
     Path,
-    #[error("the query has too many words")]
+    #[error("the query has too many parameters")]
     TooManyWords,
     #[error("'{0}' has no value; write name=value")]
     NoValue(String),

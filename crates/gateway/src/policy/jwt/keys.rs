@@ -38,7 +38,7 @@ pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<ConfigError>> {
     let mut mistakes = Vec::new();
     let good = ConfigError::gather(written.chain(in_set), &mut mistakes);
     if good.is_empty() && mistakes.is_empty() {
-        let message = "no key for HS256 or RS256, so no token could ever be valid";
+        let message = "there is no key for HS256 or RS256, so no token could ever be valid";
         mistakes.push(ConfigError::new(message, "add one to `keys` or `jwks`"));
     }
     ConfigError::unless(mistakes, good)

@@ -22,8 +22,8 @@ pub enum HpackError {
     /// An integer needs more than 32 bits (RFC 7541 5.1).
     #[error("an integer in a header block needs more than 32 bits")]
     Integer,
-    /// No table has such an entry (RFC 7541 2.3.3).
-    #[error("a header block refers to entry {index}, which no table has")]
+    /// Neither table has such an entry (RFC 7541 2.3.3).
+    #[error("a header block refers to entry {index}, which is in neither table")]
     Index { index: u32 },
     /// A Huffman code that is EOS, is truncated, or has padding other than up to seven ones (RFC
     /// 7541 5.2).
@@ -34,14 +34,14 @@ pub enum HpackError {
     #[error("the fields of a header block exceed {limit} bytes")]
     ListTooLarge { limit: usize },
     /// A dynamic table larger than our settings allow (RFC 7541 6.3).
-    #[error("a header block sets the table to {bytes} bytes, but {limit} are allowed")]
+    #[error("a header block sets the table size to {bytes} bytes, but {limit} are allowed")]
     TableSize { bytes: u32, limit: u32 },
     /// A size update after a field (RFC 7541 4.2).
     #[error("a header block changes the table's size after its first field")]
     TableUpdateLate,
     /// We lowered the table's size, and the next block does not begin with a size update (RFC 7541
     /// 4.2).
-    #[error("a header block does not begin with the table size that our settings require")]
+    #[error("a header block does not begin with the table size update that our settings require")]
     TableUpdateMissing,
 }
 

@@ -177,7 +177,8 @@ fn call(calls: &AdminCalls, request: &AdminRequest, interrupt: &Interrupt) -> Re
         None => BodyLength::None,
     };
     let mut bytes = Vec::new();
-    // A Unix socket has no host. nginx refuses an empty field, and Caddy all names but this.
+    // A Unix socket has no host. nginx refuses an empty field, and Caddy refuses every name except
+    // this one.
     let fields: [(&str, &[u8]); 2] = [
         ("Host", b"127.0.0.1"),
         ("Content-Type", b"application/json"),

@@ -59,7 +59,7 @@ fn takes_gzip(accepted: &str) -> bool {
 /// Writes the response to a message; returns its status.
 pub(crate) fn calculate(calculation: Calculation, body: &[u8], out: &mut Vec<u8>) -> u16 {
     let outcome = if calculation.is_unreadable {
-        Err("the body is compressed, which this service does not understand")
+        Err("the body is compressed, and this service cannot decompress it")
     } else {
         Task::read(body).and_then(|task| Ok((task.operation, result(task)?)))
     };
