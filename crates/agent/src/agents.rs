@@ -43,9 +43,9 @@ pub(crate) struct Assignment {
 }
 
 impl Agents {
-    /// Connects to all places, which may be pods of the run, and copies the agent to those that lack
-    /// it. An agent on this machine uses only the cores in `here`, if it names any, because other
-    /// parts of a trial use the other cores.
+    /// Connects to all places, which may be pods of the run, and copies the agent to those that
+    /// lack it. An agent on this machine uses only the cores in `here`, if it names any, because
+    /// other parts of a trial use the other cores.
     ///
     /// # Errors
     /// A place cannot be reached, or the program cannot run there.

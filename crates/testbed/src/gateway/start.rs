@@ -119,9 +119,8 @@ impl GatewayStart<'_> {
     /// else to the gateway. After an error, no process is left running.
     ///
     /// # Errors
-    /// The gateway does not support a policy, a template does not render, the gateway refuses its
-    /// configuration, the gateway ends or hangs before it is ready, or other processes use the
-    /// ports.
+    /// The gateway does not support a policy, a template does not render, other processes use the
+    /// ports, or the gateway refuses its configuration, ends or hangs before it is ready.
     pub fn start(&self, opening: Option<Opening<'_>>) -> Result<LocalGateway, DriverError> {
         self.gateway.supports(self.scenario)?;
         let work = fs::create_dir_all(self.work).and_then(|()| self.work.canonicalize());

@@ -54,15 +54,18 @@ pub(crate) fn limits(controller: &str, file: &str) -> Vec<String> {
 /// The CPUs that the lowest CPU limit of this program's groups allows; none without a limit.
 pub(crate) fn cpu_limit() -> Option<f64> {
     let unified = limits("cpu", "cpu.max").into_iter();
-    let unified = unified.filter_map(|text| quotient(text.split_once(' ')?));
+    let unified = unified.filter_map(|text| {
+        let (quota, period) = text.split_once(' ')?;
+        quotient(quota, period)
+    });
     let quotas = limits("cpu", "cpu.cfs_quota_us").into_iter();
     let split = quotas.zip(limits("cpu", "cpu.cfs_period_us"));
-    let split = split.filter_map(|(quota, period)| quotient((&quota, &period)));
+    let split = split.filter_map(|(quota, period)| quotient(&quota, &period));
     unified.chain(split).min_by(f64::total_cmp)
 }
 
 /// A quota divided by its period; none if the quota is unlimited (`max`, or -1).
-fn quotient((quota, period): (&str, &str)) -> Option<f64> {
+fn quotient(quota: &str, period: &str) -> Option<f64> {
     let quota: u64 = quota.parse().ok()?;
     let period: u64 = period.parse().ok()?;
     (period > 0).then(|| quota as f64 / period as f64)
