@@ -21,10 +21,10 @@
 //!
 //! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
 //! is kept until it is complete; everything else is streamed. The gateway refuses a request with
-//! two Content-Types or two Content-Encodings if a policy depends on them, and compressed JSON that
-//! a policy edits. Stylesheets transform XML responses under the same conditions. If a route edits
-//! responses, Accept-Encoding is not passed on; if it processes SOAP and XML in them, the gateway
-//! accepts only gzip. Entity tags and digests pass unchanged.
+//! two Content-Types or two Content-Encodings if a policy depends on them, and a request with
+//! compressed JSON that a policy would edit. Stylesheets transform XML responses under the same
+//! conditions. If a route edits responses, Accept-Encoding is not passed on; if it processes SOAP
+//! and XML in them, the gateway accepts only gzip. Entity tags and digests pass unchanged.
 //!
 //! A rate limit is a token bucket that all workers share. The gateway recognises a verified token
 //! by its bytes, for a minute or until it expires. Credentials that occur twice match no consumer.

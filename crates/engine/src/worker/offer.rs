@@ -62,8 +62,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts a measurement start that was set from outside. No request that was due after it has
-    /// been sent yet, because `now` was read before this call and sending follows it.
+    /// Adopts a measurement start that was set from outside. Requests that are due after this start
+    /// have not been sent yet, because `now` was read before this call and sending follows it.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;

@@ -142,7 +142,7 @@ impl Parameter {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
 
-    /// Reports whether it may have several values, which form one list.
+    /// Reports whether the parameter may have several values, which form one list.
     fn is_list(&self) -> bool {
         self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }
