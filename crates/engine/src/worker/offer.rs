@@ -116,8 +116,8 @@ impl<I: Io> Worker<'_, I> {
             watch_until = until;
         }
         let mut watched = now;
-        // CPU time at the last poll that found nothing: the time until the next such poll is idle
-        // polling. A poll that finds something counts as work.
+        // The CPU time at the last poll that found nothing. The time from then until the next such
+        // poll was spent polling idly; a poll that finds something counts as work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;

@@ -131,8 +131,8 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter. If so, the operation's parameter takes
-    /// precedence.
+    /// Reports whether both definitions are of the same parameter. If so, that of the operation
+    /// takes precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
