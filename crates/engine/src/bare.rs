@@ -44,7 +44,7 @@ pub struct Bare {
 /// The messages that were exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Messages that came back during the measurement.
+    /// Responses that arrived during the measurement.
     pub exchanges: u64,
     /// The length of the measurement.
     pub measure_ns: u64,

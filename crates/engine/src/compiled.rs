@@ -11,7 +11,7 @@ use crate::load::{Group, Load, Part, nanos};
 use crate::render::Rendered;
 use crate::schedule::Schedule;
 
-/// Everything workers share, fixed before the start.
+/// Everything that the workers share; it is fixed before the start.
 pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
     /// The requests of all groups.
@@ -100,7 +100,7 @@ pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Sc
 }
 
 /// The request with the field that marks it as the last on its connection (RFC 9112 9.6). The
-/// server then closes first, so that TIME-WAIT takes a port there and not here.
+/// server then closes the connection first, so that TIME-WAIT occupies a port there and not here.
 fn with_close(request: &Request) -> Request {
     let mut request = request.clone();
     request.headers.insert("Connection".into(), "close".into());

@@ -11,7 +11,7 @@ pub struct Control {
     /// The time at which the first request is due, on `CLOCK_MONOTONIC` in nanoseconds; 0 until
     /// known.
     start_ns: AtomicU64,
-    /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
+    /// Start of the measurement if the warm-up is ended from outside; 0 until this start is set.
     measure_ns: AtomicU64,
     live: Vec<Live>,
 }

@@ -13,8 +13,8 @@ pub(crate) struct ThreadCost {
 
 impl ThreadCost {
     pub(crate) fn new() -> Self {
-        // Kernels without CONFIG_SCHED_INFO have no such file; the wait is then unknown and counted
-        // as 0.
+        // Kernels without CONFIG_SCHED_INFO have no such file; the wait is then unknown and is
+        // counted as 0.
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         let mut cost = Self {
             schedstat,

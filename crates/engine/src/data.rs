@@ -1,5 +1,5 @@
 //! The values for templates in requests, resolved: names are replaced by numbers, and every
-//! distribution is ready for drawing. Shared by all workers and never modified.
+//! distribution is ready for drawing. They are shared by all workers and never modified.
 
 use std::collections::BTreeMap;
 

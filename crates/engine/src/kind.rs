@@ -62,7 +62,8 @@ pub enum Class {
     ClientError,
     /// 500 to 599.
     ServerError,
-    /// No response: timed out, reset, or not HTTP. Recorded with the time until this was known.
+    /// No response: the request timed out or was reset, or the response was not HTTP. It is
+    /// recorded with the time until this was known.
     Failed,
 }
 

@@ -72,12 +72,13 @@ pub struct Group {
     pub order: Order,
     /// Closed or open.
     pub shape: Shape,
-    /// A request without a response after this time has failed.
+    /// A request that has no response after this time has failed.
     pub timeout: Duration,
 }
 
-/// The part of a load that one of several load generators sends. Their workers are numbered
-/// through, so together they send exactly the requests of one load generator with all the workers.
+/// The part of a load that one of several load generators sends. The workers of all load generators
+/// are numbered consecutively, so together they send exactly the requests that one load generator
+/// with as many workers would send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The number of this load generator's first worker.
@@ -109,14 +110,14 @@ pub struct Load {
     pub spin: bool,
     /// Kernel interface; `None` chooses the best one available.
     pub backend: Option<Backend>,
-    /// The tag of this load's nonces. With `None`, no nonce is sent, and nothing is traced. A load
-    /// with more than 256 workers here also uses the tags that follow it, one for every 256
+    /// The tag of this load's nonces. With `None`, no nonces are sent and no requests are traced. A
+    /// load with more than 256 workers here also uses the tags that follow it, one for every 256
     /// workers.
     pub trace_tag: Option<u16>,
     /// True if the upstreams read the same clock as this process. Otherwise the halves of the
     /// latency of traced requests are known only as far as the requests bound the clocks.
     pub shares_clock: bool,
-    /// The part of the load that is sent here; `None` is the whole load.
+    /// The part of the load that is sent here; `None` means the whole load.
     pub part: Option<Part>,
     /// The seed of random choices: the same seed leads to the same choices.
     pub seed: u64,

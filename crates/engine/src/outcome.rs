@@ -31,8 +31,8 @@ pub struct Outcome {
     pub connects: Recording,
     /// Connections whose TLS session was resumed.
     pub resumed: u64,
-    /// Service, added and request half of the requests that were due outside the measured window,
-    /// most of them in the warm-up. No figure of the load contains them.
+    /// Service times, added latencies and request halves of the requests that were due outside the
+    /// measured window, most of them in the warm-up. No figure of the load contains them.
     pub unmeasured: Recordings,
     /// The checks as strings, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,

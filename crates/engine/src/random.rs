@@ -6,8 +6,8 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 /// The generator: xoshiro256++ (Blackman and Vigna 2021, <https://doi.org/10.1145/3460772>).
 pub(crate) type Random = Xoshiro256PlusPlus;
 
-/// The use of random numbers. Uses are independent: a change to the data does not change the
-/// arrivals.
+/// A use of random numbers. Uses are independent: for example, a change to the data does not change
+/// the arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Gaps between arrivals.

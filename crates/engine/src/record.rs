@@ -35,8 +35,8 @@ pub struct Interval {
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
     /// The recordings of the metrics that only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
-    /// Service, waiting and receiving of the responses that arrived in more than one read, until
-    /// [`Interval::complete`].
+    /// Service, waiting and receiving times of the responses that arrived in more than one read,
+    /// until [`Interval::complete`].
     parts: [Option<Box<[Recording; PARTS]>>; Class::ALL.len()],
     /// CPU time of the worker's thread in this second in nanoseconds, without the time spent
     /// polling for events.
@@ -96,7 +96,7 @@ impl Interval {
         counted.filter(|(_, count)| *count > 0)
     }
 
-    /// Records response, service and lateness of one request.
+    /// Records the response time, service time and lateness of one request.
     pub fn record(&mut self, class: Class, response_ns: u64, service_ns: u64, lateness_ns: u64) {
         let [response, service, lateness] = self.class(class);
         response.record(response_ns);
@@ -104,7 +104,7 @@ impl Interval {
         lateness.record(lateness_ns);
     }
 
-    /// Records the parts of one traced request: added, request half, response half.
+    /// Records the parts of one traced request: added latency, request half and response half.
     pub fn record_trace(&mut self, class: Class, parts_ns: [u64; TRACED]) {
         let traced = self.traced[class as usize].get_or_insert_with(recordings);
         for (recording, part_ns) in traced.iter_mut().zip(parts_ns) {
@@ -127,7 +127,7 @@ impl Interval {
     }
 
     /// Adds the parts of the responses that arrived in one read, which are not recorded
-    /// individually: their waiting equals their service, and their receiving is 0.
+    /// individually: their waiting time equals their service time, and their receiving time is 0.
     pub(crate) fn complete(&mut self) {
         for (class, (timed, parts)) in self.timed.iter().zip(&mut self.parts).enumerate() {
             let Some(timed) = timed.as_ref().filter(|_| class != Class::Failed as usize) else {

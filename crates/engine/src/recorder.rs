@@ -78,7 +78,7 @@ impl Kept {
         let times = exchange.times.filter(|it| it.nonce == exchange.nonce);
         let times = times.filter(|_| clocks.is_some());
         let added = times.map(|it| (Metric::Added, service_ns.saturating_sub(it.service_ns)));
-        // With two clocks, the half is not known.
+        // If the upstream has another clock, the half is not known.
         let half = times.filter(|_| clocks == Some(Clocks::Shared)).map(|it| {
             let half_ns = it.received_ns.saturating_sub(exchange.sent_ns);
             (Metric::RequestHalf, half_ns)
@@ -152,8 +152,8 @@ impl Recorder {
         }
     }
 
-    /// Returns what is known about the clocks of a request, and learns from it. The warm-up counts
-    /// too, so that the clocks are bounded when the measurement begins.
+    /// Returns what is known about the clocks of a request, and takes the request into account. The
+    /// warm-up counts too, so that the clocks are bounded when the measurement begins.
     fn compare_clocks(&mut self, exchange: &Exchange, now: u64) -> Option<Clocks> {
         let Some(clock) = &mut self.upstream_clock else {
             return Some(Clocks::Shared);
@@ -231,7 +231,7 @@ impl Interval {
                 let Some(ahead_ns) = self.halves.ahead_ns(clocks) else {
                     return self.record_added(class, added_ns);
                 };
-                // The times of the upstream on the clock here.
+                // The upstream's times, converted to the clock here.
                 let here = |ns: u64| ns.wrapping_add_signed(ahead_ns.wrapping_neg());
                 let received_ns = here(times.received_ns);
                 let left_ns = received_ns.saturating_add(times.service_ns);
@@ -247,7 +247,8 @@ impl Interval {
         self.time(Class::Failed, exchange, now);
     }
 
-    /// Records response, service and lateness of a request that ends now. Returns its service time.
+    /// Records the response time, service time and lateness of a request that ends now. Returns its
+    /// service time.
     fn time(&mut self, class: Class, exchange: &Exchange, now: u64) -> u64 {
         let service_ns = now.saturating_sub(exchange.sent_ns);
         let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);

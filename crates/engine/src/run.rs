@@ -22,8 +22,8 @@ use crate::worker::{Ended, Outlet, Work};
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 /// The number of finished intervals by which a worker may be ahead of the collector.
 const INTERVALS_AHEAD: usize = 64;
-/// The time from the last worker's readiness to the first arrival, so that all workers begin
-/// together.
+/// The time between the moment when the last worker is ready and the first arrival, so that all
+/// workers begin together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
 /// The collector's ends of an [`Outlet`]'s queues.

@@ -280,7 +280,8 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
     assert_eq!(lateness_max, 295 * MS);
     let mut recordings = sum.recordings();
     let (_, _, response) = recordings.find(|it| it.0 == Metric::Response).unwrap();
-    // Due every 10 ms, served every 5 ms: behind by 300, 295, 290, ...: 60 of 100 see the stall.
+    // Requests are due every 10 ms and served every 5 ms, so they are late by 300, 295, 290, ...
+    // ms: the stall delays 60 of 100.
     let slow = response.histogram.len() - response.histogram.count_between(0, 5 * MS + MS / 10);
     assert!((48..=61).contains(&slow), "{slow}");
 }
@@ -290,7 +291,7 @@ fn arrivals_beyond_the_queue_are_dropped_and_counted() {
     let (_, sum) = simulate(&load(open(100.0, 1, 3), 0, 1_000), |index, _, _| {
         Reaction::Response(if index == 0 { 501 * MS } else { MS }, OK)
     });
-    // Of the 50 arrivals during the stall 3 wait and 47 are dropped.
+    // Of the 50 arrivals during the stall, 3 wait and 47 are dropped.
     let counts = &sum.counts;
     assert_eq!(
         (counts.intended, counts.dropped, counts.queued_max),
@@ -302,7 +303,7 @@ fn arrivals_beyond_the_queue_are_dropped_and_counted() {
 #[test]
 fn the_warm_up_is_not_recorded() {
     let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now, _| {
-        // Slow until the warm-up ends, 510 ms after the clock's zero.
+        // The server is slow until the warm-up ends, 510 ms after time 0.
         Reaction::Response(if now < 505 * MS { 3 * MS } else { MS }, OK)
     });
     assert_all_take_a_millisecond(&sum);
@@ -451,7 +452,7 @@ fn groups_run_concurrently_and_are_recorded_separately() {
 #[test]
 fn a_paused_machine_is_not_mistaken_for_a_silent_server() {
     let mut machine = Simulated::new(|_, _, _| Reaction::Response(5 * MS, OK));
-    // Longer than the timeout; both server and worker are paused.
+    // The pause is longer than the timeout, and stops both the server and the worker.
     machine.pause = Some((500 * MS, 1_500 * MS));
     let (_, sum, _) = simulate_on(&load(open(100.0, 64, 1_000), 0, 4_000), machine);
     assert_eq!(sum.counts.errors, [0; ErrorKind::ALL.len()]);

@@ -2,9 +2,9 @@
 //!
 //! Every traced request gives two bounds of the difference θ between the upstream's clock and the
 //! one here: the upstream had the request after it was sent, and its response arrived after it left
-//! the upstream, so t2 − t3 ≤ θ ≤ t1 − t0. The intersection over a second is about as wide as the
-//! fastest round trip. Clocks drift, so the bounds of a second are those of its own requests; they
-//! are applied to the next one.
+//! the upstream, so t2 − t3 ≤ θ ≤ t1 − t0. The intersection of all bounds in a second is about as
+//! wide as the fastest round trip is long. Clocks drift, so each second has bounds of its own,
+//! which are applied to the next second.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub(crate) struct UpstreamClock {
 pub struct Halves {
     /// Requests whose halves are unknown, because no earlier requests bounded the clocks.
     pub unknown: u64,
-    /// The halves of the other requests are known to this many nanoseconds in both directions; 0 if
+    /// The halves of the other requests are known to within this many nanoseconds either way; 0 if
     /// both clocks are the same.
     pub uncertainty_ns: u64,
     /// True if one of the clocks was set: no difference agrees with all requests of a second.
@@ -65,7 +65,7 @@ impl Halves {
     }
 }
 
-/// The knowledge about the clocks of one request.
+/// The known relation between the two clocks at one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clocks {
     /// They are the same.
@@ -123,7 +123,8 @@ mod tests {
 
     use super::*;
 
-    /// A request that takes these times to the upstream, there, and back.
+    /// A request that takes these times on the way to the upstream, at the upstream, and on the way
+    /// back.
     fn request(at_ns: u64, ahead_ns: i64, ways_ns: [u64; 3]) -> [u64; 4] {
         let [there, inside, back] = ways_ns;
         let upstream = |here: u64| here.wrapping_add_signed(ahead_ns);
@@ -149,7 +150,7 @@ mod tests {
         else {
             panic!("no bounds");
         };
-        // At least 200 ns there and 100 ns back.
+        // The way to the upstream takes at least 200 ns, and the way back at least 100 ns.
         assert_eq!((found.ahead_ns, found.uncertainty_ns), (ahead_ns + 50, 150));
     }
 

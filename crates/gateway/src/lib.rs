@@ -5,9 +5,9 @@
 //! # Messages
 //! Clients use HTTP/1.1 or HTTP/2, in plaintext or over TLS. The gateway passes requests on as
 //! HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110 7.6.1), and the
-//! client's framing. It passes responses on in the same way. An HTTP/1.0 client gets bodies of
-//! unknown length until the connection closes. `100 Continue` is passed on; other 1xx responses are
-//! not.
+//! client's framing. It passes responses on in the same way. For an HTTP/1.0 client, the gateway
+//! marks the end of a body of unknown length by closing the connection. `100 Continue` is passed
+//! on; other 1xx responses are not.
 //!
 //! The gateway accepts one spelling of each path, so the path that selects the route is the path
 //! that the upstream gets. A route may pass its paths on as the client wrote them. Fields that CGI
@@ -21,10 +21,10 @@
 //!
 //! JSON is edited if the Content-Type names JSON and there is no Content-Encoding. Such a message
 //! is kept until it is complete; everything else is streamed. The gateway refuses a request with
-//! two Content-Types or two Content-Encodings if a policy depends on them, and compressed JSON that
-//! a policy edits. Stylesheets transform XML responses under the same conditions. If a route edits
-//! responses, Accept-Encoding is not passed on; if it processes SOAP and XML in them, the gateway
-//! accepts only gzip. Entity tags and digests pass unchanged.
+//! two Content-Types or two Content-Encodings if a policy depends on them, and a request with
+//! compressed JSON that a policy would edit. Stylesheets transform XML responses under the same
+//! conditions. If a route edits responses, Accept-Encoding is not passed on; if it processes SOAP
+//! and XML in them, the gateway accepts only gzip. Entity tags and digests pass unchanged.
 //!
 //! A rate limit is a token bucket that all workers share. The gateway recognises a verified token
 //! by its bytes, for a minute or until it expires. Credentials that occur twice match no consumer.
@@ -43,14 +43,15 @@
 //! counts as gone, and its request is cancelled.
 //!
 //! # Failures
-//! If a connection to a target fails, TLS included, the gateway avoids the target for a while and
-//! sends the request to another one, because no part of it was sent. If no target is left, the
-//! gateway responds with 502, or with 504 after the connect timeout. If the upstream does not
-//! respond, the gateway responds with 504 after the upstream timeout, and with 502 if the upstream
-//! closes the connection. If an upstream fails in the middle of its response, the gateway resets
-//! the client's connection, so that a partial response never looks complete. The gateway sends a
-//! request again, once and on a new connection, if a kept-alive connection closed before the first
-//! byte of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
+//! If connecting to a target fails, even in the TLS handshake, the gateway avoids the target for a
+//! while and sends the request to another one, because no part of it was sent. If no target is
+//! left, the gateway responds with 502, or with 504 after the connect timeout. If the upstream does
+//! not respond, the gateway responds with 504 after the upstream timeout, and with 502 if the
+//! upstream closes the connection. If an upstream fails in the middle of its response, the gateway
+//! resets the client's connection, so that a partial response never looks complete. The gateway
+//! sends a request again, once and on a new connection, if a kept-alive connection closed before
+//! the first byte of the response, the request's method is idempotent (RFC 9110 9.2.2) and it had
+//! no body.
 //!
 //! # Modules
 //! Each module uses only modules before it in this list: `config`, `client_ref`, `path`, `message`,

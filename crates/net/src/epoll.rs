@@ -118,7 +118,7 @@ impl Epoll {
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(error) if Resting::is_due(error) => return self.rest(index),
-                // AGAIN: all pending connections are accepted.
+                // AGAIN means that all pending connections have been accepted.
                 Err(_) => return,
             }
         }

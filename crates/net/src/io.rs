@@ -59,8 +59,8 @@ pub trait Io {
     /// host). A simulated loop returns simulated time.
     fn now_ns(&self) -> u64;
 
-    /// The TLS session of a connection; `None` if the connection does not use TLS or is not one of
-    /// the loop's.
+    /// The TLS session of a connection; `None` if the connection does not use TLS or does not
+    /// belong to the loop.
     fn session(&self, _conn: ConnId) -> Option<&Session> {
         None
     }
@@ -87,12 +87,12 @@ pub trait Io {
     /// [`Io::poll`], which costs least; otherwise at once.
     ///
     /// If a send of at most [`SMALL_BYTES`] is taken completely by the kernel at once, the vector
-    /// is returned at once. Any other is followed by [`Event::Sent`], and only then may the next
-    /// send follow.
+    /// is returned at once. Any other send is followed by [`Event::Sent`], and only then may the
+    /// next send begin.
     #[must_use = "a vector that comes back is not followed by an event"]
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
-    /// Sends all of `bytes`. If the kernel has room, it takes the first of them before this
+    /// Sends all of `bytes`. If the kernel has room, it takes the first of these bytes before this
     /// function returns, so that a timestamp taken just before the call is exact. The vector is
     /// returned as by [`Io::send`].
     #[must_use = "a vector that comes back is not followed by an event"]

@@ -1,4 +1,4 @@
-//! Listeners that rest because there was no descriptor, or no memory, for the next connection.
+//! Listeners that rest because no descriptor or no memory was left for the next connection.
 //!
 //! Accepting fails until a descriptor or memory is released, and trying again at once would use all
 //! of a core. Until then the peers wait in the backlog.

@@ -88,7 +88,7 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Makes the following close send RST.
+/// Makes the next close of this socket send RST.
 pub(crate) fn reset_on_close(socket: impl AsFd) {
     // If this fails, the close is orderly, which is harmless.
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));

@@ -36,8 +36,8 @@ impl Nonce {
         )
     }
 
-    /// The nonce of a worker of any number. The tag of the workers 256 to 511 is the next one after
-    /// `tag`, and so on, so that the nonces of two workers never coincide.
+    /// The nonce of a worker, whatever its number. Workers 256 to 511 have the tag after `tag`, and
+    /// so on, so that the nonces of two workers never coincide.
     pub const fn of_worker(tag: u16, worker: usize, sequence: u64) -> Self {
         let further = (worker >> WORKER_BITS) as u16;
         Self::new(tag.wrapping_add(further), worker as u8, sequence)

@@ -144,7 +144,7 @@ impl WorkersError {
             Self::Core { .. } => "name a core that this process may use (see `taskset -p $$`)",
             Self::Backend(_) => "choose the other backend",
             Self::Listen { .. } => "choose another address, or port 0 for a free one",
-            Self::Loop(_) => "if this repeats, choose the other backend",
+            Self::Loop(_) => "if this happens again, choose the other backend",
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) trait Origin<I: Io>: Sized {
 
 /// A connection in either protocol.
 pub(crate) enum Connection<H, E> {
-    /// The bytes so far may be the beginning of HTTP/2.
+    /// The bytes received so far may be the beginning of HTTP/2.
     Undecided(ConnId, Vec<u8>),
     Http1(H),
     Http2(Box<http2::Connection<E>>),

@@ -27,7 +27,8 @@ impl Count {
     }
 }
 
-/// The counts of one worker since it started. Aligned so that no two workers share a cache line.
+/// The counts of one worker since it started. They are aligned so that no two workers share a cache
+/// line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {

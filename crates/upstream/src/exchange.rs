@@ -44,7 +44,7 @@ pub(crate) struct Exchange {
     /// The bytes that the route has prepared from the head.
     scratch: Vec<u8>,
     request_body: Vec<u8>,
-    /// Bytes of the request's body, kept or not.
+    /// Number of bytes of the request's body, including those that are not kept.
     request_bytes: u64,
     /// The pause in the middle of the response's body, as requested.
     pause_ns: u64,

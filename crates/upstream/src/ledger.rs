@@ -121,7 +121,7 @@ pub struct WorkerCpu {
 }
 
 impl Ledger {
-    /// A ledger of this number of workers, which remembers the nonces of this number of streams.
+    /// A ledger for this number of workers that remembers the nonces of this number of streams.
     pub(crate) fn new(workers: usize, streams: usize) -> Self {
         Self {
             workers: (0..workers).map(|_| Counters::default()).collect(),

@@ -3,15 +3,15 @@
 //! return each request's nonce with the times at which the request arrived and the response left.
 //! They keep a ledger of the nonces they saw.
 //!
-//! # How exact the times are
-//! t1 is the clock read once after the poll that returned the request's last byte: it is later than
-//! the byte's arrival by the time that the worker needed to wake and receive its batch, and is the
-//! same for all requests of that batch. t2 is read immediately before the bytes that begin with the
-//! response are passed to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the
-//! time a request waited behind others in its batch. If a client pipelines, responses that are sent
-//! together carry the same t2. A response that queues behind an unfinished send is stamped when the
-//! kernel gets it. Over TLS, t1 is read before the request is decrypted and t2 before the response
-//! is encrypted.
+//! # How precise the times are
+//! t1 is read from the clock once, after the poll that returned the request's last byte: it is
+//! later than the byte's arrival by the time that the worker needed to wake and receive its batch,
+//! and it is the same for all requests of that batch. t2 is read immediately before the bytes that
+//! begin with the response are passed to the kernel with [`gatebench_net::Io::send_now`]. So t2 −
+//! t1 includes the time for which a request waited behind others in its batch. If a client
+//! pipelines, responses that are sent together carry the same t2. A response that queues behind an
+//! unfinished send is stamped when the kernel gets it. Over TLS, t1 is read before the request is
+//! decrypted and t2 before the response is encrypted.
 //!
 //! # Protocols
 //! HTTP/1.1 and HTTP/2 use the same port. Over TLS a client chooses by ALPN; otherwise the first

@@ -153,8 +153,8 @@ impl HeadOptions<'static> {
 }
 
 impl HeadOptions<'_> {
-    /// The length that the head states. RFC 9110 8.6: 204 must not have one, and on 304 it would be
-    /// the length of another response.
+    /// The length that the head states. By RFC 9110 8.6, a 204 response must not have one, and in a
+    /// 304 response it would be the length of another response.
     pub(crate) fn body_length(&self) -> BodyLength {
         match (self.status, self.length) {
             (204 | 304, _) => BodyLength::None,

@@ -47,7 +47,7 @@ pub(crate) struct Windows {
 impl Windows {
     /// Windows for this number of streams between two resets.
     pub(crate) fn new(streams: usize) -> Self {
-        // A tag and a worker are 24 bits, so there are no more streams than this.
+        // A tag and a worker together have 24 bits, so there cannot be more streams than this.
         let streams = streams.clamp(1, 1 << 24);
         let places = 2 * streams.next_power_of_two();
         let sequences = SEQUENCES / streams.next_power_of_two() as u64;

@@ -117,8 +117,8 @@ impl Document {
         unsafe { ffi::shim_is_html(self.raw()) != 0 }
     }
 
-    /// Edits the tree as if ` xmlns=""` were removed from its canonical text. Returns false, and
-    /// leaves the tree unchanged, if only the text can represent the result.
+    /// Edits the tree as if every ` xmlns=""` were removed from its canonical text. Returns false,
+    /// and leaves the tree unchanged, if only the text can represent the result.
     #[must_use]
     pub(crate) fn drop_empty_namespaces(&mut self) -> bool {
         // SAFETY: the borrow is exclusive, so no reference to any of its nodes exists.

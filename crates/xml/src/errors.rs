@@ -70,7 +70,7 @@ impl Complaints {
     }
 
     /// Reports whether the only mistake is that the schema does not declare the element to be
-    /// validated, so that another schema might.
+    /// validated; another schema may declare it.
     pub fn is_wrong_schema(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)

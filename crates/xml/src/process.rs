@@ -59,7 +59,7 @@ impl<T> Background<T> {
 
     pub fn send(&self, message: T) {
         if let Some(sender) = &self.sender {
-            // This fails only if the thread has ended.
+            // Sending fails only if the thread has ended.
             let _ = sender.send(message);
         }
     }
@@ -69,7 +69,7 @@ impl<T> Drop for Background<T> {
     fn drop(&mut self) {
         drop(self.sender.take());
         if let Some(thread) = self.thread.take() {
-            // There is nothing left to do if it panicked.
+            // If the thread panicked, there is nothing left to do.
             let _ = thread.join();
         }
     }

@@ -59,7 +59,7 @@ fn uniform_numbers_are_equally_frequent() {
     let drawn = numbers(json!({"n": {"uniform": {"min": -2, "max": 2}}}), 50_000);
     for number in -2..=2 {
         let count = drawn.iter().filter(|it| **it == number).count() as f64;
-        // Six standard deviations of a count with p = 1/5.
+        // The tolerance is six standard deviations of a count with p = 1/5.
         assert!(
             (count - 10_000.0).abs() < 6.0 * 8_000.0_f64.sqrt(),
             "{number}: {count}"
@@ -88,7 +88,7 @@ fn normal_numbers_have_their_mean_and_deviation() {
     );
 }
 
-/// Every frequency within six standard deviations of k^-s ÷ Σ j^-s.
+/// Checks that every frequency is within six standard deviations of k^-s ÷ Σ j^-s.
 fn follows_zipf(ranks: &[i64], items: i64, exponent: f64) {
     let weight = |rank: i64| (rank as f64).powf(-exponent);
     let sum: f64 = (1..=items).map(weight).sum();

@@ -1,4 +1,4 @@
-//! A load that several load generators send is, request by request, the load that one sends.
+//! Tests that several load generators together send exactly the requests that one would send.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

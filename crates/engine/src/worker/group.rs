@@ -71,8 +71,8 @@ pub(super) struct GroupState<'a> {
 const FIRST_PORT: u16 = 1_024;
 
 impl<'a> GroupState<'a> {
-    /// The part of a worker in the group at `index`; `number` is the worker's among those of all
-    /// load generators.
+    /// A worker's part of the group at `index`; `number` is the worker's number among the workers
+    /// of all load generators.
     pub(super) fn new(compiled: &'a Compiled<'a>, index: usize, number: usize) -> Self {
         let settings = &compiled.load.groups[index];
         let (seed, workers) = (

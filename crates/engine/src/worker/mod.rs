@@ -1,5 +1,5 @@
-//! One worker: its loop, its connections, its record. Everything here runs per request, so nothing
-//! here takes a lock, allocates in steady state, or reads a clock more often than it must.
+//! One worker: its loop, its connections, its record. Everything here runs for each request, so
+//! nothing here takes a lock, allocates in steady state, or reads a clock more often than it must.
 
 mod end;
 mod group;

@@ -62,8 +62,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts a measurement start that was set from outside. No request that was due after it has
-    /// been sent yet, because `now` was read before this call and sending follows it.
+    /// Adopts a measurement start that was set from outside. Requests that are due after this start
+    /// have not been sent yet, because `now` was read before this call and sending follows it.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -116,8 +116,8 @@ impl<I: Io> Worker<'_, I> {
             watch_until = until;
         }
         let mut watched = now;
-        // CPU time at the last poll that found nothing: the time until the next such poll is idle
-        // polling. A poll that finds something counts as work.
+        // The CPU time at the last poll that found nothing. The time from then until the next such
+        // poll was spent polling idly; a poll that finds something counts as work.
         let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
             self.io.poll(Some(0), events)?;

@@ -59,7 +59,7 @@ impl<I: Io> Worker<'_, I> {
         let most = group.requests_per_connection.unwrap_or(u64::MAX);
         let asked = u64::from(streams).min(most) as usize;
         let now = http2.client.can_open().min(asked);
-        // The server may allow the others later.
+        // The server may allow the other streams later.
         http2.parked = (asked - now) as u32;
         now
     }

@@ -13,8 +13,8 @@ use crate::response::Exchange;
 use super::group::GroupState;
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
-/// The search for timed-out requests runs at an interval of the shortest timeout divided by this,
-/// within the two bounds below.
+/// The interval between two searches for timed-out requests is the shortest timeout divided by
+/// this, within the two bounds below.
 const EXPIRY_PARTS: u64 = 20;
 const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
 const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;

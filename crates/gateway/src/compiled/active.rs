@@ -142,9 +142,9 @@ impl Current {
         id
     }
 
-    /// Returns the number of the target whose turn it is. Avoided targets are skipped, unless all
-    /// are avoided. A request with an older configuration takes no turn: it is sent to the target
-    /// with the largest weight among those that are not avoided.
+    /// Returns the number of the target whose turn it is. Targets that are avoided are skipped,
+    /// unless all of them are. A request with an older configuration takes no turn: it is sent to
+    /// the target with the largest weight among those that are not avoided.
     pub(crate) fn next_target(
         &mut self,
         active: &Rc<ActiveConfig>,

@@ -1,5 +1,5 @@
-//! The targets of upstreams, with their resolved addresses; prepared TLS for connections to targets
-//! and from clients.
+//! The targets of upstreams with their resolved addresses, and the TLS contexts for connections to
+//! targets and from clients.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;

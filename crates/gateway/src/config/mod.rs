@@ -309,7 +309,7 @@ impl ConfigError {
         }
     }
 
-    /// A mistake: another library cannot use a definition, for this reason.
+    /// A mistake in a definition that another library cannot use, for the reason `why`.
     #[cfg(feature = "soap")]
     pub(crate) fn unusable(why: String) -> Self {
         Self::from(format!("the document cannot be used: {why}"))

@@ -25,7 +25,7 @@ pub(crate) fn form() -> &'static Value {
     &FORM
 }
 
-/// Form and meaning.
+/// The form and the meaning.
 pub(crate) fn whole() -> Value {
     let mut schema = form().clone();
     bound_integers(&mut schema);
@@ -93,7 +93,8 @@ const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 const NORMAL_PATH: &str =
     "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
 
-/// Empty segments except the last one, dot segments, and segments with parameters but no name.
+/// Empty segments other than the last one, dot segments, and segments that have parameters but no
+/// name.
 const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";
 
 /// A token of RFC 9110 5.6.2.

@@ -1,4 +1,4 @@
-//! Replaces the faults in a build without them. It does nothing and stores nothing.
+//! Replaces the faults in a build without them. This module does nothing and stores nothing.
 
 use super::Delays;
 use crate::client_ref::ClientRef;

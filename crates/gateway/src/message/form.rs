@@ -35,8 +35,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Returns the form of a request. Its Content-Type must be one media type: of a list, other
-    /// readers may use a different item.
+    /// Returns the form of a request. Its Content-Type must be a single media type, because other
+    /// readers may use a different item of a list.
     pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
         let body = Self::of(head)?;
         match body.content_type {

@@ -16,7 +16,7 @@ pub(crate) struct Destination<'a> {
     pub(crate) authority: Option<&'a str>,
     /// The authority for a request without Host.
     pub(crate) fallback_authority: &'a str,
-    /// True if the upstream is to be informed that no further request follows on the connection.
+    /// True if the request must state that it is the last one on the connection.
     pub(crate) is_last: bool,
     /// The edits that policies make to the fields.
     pub(crate) edits: &'a HeaderProgram,
@@ -191,8 +191,8 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
             14 => hop::is_alike(name, b"content-length"),
             _ => false,
         };
-        // RFC 9110 7.6.1 forbids listing fields that are meant for all recipients; without Host, a
-        // request would not even be valid.
+        // RFC 9110 7.6.1 forbids Connection to list fields that are meant for all recipients;
+        // without Host, a request would not even be valid.
         let is_listed = names_fields
             && !name.eq_ignore_ascii_case(b"host")
             && hop::is_hop_by_hop(name, options.clone());

@@ -105,7 +105,7 @@ impl Document {
             };
             match reference.strip_prefix('#') {
                 Some(next) => pointer = decoded(next),
-                // Compiling it will report that it does not exist.
+                // The compilation will report that the value does not exist.
                 None => break,
             }
         }

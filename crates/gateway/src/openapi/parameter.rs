@@ -131,8 +131,8 @@ impl Parameter {
         })
     }
 
-    /// Reports whether both are the same parameter. If so, the operation's parameter takes
-    /// precedence.
+    /// Reports whether both definitions are of the same parameter. If so, that of the operation
+    /// takes precedence.
     pub(super) fn overrides(&self, other: &Self) -> bool {
         self.place == other.place && self.name == other.name
     }
@@ -142,7 +142,7 @@ impl Parameter {
         (self.place == Place::Header).then_some(self.name.as_str())
     }
 
-    /// Reports whether it may have several values, which form one list.
+    /// Reports whether the parameter may have several values, which form one list.
     fn is_list(&self) -> bool {
         self.style != Style::Json && (self.shape.is_array || self.shape.is_object())
     }

@@ -28,7 +28,7 @@ const fn class(byte: u8) -> u8 {
         b'/' | b'.' => CUT,
         b'%' | b';' => MARK,
         b'?' => QUERY,
-        // Not in RFC 3986 either, but common in queries: `filter[name]=x`.
+        // RFC 3986 does not allow these either, but they are common in queries: `filter[name]=x`.
         b'[' | b']' => NOT_IN_PATH,
         _ if is_unreserved(byte) => 0,
         b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b'=' | b':' | b'@' => 0,

@@ -344,8 +344,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Compares it with the usual formulation of a token bucket, in whole tokens of a window
-        /// that the limit divides.
+        /// Compares the limiter with the usual formulation of a token bucket, for windows in which
+        /// each token takes exactly one second to return.
         #[test]
         fn it_is_a_token_bucket(limit in 1_u64..20, steps in proptest::collection::vec(0_u64..5, 1..200)) {
             let policy = RateLimitPolicy {

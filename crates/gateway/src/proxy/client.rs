@@ -80,7 +80,7 @@ pub(crate) struct Exchange {
     pub(crate) upstream: usize,
     /// The worker's number of the chosen target.
     pub(crate) target: usize,
-    /// The number of targets that could not be connected to for the request.
+    /// The number of targets to which no connection could be made for the request.
     pub(crate) failures: usize,
     /// The request, if a policy needs it in full.
     pub(crate) collected: Collected,
@@ -158,8 +158,8 @@ impl Client {
         self.settle(core)
     }
 
-    /// Handles a head whose processing waits until it is known whether a body follows. The client
-    /// must show this before its deadline.
+    /// Handles a head that waits until it is known whether a body follows. The client must make
+    /// this known before its deadline.
     pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.is_in_head = true;

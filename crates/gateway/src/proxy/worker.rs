@@ -66,7 +66,7 @@ impl Gateway {
         Arc::clone(&self.compiled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives every worker another configuration, which the worker uses after its current round.
+    /// Gives every worker another configuration, which the worker adopts after its current round.
     pub(crate) fn replace(&self, compiled: CompiledConfig) {
         *self.compiled.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(compiled);
         self.generation.fetch_add(1, Ordering::Release);
@@ -110,7 +110,7 @@ impl Service for Gateway {
                 is_drained = worker.is_drained(&seat.listeners, &mut events)?;
                 self.drained.fetch_add(is_drained.into(), Ordering::AcqRel);
             }
-            // The first worker to end would otherwise end the others too.
+            // Otherwise, the first worker that ends would end the others too.
             if self.drained.load(Ordering::Acquire) == self.workers {
                 break;
             }

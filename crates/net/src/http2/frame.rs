@@ -97,7 +97,7 @@ impl FrameHeader {
         }
     }
 
-    /// Checks that the frame names a stream if it `must`, and names none otherwise.
+    /// Checks that the frame names a stream if `must` is true, and names none otherwise.
     #[inline]
     pub(super) fn names_stream(&self, must: bool) -> Result<(), ProtocolError> {
         if (self.stream != 0) == must {

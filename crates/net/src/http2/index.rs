@@ -113,7 +113,7 @@ mod tests {
             let mut index = Index::default();
             let mut model = BTreeMap::new();
             for (slot, (inserts, at)) in (0..).zip(steps) {
-                // Numbers far apart as well as adjacent, so that slots collide.
+                // The numbers are far apart as well as adjacent, so that slots collide.
                 let number = 1 + 2 * (at % 20) + 4096 * (at / 20);
                 if inserts && !model.contains_key(&number) {
                     index.insert(number, slot);

@@ -61,7 +61,7 @@ pub enum Flood {
 }
 
 /// The remaining budgets. A finished stream and the caller's clock refill them: a connection may
-/// stay open for days, so no count can be limited over its lifetime.
+/// stay open for days, so a fixed limit on the whole lifetime would be too low.
 #[derive(Debug)]
 pub(super) struct Budgets {
     limits: [u32; 3],

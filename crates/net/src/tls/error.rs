@@ -225,7 +225,7 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
-/// The mistake in a certificate, described with the values in the certificate that show it.
+/// The mistake in a certificate, and a description with the values in the certificate that show it.
 fn mistake(error: &CertificateError) -> (CertificateFault, String) {
     use CertificateError as E;
     use CertificateFault as Fault;

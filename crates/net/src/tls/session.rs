@@ -78,7 +78,8 @@ impl Session {
         on_plain: &mut impl FnMut(&[u8]),
     ) -> Result<(), SessionError> {
         while !bytes.is_empty() && !self.peer_closed {
-            // All plaintext has been removed, so only a message beyond every limit does not fit.
+            // All plaintext has been removed, so only a message that exceeds every limit does not
+            // fit.
             self.connection
                 .read_tls(&mut bytes)
                 .map_err(|error| SessionError::Protocol(error.to_string()))?;

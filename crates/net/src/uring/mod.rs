@@ -39,7 +39,7 @@ use crate::{ConnId, ListenerId, Peer, clock, socket};
 
 /// The number of submissions that fit in the queue before it is flushed early.
 const SUBMISSIONS: u32 = 1024;
-/// The number of completions that fit; the kernel keeps any beyond it (FEAT_NODROP), at a cost.
+/// The number of completions that fit; the kernel keeps further ones (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
 /// Sends are batched if the last poll returned at least this number of completions. With fewer
 /// there is little to batch, and the completion of a batched send would end the next wait at once:

@@ -21,7 +21,7 @@ const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 </slideshow>
 "#;
 
-/// The same as httpbin's, of type `text/plain` without a character set.
+/// The same text as that of httpbin, with the type `text/plain` and no character set.
 const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
 
 /// The maximum number of lines of `/stream/{n}`, as in httpbin itself.

@@ -306,7 +306,8 @@ mod tests {
         accounts.begin(at_rate(100.0, 2));
         let receipts = [507, 510, 523, 529].map(|at_ms| accounts.receive(at_ms * MS));
         let seen = receipts.map(|it| (it.index, it.arrival_ns / MS, it.is_counted));
-        // The first is late, the second is not: the counted requests are due at 520 and 530 ms.
+        // The first request is late and the second is not, so the counted requests are due at 520
+        // and 530 ms.
         let expected = [(0, 0, false), (0, 0, false), (0, 3, true), (1, 9, true)];
         assert_eq!(seen, expected);
         for receipt in &receipts {
@@ -323,8 +324,8 @@ mod tests {
     fn requests_are_compared_with_the_schedule_from_the_first() {
         let accounts = Accounts::new();
         accounts.begin(at_rate(100.0, 0));
-        // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, and the fourth
-        // follows directly.
+        // The requests are due 0, 10, 20 and 30 ms after the first: the third is 5 ms late, and the
+        // fourth follows directly.
         for at_ms in [1_000, 1_010, 1_025, 1_030] {
             let receipt = accounts.receive(at_ms * MS);
             let due_ns = receipt.received_ns + 2 * MS;

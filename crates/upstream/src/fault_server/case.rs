@@ -14,9 +14,9 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 pub enum Case {
     /// Every request takes `service`.
     Constant { service_ns: u64 },
-    /// Like constant, but no response is sent during a stall. Responses that are due during a stall
-    /// are sent at its end. Each stall lasts `lasts`; the stalls begin `at`, `at + every`, `at +
-    /// 2·every` ... after the epoch.
+    /// Like [`Case::Constant`], but no response is sent during a stall. Responses that are due
+    /// during a stall are sent at its end. Each stall lasts `lasts`; the stalls begin `at`, `at +
+    /// every`, `at + 2·every` ... after the epoch.
     Stall {
         every_ns: u64,
         lasts_ns: u64,

@@ -23,7 +23,7 @@ pub(super) struct Request {
 
 pub(super) enum What {
     Case(Case),
-    /// An immediate response, from the control path or for an invalid path, and its body.
+    /// A response that is sent at once, from the control path or for an invalid path, and its body.
     AtOnce(Response, Vec<u8>),
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct Connection<E> {
     wire_bytes: u64,
     /// Bytes that were sent but are not yet counted, because the kind of client is unknown.
     uncounted_bytes: u64,
-    /// Bytes of request bodies that are kept for their responses.
+    /// Bytes of request bodies that are kept for the responses.
     kept_bytes: u64,
     /// The client has sent FIN.
     finished: bool,

@@ -32,8 +32,8 @@ impl Engine {
         &self.address
     }
 
-    /// The number of the order on which it works, or was working when it ended; none between two
-    /// orders.
+    /// The number of the order on which the helper is working, or was working when it ended; none
+    /// between two orders.
     pub fn at_hand(&self) -> Option<u64> {
         let mut number = [0; size_of::<u64>()];
         self.at_hand.read_exact_at(&mut number, 0).ok()?;

@@ -11,8 +11,8 @@ use super::locked;
 pub(super) struct Slot {
     /// Locked by the thread that waits for the helper's result.
     pub helper: Mutex<Option<Helper>>,
-    /// The address of the same helper, for callers that do not wait. Its end is recorded here
-    /// first.
+    /// The address of the same helper, for callers that do not wait. The end of the helper is
+    /// recorded here first.
     engine: Mutex<Option<Arc<Engine>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Faults, byte for byte as clients and checks expect them.
+//! Faults, written byte for byte as clients and checks expect them.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub struct Fault {
     pub culprit: Culprit,
 }
 
-/// The details for a client that must not learn more.
+/// The text that replaces the details if a client must not see them.
 const NOT_VERBOSE: &str = "SOAP/XML process failure";
 
 /// A fault before it is written in a client's format.

@@ -34,13 +34,14 @@ pub enum SoapAction {
     /// It is not checked.
     #[default]
     No,
-    /// If present, it must equal that of the WSDL; it must be present if the WSDL requires it.
+    /// If the SOAPAction is present, it must equal that of the WSDL; it must be present if the WSDL
+    /// requires it.
     Yes,
     /// As for `Yes`, but it may be absent even if the WSDL requires it.
     YesNullAllowed,
 }
 
-/// A route that is chosen if the text of the first node selected by `xpath` is `equals`.
+/// A route that is chosen if the first node that `xpath` selects has the text `equals`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The expression.

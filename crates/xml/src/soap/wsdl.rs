@@ -43,7 +43,7 @@ impl Api {
         if is_wsdl(root) {
             return read(document, location, files, limits);
         }
-        // Any other document has no schema for a message.
+        // A document of any other kind has no schema for a message.
         let is_schema = is_schema(root);
         let schema = is_schema.then(|| Schema::compile(document, files));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The keys that may have signed a token, from their settings.
+//! The keys of a policy, read from its settings. Any of them may have signed a token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

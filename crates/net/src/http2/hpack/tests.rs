@@ -206,7 +206,7 @@ fn wrong_blocks_are_errors() {
                 limit: 4096,
             },
         ),
-        // EOS; eight bits of padding; padding of zeros.
+        // These are EOS, eight bits of padding, and padding of zeros.
         ("0001 6184 ffff ffff", HpackError::Huffman),
         ("0001 6182 1fff", HpackError::Huffman),
         ("0001 6181 18", HpackError::Huffman),

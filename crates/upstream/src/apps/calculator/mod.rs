@@ -1,9 +1,10 @@
 //! The calculator: a SOAP 1.1 service with the four operations on 32-bit integers.
 //!
 //! POST `/ws` takes an operation in the envelope's body; GET `/ws/calculator.wsdl` returns the
-//! description of the service. Every response names in `X-Soap-Region` the calculator that sent it.
-//! This shows where a gateway has sent a message. If an operand is named twice, the last one
-//! counts. A message that cannot be calculated gets a fault with 500.
+//! description of the service. The header `X-Soap-Region` of every response names the calculator
+//! that sent it, and thus shows where a gateway has sent a message. If an operand is named twice,
+//! the last one counts. The response to a message that cannot be calculated is a fault with status
+//! 500.
 
 mod message;
 
