@@ -180,6 +180,11 @@ impl Placement {
         })
     }
 
+    /// Reports whether no part runs on this machine.
+    pub fn is_all_elsewhere(&self) -> bool {
+        self.gateway_is_elsewhere && self.engine.is_empty() && self.upstream.is_empty()
+    }
+
     /// Everything in pods, the gateway on these cores of its node. `note` names the nodes.
     pub fn in_pods(note: String, gateway: Vec<usize>) -> Self {
         Self {

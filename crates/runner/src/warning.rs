@@ -53,6 +53,9 @@ pub enum Warning {
         /// The maximum number of file descriptors of a process.
         allowed: u64,
     },
+    /// The cluster refused an object that the run does not need.
+    #[error("{refusal}; the run does not need it")]
+    ObjectRefused { refusal: String },
     /// Another program uses a core of the run.
     #[error(
         "core {core} was {:.0} % busy before the run; stop the program that uses it, or expect wide intervals",

@@ -89,6 +89,7 @@ pub fn prepare(
     let (variants, gateways) = (found.variants, found.gateways);
     let mut warnings = found.warnings;
     warnings.extend(too_large.into_iter().chain(fitted));
+    warnings.extend(refused_objects(&testbed));
     let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
     let others = selection.study().other_blocks(&Vec::from_iter(all));
     let (load, blocks) = (loads.common, loads.blocks + others.unwrap_or(0));
@@ -191,6 +192,13 @@ pub fn prepare_resume(
         warnings,
         testbed,
     })
+}
+
+/// The refusals of the cluster that do not prevent the run.
+fn refused_objects(testbed: &Testbed) -> impl Iterator<Item = Warning> {
+    let refusals = testbed.pods().map_or(&[][..], |pods| pods.warnings());
+    let refusals = refusals.iter().cloned();
+    refusals.map(|refusal| Warning::ObjectRefused { refusal })
 }
 
 /// Connects to the load generators on other machines, if the plan has any.

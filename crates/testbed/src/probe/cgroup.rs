@@ -30,6 +30,20 @@ pub fn control_groups(pid: u32, controller: &str) -> Vec<Group> {
     groups
 }
 
+/// The group of a process in another container for a controller, as that container sees it; none if
+/// its files are not visible to this user.
+pub(crate) fn group_of_container(pid: u32, controller: &str) -> Option<Group> {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
+    let groups = in_texts(&read("cgroup")?, &read("mountinfo")?, controller);
+    let root = Path::new("/proc").join(pid.to_string()).join("root");
+    let seen_from_here = |group: Group| {
+        let below = group.folder.strip_prefix("/").ok()?;
+        let folder = root.join(below);
+        folder.is_dir().then_some(Group { folder, ..group })
+    };
+    groups.into_iter().find_map(seen_from_here)
+}
+
 /// Returns the effects of the CPU limit of this group; none if the group never had such a limit.
 pub(crate) fn throttling_of(folder: &Path) -> Option<Throttling> {
     throttling_in(&fs::read_to_string(folder.join("cpu.stat")).ok()?)

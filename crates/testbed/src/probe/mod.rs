@@ -27,5 +27,6 @@ pub use environment::{
 pub use frequency::FrequencySource;
 pub use machine::{CoreTimes, MachineSample, load_average};
 pub use profile::{OwnProfiler, Profile, ProfileError, Profiler};
+pub(crate) use sampler::GroupChoice;
 pub use sampler::{Outside, Sample, Sampler, Scope};
 pub use topology::{allowed_cores, topology, topology_below, usable_cores};

@@ -5,11 +5,12 @@ use std::fs;
 use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::process;
 
 use gatebench_net::clock;
 use serde::{Deserialize, Serialize};
 
-use super::cgroup::{self, Throttling, control_groups};
+use super::cgroup::{self, Throttling, control_groups, group_of_container};
 use crate::system::processes::{self, ProcessKey, ThreadAccount, field, tree};
 
 /// The processes that belong to a component.
@@ -72,8 +73,18 @@ pub struct Sampler {
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
     /// The folder of the component's separate CPU group, once the component has a process.
     group: Option<Option<PathBuf>>,
-    /// True if this program's group counts as the component's.
-    shares_group: bool,
+    group_choice: GroupChoice,
+}
+
+/// The CPU group of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupChoice {
+    /// A group that this program does not share.
+    Own,
+    /// Also this program's group: in a pod, it has nothing else to do.
+    Shared,
+    /// That of another container, whose processes are visible.
+    OfContainer,
 }
 
 impl Sampler {
@@ -85,16 +96,15 @@ impl Sampler {
             cpu: Ledger::default(),
             threads: Ledger::default(),
             group: None,
-            shares_group: false,
+            group_choice: GroupChoice::Own,
         }
     }
 
-    /// Also reads the effects of a CPU limit if the component is in this program's group, which has
-    /// nothing else to do: in a pod.
+    /// Reads the effects of a CPU limit in this group.
     #[must_use]
-    pub(crate) fn of_shared_group(self) -> Self {
+    pub(crate) fn in_group(self, group_choice: GroupChoice) -> Self {
         Self {
-            shares_group: true,
+            group_choice,
             ..self
         }
     }
@@ -177,7 +187,7 @@ impl Sampler {
     /// Groups are looked up once, because a measured process does not change its group.
     fn throttling(&mut self, first: Option<&ProcessKey>) -> Option<Throttling> {
         if self.group.is_none() {
-            self.group = first.map(|key| group_of(key.pid, self.shares_group));
+            self.group = first.map(|key| group_of(key.pid, self.group_choice));
         }
         cgroup::throttling_of(self.group.as_ref()?.as_ref()?)
     }
@@ -194,16 +204,16 @@ impl Sampler {
     }
 }
 
-/// The CPU group of a process; none if it is also this program's group, unless that counts.
-fn group_of(pid: u32, may_be_ours: bool) -> Option<PathBuf> {
-    let innermost = |pid| control_groups(pid, "cpu").into_iter().next();
-    let group = innermost(pid)?.folder;
-    if may_be_ours {
-        return Some(group);
+/// The CPU group of a process; none if it does not count.
+fn group_of(pid: u32, choice: GroupChoice) -> Option<PathBuf> {
+    let innermost = |pid| Some(control_groups(pid, "cpu").into_iter().next()?.folder);
+    match choice {
+        GroupChoice::Own => {
+            innermost(pid).filter(|it| innermost(process::id()).as_ref() != Some(it))
+        }
+        GroupChoice::Shared => innermost(pid),
+        GroupChoice::OfContainer => Some(group_of_container(pid, "cpu")?.folder),
     }
-    let ours = innermost(std::process::id());
-    ours.is_none_or(|ours| ours.folder != group)
-        .then_some(group)
 }
 
 fn count(length: usize) -> u32 {

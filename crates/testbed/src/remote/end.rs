@@ -25,7 +25,9 @@ use super::protocol::{
 };
 use crate::error::{DriverError, RemoteError};
 use crate::gateway::{FoundGateway, GatewayStart, LocalGateway, Started, can_hold};
-use crate::probe::{EnvironmentFacts, Sampler, Scope, allowed_cores, clock_identity, usable_cores};
+use crate::probe::{
+    EnvironmentFacts, GroupChoice, Sampler, Scope, allowed_cores, clock_identity, usable_cores,
+};
 use crate::process::{Launcher, end_supervisors};
 use crate::services::{Service, UpstreamStart, start_redis};
 use crate::system::exit::Exit;
@@ -288,13 +290,16 @@ impl End {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => match (&self.gateway, self.watched) {
                 (Some(gateway), _) => {
-                    let sampler = gateway.process.sampler();
-                    Ok(entry.insert(match is_in_pod() {
-                        true => sampler.of_shared_group(),
-                        false => sampler,
-                    }))
+                    let group = match is_in_pod() {
+                        true => GroupChoice::Shared,
+                        false => GroupChoice::Own,
+                    };
+                    Ok(entry.insert(gateway.process.sampler().in_group(group)))
                 }
-                (None, Some(pid)) => Ok(entry.insert(Sampler::new(pid, Scope::Tree))),
+                (None, Some(pid)) => {
+                    let sampler = Sampler::new(pid, Scope::Tree);
+                    Ok(entry.insert(sampler.in_group(GroupChoice::OfContainer)))
+                }
                 (None, None) => Err(none_runs()),
             },
         }

@@ -37,6 +37,7 @@ Examples:
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
   gatebench run proxy-json --gateway nginx --hosts terraform:infra --provision --destroy
+  gatebench run proxy-json --gateway nginx --kubernetes bench --agents 2 --image localhost/gatebench-nginx:1.22.1
   gatebench run gravitee --gateway gravitee --kubernetes bench --image localhost/gravitee --dry-run
   gatebench run gravitee --attach http://gateway:82 --kubernetes bench --engine k6 --testrun
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
@@ -206,7 +207,20 @@ impl Run {
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
+    /// Rejects an external load generator in pods, which only prints TestRuns for the k6 operator.
+    fn check_cluster(&self) -> Result<(), Failure> {
+        if self.cluster.kubernetes.is_none() || self.cluster.testrun || self.engine.is_none() {
+            return Ok(());
+        }
+        Err(Failure::words(
+            "--kubernetes",
+            "only the built-in load generator runs in pods",
+            "omit --engine, or print TestRuns for the k6 operator: --engine k6 --testrun",
+        ))
+    }
+
     fn selection(&self, hosts: Option<&Hosts>) -> Result<Selection, Failure> {
+        self.check_cluster()?;
         let cluster = self.cluster.cluster(self.pods()?);
         let selection = Selection {
             words: self.words.clone(),

@@ -65,6 +65,13 @@ pub fn trials(run: &RunFacts) -> String {
 
 /// The placement as text: `gateway on core 1, load generator and upstream on core 0`.
 pub fn placement(placement: &Placement) -> String {
+    if placement.is_all_elsewhere() {
+        let rest = "load generators and upstream on other machines";
+        return match &placement.gateway[..] {
+            [] => rest.to_owned(),
+            gateway => format!("gateway on {} of its machine, {rest}", cores(gateway)),
+        };
+    }
     let gateway = match placement.gateway_is_elsewhere {
         true => format!("{} of another host", cores(&placement.gateway)),
         false => cores(&placement.gateway),
@@ -116,5 +123,11 @@ mod tests {
         placement.gateway_is_elsewhere = true;
         let words = super::placement(&placement);
         assert!(words.starts_with("gateway on core 1 of another host, "));
+        let in_pods = Placement::in_pods(String::new(), vec![1]);
+        let words = super::placement(&in_pods);
+        assert_eq!(
+            words,
+            "gateway on core 1 of its machine, load generators and upstream on other machines"
+        );
     }
 }
