@@ -119,7 +119,7 @@ fn one_sick_agent_of_several_is_named() {
         (
             |it| it.response_p50_ns = Some(1_200_000),
             Gate::AgentsDiffer,
-            "Agent c has a p50 of 1.20 ms, the others 1.00 ms.",
+            "Agent c has a p50 of 1.20 ms, and the others have one of 1.00 ms.",
         ),
     ];
     let judged_of = |agents: AgentsRecord| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gatebench_store::{LiveEvent, LiveSecond};
 use tempfile::TempDir;
@@ -16,13 +16,14 @@ use crate::turns::turn;
 /// A build without optimization takes this many times as long.
 const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
-/// Gets a page that must exist; returns its size and the time that it took.
+/// Gets a page that must exist; returns its size and the CPU time that the server spent, which
+/// unlike the wall time does not depend on other programs of the machine.
 #[track_caller]
 fn timed(site: &Site, path: &str) -> (usize, Duration) {
-    let began = Instant::now();
+    let before = site.cpu_time();
     let response = site.get(path);
     assert_eq!(response.status, 200, "{path}: {}", response.head);
-    (response.body.len(), began.elapsed())
+    (response.body.len(), site.cpu_time() - before)
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -1,5 +1,6 @@
 //! A `gatebench serve` process and a client of it.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -44,6 +45,18 @@ impl Site {
         let mut site = Self::at(url.trim_end());
         site.child = Some(child);
         site
+    }
+
+    /// The CPU time of the server's threads.
+    pub fn cpu_time(&self) -> Duration {
+        let pid = self.child.as_ref().unwrap().id();
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let on_cpu = threads.flatten().map(|thread| {
+            let times = fs::read_to_string(thread.path().join("schedstat")).unwrap();
+            let nanoseconds = times.split_whitespace().next().unwrap();
+            nanoseconds.parse::<u64>().unwrap()
+        });
+        Duration::from_nanos(on_cpu.sum())
     }
 
     /// The server at a printed URL, whose token becomes a cookie.
