@@ -112,6 +112,34 @@ fn a_run_in_pods_reports_their_nodes_and_leaves_nothing() {
 }
 
 #[test]
+fn a_run_is_complete_although_connections_are_cut_or_repeat_lines() {
+    for behaviour in ["line-cut", "line-repeat"] {
+        let bench = Bench::new();
+        let words = "run proxy-json --gateway reference --kubernetes gb --agents 2 --no-direct \
+                     --load smoke --blocks 1 --dir out";
+        let ran = start(&bench, behaviour, words).wait();
+        ran.assert_code(0);
+        assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
+        let trial = bench.read("out/trials/0001-proxy-json-reference-b1/trial.json");
+        let trial: Json = serde_json::from_str(&trial).unwrap();
+        let agents = trial["phases"][0]["agents"]["each"].as_array().unwrap();
+        let sent = agents.iter().map(|agent| agent["sent"].as_u64().unwrap());
+        // All requests of the profile, of both load generators together.
+        assert_eq!(sent.sum::<u64>(), 100, "{agents:?}");
+    }
+}
+
+#[test]
+fn only_the_built_in_load_generator_runs_in_pods() {
+    let bench = Bench::new();
+    let refused = bench.gatebench("run proxy-json --kubernetes gb --engine k6");
+    refused.assert_code(2).assert_says(&[
+        "only the built-in load generator runs in pods",
+        "--engine k6 --testrun",
+    ]);
+}
+
+#[test]
 fn a_connection_that_is_cut_or_repeats_lines_is_taken_up_again() {
     for behaviour in ["line-cut", "line-repeat"] {
         let bench = Bench::new();

@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_cpu_limit_is_a_quota_of_a_period() {
-        assert_eq!(quotient(("50000", "100000")), Some(0.5));
-        for unlimited in [("max", "100000"), ("-1", "100000"), ("1", "0")] {
-            assert_eq!(quotient(unlimited), None);
+        assert_eq!(quotient("50000", "100000"), Some(0.5));
+        for (quota, period) in [("max", "100000"), ("-1", "100000"), ("1", "0")] {
+            assert_eq!(quotient(quota, period), None);
         }
     }
 

@@ -317,7 +317,7 @@ mod tests {
         fs::write(&other, b"").unwrap();
         let mut file = fs::File::create(&log).unwrap();
         let _reading = fs::File::open(&other).unwrap();
-        let own = std::process::id();
+        let own = process::id();
         let before = files_written_by(own);
         file.write_all(b"twelve bytes").unwrap();
         fs::write(&other, b"read by us, written by no watched process").unwrap();
