@@ -81,10 +81,7 @@ pub fn prepare(
     let found = select_gateways(selection, &suite, &base, &wanted, &places)?;
     let placement = hosts.placement(selection, &wanted.sizes)?;
     let placement = placement.without_those_at(&selection.places);
-    let (scenarios, files): (Vec<_>, Vec<_>) = scenarios
-        .into_iter()
-        .map(|listed| (listed.document, listed.source.path().to_owned()))
-        .unzip();
+    let (scenarios, files) = with_files(scenarios);
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
     let (variants, gateways) = (found.variants, found.gateways);
     let mut warnings = found.warnings;
@@ -120,6 +117,14 @@ pub fn prepare(
     };
     dry_render(&prepared)?;
     Ok(prepared)
+}
+
+/// Separates the scenarios from the paths of their files.
+fn with_files(scenarios: Vec<Listed<Scenario>>) -> (Vec<Scenario>, Vec<PathBuf>) {
+    let both = scenarios
+        .into_iter()
+        .map(|listed| (listed.document, listed.source.path().to_owned()));
+    both.unzip()
 }
 
 /// Creates the pods of the run, and connects to its hosts and to the pod of an attached gateway.
