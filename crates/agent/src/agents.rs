@@ -79,10 +79,11 @@ impl Agents {
         self.all.len()
     }
 
-    /// The address at which the first agent on another machine reaches this machine; none if all
-    /// agents are on this machine.
+    /// The address at which the first agent on another host reaches this machine; none if all
+    /// agents are here or in pods.
     pub fn here(&self) -> Option<IpAddr> {
-        let mut elsewhere = self.all.iter().filter(|it| it.place != Place::Here);
+        let is_host = |it: &&Connected| matches!(it.place, Place::Ssh(_));
+        let mut elsewhere = self.all.iter().filter(is_host);
         elsewhere.next().map(|it| it.host.here)
     }
 

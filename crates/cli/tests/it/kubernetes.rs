@@ -285,6 +285,9 @@ fn an_image_contains_a_program_with_its_libraries() {
     assert_eq!(manifest[0]["RepoTags"][0], "localhost/agent:1");
     let config = manifest[0]["Config"].as_str().unwrap();
     let config: Json = serde_json::from_str(&bench.read(&format!("root/{config}"))).unwrap();
+    // In the image, gatebench finds what it has installed on this machine.
+    let environment = config["config"]["Env"].to_string();
+    assert!(environment.contains("XDG_DATA_HOME=/"), "{environment}");
     let layer = Command::new("sha256sum")
         .arg(root.join("layer.tar"))
         .output()

@@ -68,8 +68,8 @@ impl<'a> Hosts<'a> {
         Ok(has_cores && self.testbed.can_hold(limits)?)
     }
 
-    /// Returns the placement on cores. The gateway gets the largest requested number of cores, or
-    /// as many as the largest size can use.
+    /// Returns the placement on cores, without the parts that run at other places. The gateway gets
+    /// the largest requested number of cores, or as many as the largest size can use.
     ///
     /// # Errors
     /// The machine has too few cores.
@@ -80,7 +80,8 @@ impl<'a> Hosts<'a> {
     ) -> Result<Placement, RunnerError> {
         let largest = sizes.iter().filter_map(Limits::whole_cpus).max();
         let most = selection.cores.iter().copied().max();
-        self.placed(selection.gateway_cores.or(most).or(largest))
+        let placed = self.placed(selection.gateway_cores.or(most).or(largest))?;
+        Ok(placed.without_those_at(&selection.places))
     }
 
     fn placed(&self, count: Option<usize>) -> Result<Placement, RunnerError> {

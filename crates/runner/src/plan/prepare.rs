@@ -55,8 +55,7 @@ pub fn prepare(
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = select_scenarios(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
-    let cluster = ClusterPlan::of(selection, library, catalogue)?;
-    let testbed = open(selection, launcher, cluster.as_ref())?;
+    let testbed = open(selection, library, catalogue, launcher)?;
     let hosts = Hosts::of(&testbed);
     let (sizes, too_large) = hosts.sizes(selection, &suite)?;
     let asked = Asked {
@@ -80,13 +79,12 @@ pub fn prepare(
     };
     let found = select_gateways(selection, &suite, &base, &wanted, &places)?;
     let placement = hosts.placement(selection, &wanted.sizes)?;
-    let placement = placement.without_those_at(&selection.places);
     let (scenarios, files) = with_files(scenarios);
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
     let (variants, gateways) = (found.variants, found.gateways);
     let mut warnings = found.warnings;
-    warnings.extend(too_large.into_iter().chain(fitted));
-    warnings.extend(refused_objects(&testbed));
+    let further = too_large.into_iter().chain(fitted);
+    warnings.extend(further.chain(refused_objects(&testbed)));
     let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
     let others = selection.study().other_blocks(&Vec::from_iter(all));
     let (load, blocks) = (loads.common, loads.blocks + others.unwrap_or(0));
@@ -130,10 +128,12 @@ fn with_files(scenarios: Vec<Listed<Scenario>>) -> (Vec<Scenario>, Vec<PathBuf>)
 /// Creates the pods of the run, and connects to its hosts and to the pod of an attached gateway.
 fn open(
     selection: &Selection,
+    library: &Library,
+    catalogue: &Catalogue,
     launcher: &Launcher,
-    cluster: Option<&ClusterPlan>,
 ) -> Result<Testbed, RunnerError> {
-    let pods = cluster.map(ClusterPlan::start).transpose()?;
+    let cluster = ClusterPlan::of(selection, library, catalogue)?;
+    let pods = cluster.as_ref().map(ClusterPlan::start).transpose()?;
     let places = &selection.places;
     let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places, pods)?;
     if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {

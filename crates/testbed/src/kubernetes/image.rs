@@ -20,6 +20,7 @@ use super::manifest::USER;
 use crate::gateway::{Folder, FoundBinary};
 use crate::process::Launcher;
 use crate::system::digest::sha256_of;
+use crate::system::installed;
 
 /// The programs that a pod needs until gatebench runs in it.
 const TOOLS: [&str; 8] = ["sh", "chmod", "head", "mkdir", "mv", "rm", "sleep", "wc"];
@@ -28,6 +29,9 @@ const TOOLS: [&str; 8] = ["sh", "chmod", "head", "mkdir", "mv", "rm", "sleep", "
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
 const LAYER: &str = "layer.tar";
+
+/// The folders of the system's programs.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// An image cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +45,8 @@ pub struct ImageError {
 #[derive(Debug)]
 pub struct Image {
     contents: Contents,
+    /// The folders of gateways outside of the system's folders.
+    folders: Vec<PathBuf>,
 }
 
 /// The size of an image.
@@ -61,7 +67,7 @@ impl Image {
         for tool in TOOLS {
             // Scripts begin with `#!/bin/sh`, also where /bin is a link to /usr/bin.
             let system = ["/bin", "/usr/bin"].map(PathBuf::from).into_iter();
-            let folders = system.chain(crate::system::installed::path_folders());
+            let folders = system.chain(installed::path_folders());
             let mut programs = folders.map(|folder| folder.join(tool));
             let program = programs.find(|it| it.is_file()).unwrap_or_default();
             contents
@@ -84,7 +90,10 @@ impl Image {
         contents.add_text("/etc/passwd", passwd.concat());
         contents.add_text("/etc/group", groups.concat());
         contents.add_shared_folder("/tmp");
-        Ok(Self { contents })
+        Ok(Self {
+            contents,
+            folders: Vec::new(),
+        })
     }
 
     /// Adds a gateway as it is installed on this machine, with the Debian packages that it needs.
@@ -93,6 +102,7 @@ impl Image {
     /// A file cannot be read.
     pub fn add_gateway(&mut self, folder: &Folder, found: &FoundBinary) -> Result<(), ImageError> {
         self.add_program(&found.path)?;
+        self.folders.extend(found.path.parent().map(Path::to_owned));
         let install = &folder.spec.install;
         // Debian packages of a gateway that Maven builds are needed only for the build.
         let packages = install.apt.iter().filter(|_| install.maven.is_none());
@@ -154,7 +164,7 @@ impl Image {
             "os": "linux",
             "config": {
                 "User": USER.to_string(),
-                "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+                "Env": self.environment(),
             },
             "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{layer}")] },
         })
@@ -178,6 +188,19 @@ impl Image {
             files: entries.len(),
             bytes: out.bytes,
         })
+    }
+
+    /// The variables with which gatebench finds in the image what it finds on this machine.
+    fn environment(&self) -> Vec<String> {
+        let folders = self.folders.iter().map(|it| it.display().to_string());
+        let path = folders.filter(|it| !PATH.split(':').any(|known| known == it));
+        let path = Vec::from_iter(path.chain([PATH.to_owned()])).join(":");
+        let data = installed::data_folder();
+        let data = data.as_deref().and_then(Path::parent);
+        let data = data.map(|it| format!("XDG_DATA_HOME={}", it.display()));
+        std::iter::once(format!("PATH={path}"))
+            .chain(data)
+            .collect()
     }
 
     /// The entries, with their names in the archive and their paths on this machine.

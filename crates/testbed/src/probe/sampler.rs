@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::process;
 
@@ -199,6 +200,10 @@ impl Sampler {
         };
         if self.scope == Scope::Below {
             pids.remove(0);
+        }
+        if self.group_choice == GroupChoice::OfContainer {
+            // The holder of a broken connection belongs to the first process that both see.
+            pids.retain(|pid| ![process::id(), parent_id()].contains(pid));
         }
         pids.into_iter().filter_map(processes::key).collect()
     }
