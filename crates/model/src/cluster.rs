@@ -32,6 +32,10 @@ pub struct Cluster {
     pub namespace: Namespace,
     /// The number of pods that send the load.
     pub agents: u32,
+    /// The number of pods of upstreams, which serve the targets of a scenario in turn. Older runs
+    /// do not state it, and had one.
+    #[serde(default)]
+    pub upstreams: u32,
     /// The pods of the gateways, one for each size.
     pub gateway: PodSettings,
     pub upstream: PodSettings,
@@ -100,6 +104,16 @@ const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// The maximum length of a name of a namespace and of the parts of a label.
 const NAME_CHARS_MAX: usize = 63;
+
+impl Cluster {
+    /// The places of the upstreams: `upstream`, or `upstream-0` and so on.
+    pub fn upstream_places(&self) -> Vec<String> {
+        match self.upstreams {
+            0 | 1 => vec![UPSTREAM.to_owned()],
+            count => Vec::from_iter((0..count).map(|it| format!("{UPSTREAM}-{it}"))),
+        }
+    }
+}
 
 /// A word that names no namespace or node.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

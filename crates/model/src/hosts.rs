@@ -40,10 +40,12 @@ pub struct Hosts {
 }
 
 /// A host that is reached over ssh.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// The host as `ssh` accepts it: `USER@HOST`.
+    /// The host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
     pub ssh: String,
     /// The address at which the other hosts reach it [default: that of the ssh connection].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +53,17 @@ pub struct Host {
     /// The private key, relative to the file's folder [default: those of ssh].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<PathBuf>,
+}
+
+impl Host {
+    /// The host with this name for `ssh`, at the address that ssh reaches.
+    pub fn new(ssh: &str) -> Self {
+        Self {
+            ssh: ssh.to_owned(),
+            address: None,
+            identity: None,
+        }
+    }
 }
 
 /// The reason why a file or outputs name no hosts.

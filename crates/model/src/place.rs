@@ -8,7 +8,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Cluster, ENGINE, REDIS, UPSTREAM};
+use crate::cluster::{Cluster, ENGINE, REDIS};
+use crate::hosts::Host;
 
 /// The word for this machine on the command line and in files.
 const HERE: &str = "here";
@@ -19,39 +20,55 @@ const POD: &str = "pod/";
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-#[serde(from = "String", into = "String")]
-#[schemars(with = "String")]
+#[serde(from = "Written", into = "Written")]
+#[schemars(with = "Written")]
 pub enum Place {
     /// On this machine.
     #[default]
     Here,
-    /// On a host as `ssh` accepts it: `USER@HOST`, or a name in its configuration.
-    Ssh(String),
+    /// On a host that is reached over ssh.
+    Ssh(Host),
     /// In a pod of the run's cluster, by its name without that of the run: `upstream`, `engine-0`.
     Pod(String),
+}
+
+/// A place in a file.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Written {
+    /// `here`, a host as `ssh` accepts it, or `pod/NAME`.
+    Word(String),
+    /// A host with an address or a key of its own.
+    Host(Host),
 }
 
 impl FromStr for Place {
     type Err = Infallible;
 
     fn from_str(word: &str) -> Result<Self, Infallible> {
-        Ok(word.to_owned().into())
+        Ok(match word.strip_prefix(POD) {
+            Some(name) => Self::Pod(name.to_owned()),
+            None if word == HERE => Self::Here,
+            None => Self::Ssh(Host::new(word)),
+        })
     }
 }
 
-impl From<String> for Place {
-    fn from(word: String) -> Self {
-        match word.strip_prefix(POD) {
-            Some(name) => Self::Pod(name.to_owned()),
-            None if word == HERE => Self::Here,
-            None => Self::Ssh(word),
+impl From<Written> for Place {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Word(word) => word.parse().unwrap_or_else(|never| match never {}),
+            Written::Host(host) => Self::Ssh(host),
         }
     }
 }
 
-impl From<Place> for String {
+impl From<Place> for Written {
     fn from(place: Place) -> Self {
-        place.to_string()
+        match place {
+            Place::Ssh(host) if host != Host::new(&host.ssh) => Self::Host(host),
+            place => Self::Word(place.to_string()),
+        }
     }
 }
 
@@ -59,7 +76,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Here => f.write_str(HERE),
-            Self::Ssh(host) => f.write_str(host),
+            Self::Ssh(host) => f.write_str(&host.ssh),
             Self::Pod(name) => write!(f, "{POD}{name}"),
         }
     }
@@ -92,7 +109,7 @@ impl Places {
         let engine = |number| Place::Pod(format!("{ENGINE}-{number}"));
         Self {
             agents: (0..cluster.agents).map(engine).collect(),
-            upstream: vec![Place::Pod(UPSTREAM.to_owned())],
+            upstream: Vec::from_iter(cluster.upstream_places().into_iter().map(Place::Pod)),
             redis: Some(Place::Pod(REDIS.to_owned())),
             address: None,
             cluster: Some(Box::new(cluster.clone())),
@@ -113,11 +130,23 @@ mod tests {
     fn a_place_is_this_machine_a_host_or_a_pod() {
         for (word, place) in [
             ("here", Place::Here),
-            ("me@a", Place::Ssh("me@a".to_owned())),
+            ("me@a", Place::Ssh(Host::new("me@a"))),
             ("pod/upstream", Place::Pod("upstream".to_owned())),
         ] {
             assert_eq!(word.parse(), Ok(place.clone()));
             assert_eq!(place.to_string(), word);
+            assert_eq!(serde_json::to_value(&place).unwrap(), word);
         }
+    }
+
+    #[test]
+    fn a_host_with_an_address_is_written_with_it() {
+        let place = Place::Ssh(Host {
+            address: Some([10, 0, 0, 7].into()),
+            ..Host::new("me@a")
+        });
+        let written = serde_json::json!({"ssh": "me@a", "address": "10.0.0.7"});
+        assert_eq!(serde_json::to_value(&place).unwrap(), written);
+        assert_eq!(serde_json::from_value::<Place>(written).unwrap(), place);
     }
 }

@@ -1,7 +1,6 @@
 //! The settings of a variant of a gateway, in addition to its folder and the scenario.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,15 +32,8 @@ pub struct Setup {
 /// Another host for a gateway, or a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
-    /// The host as `ssh` accepts it, or the pods of gateways, of which each gateway and size has
-    /// its own.
+    /// The host, or the pods of gateways, of which each gateway and size has its own.
     pub host: Place,
-    /// The private key for the host [default: those of ssh].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<PathBuf>,
-    /// The address of the host for the load [default: the address that ssh reaches].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<IpAddr>,
     /// The address at which that host reaches this machine, if it differs from the source of the
     /// SSH connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,8 +50,6 @@ impl Elsewhere {
     pub fn new(host: Place) -> Self {
         Self {
             host,
-            identity: None,
-            address: None,
             upstream_address: None,
         }
     }

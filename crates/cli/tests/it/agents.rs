@@ -521,10 +521,37 @@ fn a_run_from_several_machines_counts_every_request() {
         "run suite.yaml --agents a,b --upstream-on b --upstream-address {target} --dir run"
     );
     field.start(&words).wait().assert_measured();
-    let trials = field.bench.kept_trials("run");
-    let record = field
-        .bench
-        .read(&format!("run/trials/{}/trial.json", trials[0]));
+    assert_all_counted(&field.bench, "run");
+    let report = field.bench.read("run/report.html");
+    assert!(report.contains("Agents"));
+    field.assert_nothing_left();
+}
+
+#[test]
+fn the_hosts_of_an_inventory_run_the_gateway_the_upstream_and_the_load() {
+    let Some(field) = Field::new() else { return };
+    let address = field.machines.address(1);
+    let hosts = format!(
+        "gateway: {{ssh: b, address: {address}}}\nupstream: {{ssh: a}}\nload: [{{ssh: a}}, {{ssh: b}}]\n"
+    );
+    field.bench.write("hosts.yaml", &hosts);
+    let words = "run suite.yaml --hosts hosts.yaml --dir run";
+    field.start(words).wait().assert_measured();
+    assert_all_counted(&field.bench, "run");
+    let manifest: Value = serde_json::from_str(&field.bench.read("run/manifest.json")).unwrap();
+    assert_eq!(
+        manifest["plan"]["places"],
+        serde_json::json!({"agents": ["a", "b"], "upstream": ["a"]})
+    );
+    let elsewhere = &manifest["plan"]["gateways"][0]["setup"]["elsewhere"];
+    assert_eq!(elsewhere["host"]["address"], address);
+    field.assert_nothing_left();
+}
+
+/// Asserts that the upstream of the first trial received each request of all agents once.
+fn assert_all_counted(bench: &Bench, run: &str) {
+    let trials = bench.kept_trials(run);
+    let record = bench.read(&format!("{run}/trials/{}/trial.json", trials[0]));
     let record: Value = serde_json::from_str(&record).unwrap();
     for phase in record["phases"].as_array().unwrap() {
         let each = phase["agents"]["each"].as_array().unwrap();
@@ -540,7 +567,4 @@ fn a_run_from_several_machines_counts_every_request() {
     }
     // 200 requests/s for 300 ms.
     assert_eq!(record["phases"][1]["counts"]["intended"], 60);
-    let report = field.bench.read("run/report.html");
-    assert!(report.contains("Agents"));
-    field.assert_nothing_left();
 }

@@ -90,12 +90,12 @@ impl Role {
         }
     }
 
-    /// The roles whose nodes a pod must not use. Each load generator also has its own node. Redis
-    /// may share that of the upstream.
+    /// The roles whose nodes a pod must not use. Each load generator and upstream also has its own
+    /// node. Redis may share that of an upstream.
     fn apart_from(self) -> &'static [&'static str] {
         match self {
             Self::Gateway => &[UPSTREAM, REDIS, ENGINE],
-            Self::Upstream => &[GATEWAY, ENGINE],
+            Self::Upstream => &[GATEWAY, UPSTREAM, ENGINE],
             Self::Redis => &[GATEWAY, ENGINE],
             Self::Engine => &[GATEWAY, UPSTREAM, REDIS, ENGINE],
         }
@@ -225,7 +225,13 @@ impl<'a> Demand<'a> {
                     .collect()
             }
             Role::Redis if !self.needs_redis => Vec::new(),
-            Role::Upstream | Role::Redis => vec![self.pod(role, role.name(), None, anchor)],
+            Role::Redis => vec![self.pod(role, role.name(), None, anchor)],
+            Role::Upstream => {
+                let places = self.cluster.upstream_places().into_iter();
+                places
+                    .map(|place| self.pod(role, &place, None, anchor))
+                    .collect()
+            }
             Role::Engine if self.cluster.agents == 0 => Vec::new(),
             Role::Engine => vec![self.job(anchor)],
         }

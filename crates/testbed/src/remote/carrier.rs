@@ -3,10 +3,10 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use gatebench_model::Place;
+use gatebench_model::{Host, Place};
 
 use super::complaint;
 use crate::error::{DriverError, RemoteError};
@@ -39,11 +39,8 @@ const HERE: &str = "here";
 pub(crate) enum Carrier {
     /// None: the program runs on this machine.
     Here,
-    /// A host, as `ssh` accepts it, with the private key to use.
-    Ssh {
-        host: String,
-        identity: Option<PathBuf>,
-    },
+    /// A host.
+    Ssh(Host),
     /// A container of a pod.
     Pod {
         /// The name of the pod for readers.
@@ -59,10 +56,7 @@ impl Carrier {
     pub(super) fn to(place: &Place, pods: Option<&Pods>) -> Result<Self, DriverError> {
         Ok(match place {
             Place::Here => Self::Here,
-            Place::Ssh(host) => Self::Ssh {
-                host: host.clone(),
-                identity: None,
-            },
+            Place::Ssh(host) => Self::Ssh(host.clone()),
             Place::Pod(name) => {
                 let found = pods.and_then(|pods| Some((pods, pods.at(name)?)));
                 let (pods, pod) = found.ok_or_else(|| kubernetes::no_pod(name))?;
@@ -80,7 +74,7 @@ impl Carrier {
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Here => HERE,
-            Self::Ssh { host, .. } => host,
+            Self::Ssh(host) => &host.ssh,
             Self::Pod { name, .. } => name,
         }
     }
@@ -95,18 +89,20 @@ impl Carrier {
                 command.env(CONNECTION, CONNECTION_HERE).process_group(0);
                 command
             }
-            Self::Ssh { host, identity } => {
+            Self::Ssh(host) => {
                 let mut command = Command::new("ssh");
                 for option in OPTIONS {
                     command.args(["-o", option]);
                 }
-                if let Some(identity) = identity {
+                if let Some(identity) = &host.identity {
                     // The key belongs to machines that were just created.
                     command
                         .args(["-o", "StrictHostKeyChecking=accept-new", "-i"])
                         .arg(identity);
                 }
-                command.args(["-T", "--", host, script]).process_group(0);
+                command
+                    .args(["-T", "--", &host.ssh, script])
+                    .process_group(0);
                 command
             }
             Self::Pod {
@@ -126,7 +122,7 @@ impl Carrier {
     pub(super) fn not_started(&self, error: io::Error) -> DriverError {
         match (self, error.kind()) {
             (Self::Pod { .. }, _) => kubernetes::not_found(error),
-            (Self::Ssh { .. }, io::ErrorKind::NotFound) => {
+            (Self::Ssh(_), io::ErrorKind::NotFound) => {
                 DriverError::Remote(RemoteError::environment(
                     "there is no program `ssh` on PATH",
                     "install it; on Debian: apt-get install openssh-client",
@@ -145,7 +141,7 @@ impl Carrier {
     /// The error for a machine that cannot be used, or can no longer be used.
     pub(super) fn complaint(&self, what: &str, stderr: &str) -> RemoteError {
         match self {
-            Self::Here | Self::Ssh { .. } => complaint::of(self.name(), what, stderr),
+            Self::Here | Self::Ssh(_) => complaint::of(self.name(), what, stderr),
             Self::Pod { kubectl, pod, .. } => {
                 let what = format!("{what} (in the pod {pod})");
                 kubectl.explained(&what, stderr)
@@ -156,7 +152,7 @@ impl Carrier {
     /// The reason for which the pod has ended or disappeared; none if a new connection may succeed.
     pub(super) fn last_words(&self) -> Option<String> {
         match self {
-            Self::Here | Self::Ssh { .. } => None,
+            Self::Here | Self::Ssh(_) => None,
             Self::Pod { kubectl, pod, .. } => kubernetes::last_words(kubectl, pod),
         }
     }
@@ -165,7 +161,7 @@ impl Carrier {
     pub(super) fn broken_remedy(&self) -> String {
         let resume = "`gatebench run --resume DIR` measures the missing trials";
         match self {
-            Self::Here | Self::Ssh { .. } => format!(
+            Self::Here | Self::Ssh(_) => format!(
                 "check that {} and the network to it are up; its processes end by themselves, and \
                  {resume}",
                 self.name()
@@ -191,9 +187,11 @@ mod tests {
     #[test]
     fn all_carriers_run_the_same_script() {
         assert_eq!(words(&Carrier::Here), ["sh", "-c", "echo x", "p"]);
-        let ssh = |identity: Option<&str>| Carrier::Ssh {
-            host: "me@far".into(),
-            identity: identity.map(Into::into),
+        let ssh = |identity: Option<&str>| {
+            Carrier::Ssh(Host {
+                identity: identity.map(Into::into),
+                ..Host::new("me@far")
+            })
         };
         let plain = words(&ssh(None));
         assert_eq!(plain[plain.len() - 4..], ["-T", "--", "me@far", "echo x"]);

@@ -59,24 +59,24 @@ impl RemoteHost {
         program: &Path,
         pods: Option<&Pods>,
     ) -> Result<Self, DriverError> {
-        Self::over(Carrier::to(place, pods)?, program)
+        let host = Self::over(Carrier::to(place, pods)?, program)?;
+        let address = match place {
+            Place::Ssh(host) => host.address,
+            Place::Here | Place::Pod(_) => None,
+        };
+        Ok(Self {
+            there: address.unwrap_or(host.there),
+            ..host
+        })
     }
 
-    /// Connects to the host of the gateways, with its own key and addresses if it has them.
+    /// Connects to the host of the gateways.
     ///
     /// # Errors
     /// As [`Self::connect`], or the upstream cannot listen at the address at which the host reaches
     /// this machine.
     pub(crate) fn of_gateways(elsewhere: &Elsewhere, program: &Path) -> Result<Self, DriverError> {
-        let carrier = Carrier::Ssh {
-            host: elsewhere.host.to_string(),
-            identity: elsewhere.identity.clone(),
-        };
-        let host = Self::over(carrier, program)?.reached_at(elsewhere.upstream_address)?;
-        Ok(Self {
-            there: elsewhere.address.unwrap_or(host.there),
-            ..host
-        })
+        Self::connect(&elsewhere.host, program, None)?.reached_at(elsewhere.upstream_address)
     }
 
     /// Connects to a machine, and copies the program to it if necessary.

@@ -47,6 +47,10 @@ pub struct ClusterArgs {
         conflicts_with = "pid"
     )]
     attach_pod: Option<AttachedPod>,
+    /// Start this number of upstreams, each on its own node, which serve the targets of a scenario
+    /// in turn
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "kubernetes")]
+    upstreams: u32,
     /// The image of the gateway [default: that of its folder]
     #[arg(long, value_name = "IMAGE", requires = "kubernetes")]
     image: Option<String>,
@@ -118,6 +122,7 @@ impl ClusterArgs {
         Some(Cluster {
             namespace: self.kubernetes.clone()?,
             agents,
+            upstreams: self.upstreams,
             gateway: settings(
                 self.image.as_deref().unwrap_or(""),
                 &self.gateway_node,

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _};
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatebench_model::{Elsewhere, Host, Hosts, Place};
+use gatebench_model::{Elsewhere, Host, Hosts, Place, Places};
 use gatebench_testbed::terraform::{Purpose, Terraform};
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ const TERRAFORM: &str = "terraform:";
 pub struct HostsArgs {
     /// Run on these hosts: an inventory, saved output of `terraform output -json`, or the outputs
     /// of a Terraform or OpenTofu folder (docs/guide/KUBERNETES.md)
-    #[arg(long, value_name = "terraform:DIR|FILE", conflicts_with_all = ["gateway_on", "attach", "kubernetes"])]
+    #[arg(long, value_name = "terraform:DIR|FILE", conflicts_with_all = ["gateway_on", "agents", "upstream_on", "attach", "kubernetes"])]
     pub hosts: Option<String>,
     /// Create the hosts before the run with `init` and `apply`, after showing the plan and asking
     #[arg(long, requires = "hosts")]
@@ -129,36 +129,43 @@ impl HostsArgs {
     }
 }
 
-/// The host of the gateways. The upstream and the load generator run on this machine, so it must be
-/// the one that the hosts name for them.
-///
-/// # Errors
-/// It is not.
-pub fn elsewhere(hosts: &Hosts) -> Result<Elsewhere, Failure> {
-    let others = hosts.upstream.iter().chain(&hosts.load);
-    let is_here = |host: &&Host| {
-        let address = host.address;
-        address.is_none_or(|address| TcpListener::bind((address, 0)).is_ok())
-    };
-    if let Some(far) = others.clone().find(|host| !is_here(host)) {
-        let ssh = &far.ssh;
-        return Err(Failure::words(
-            "--hosts",
-            format!("the upstream and the load are for {ssh}, which is not this machine"),
-            format!("run gatebench on {ssh}, or omit `upstream` and `load`"),
-        ));
+/// The host of the gateways, and the address at which it reaches an upstream on this machine.
+pub fn elsewhere(hosts: &Hosts) -> Elsewhere {
+    Elsewhere {
+        upstream_address: address_here(hosts),
+        ..Elsewhere::new(Place::Ssh(hosts.gateway.clone()))
     }
-    let Host {
-        ssh,
-        address,
-        identity,
-    } = hosts.gateway.clone();
-    Ok(Elsewhere {
-        host: Place::Ssh(ssh),
-        identity,
-        address,
-        upstream_address: hosts.upstream.as_ref().and_then(|it| it.address),
-    })
+}
+
+/// The places of the load generators and the upstream, where they are not this machine.
+pub fn places(hosts: &Hosts) -> Places {
+    let place = |host: &Host| match is_here(host) {
+        true => Place::Here,
+        false => Place::Ssh(host.clone()),
+    };
+    let mut agents = Vec::from_iter(hosts.load.iter().map(place));
+    if agents.iter().all(|it| *it == Place::Here) {
+        agents.clear();
+    }
+    let upstream = hosts.upstream.iter().map(place);
+    Places {
+        upstream: upstream.filter(|it| *it != Place::Here).collect(),
+        address: address_here(hosts).filter(|_| !agents.is_empty()),
+        agents,
+        ..Places::default()
+    }
+}
+
+/// The address of an upstream that runs on this machine.
+fn address_here(hosts: &Hosts) -> Option<IpAddr> {
+    let upstream = hosts.upstream.as_ref().filter(|it| is_here(it));
+    upstream.and_then(|it| it.address)
+}
+
+/// Reports whether a host is this machine: it can listen at the host's address.
+fn is_here(host: &Host) -> bool {
+    let address = host.address;
+    address.is_some_and(|address| TcpListener::bind((address, 0)).is_ok())
 }
 
 /// Asks a question on the terminal.

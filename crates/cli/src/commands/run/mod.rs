@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_model::{Elsewhere, Hosts, Length, Place, Places};
+use gatebench_model::{Elsewhere, Host, Hosts, Length, Place, Places};
 use gatebench_runner::{Attach, ClusterPlan, GeneratorChoice, Selection};
 use gatebench_studies::measure::plan::MeasureChoice;
 
@@ -245,10 +245,10 @@ impl Run {
                 None => values::sizes(&self.gateway_cpus, &self.gateway_memory),
                 Some(_) => values::paired_sizes(&self.gateway_cpus, &self.gateway_memory),
             },
-            elsewhere: self.elsewhere(hosts)?,
+            elsewhere: self.elsewhere(hosts),
             places: match &cluster {
                 Some(cluster) => Places::in_cluster(cluster),
-                None => self.places()?,
+                None => self.places(hosts)?,
             },
             cluster,
             configs: self.configs.clone(),
@@ -273,9 +273,10 @@ impl Run {
     }
 
     /// The places of the load generators, the upstream and Redis.
-    fn places(&self) -> Result<Places, Failure> {
+    fn places(&self, hosts: Option<&Hosts>) -> Result<Places, Failure> {
+        let named = hosts.map(hosts::places).unwrap_or_default();
         let agents = match (&self.agents, &self.cluster.kubernetes) {
-            (None, _) | (_, Some(_)) => Vec::new(),
+            (None, _) | (_, Some(_)) => named.agents,
             (Some(AgentsAt::Places(places)), None) => places.clone(),
             (Some(AgentsAt::Pods(number)), None) => {
                 return Err(Failure::words(
@@ -288,32 +289,39 @@ impl Run {
         if !agents.is_empty() && self.engine.is_some() {
             return Err(Failure::words(
                 "--agents",
-                "only the built-in load generator runs on several machines",
-                "omit --engine or --agents",
+                "only the built-in load generator runs on other machines",
+                "omit --engine, or --agents or the hosts of the load",
             ));
         }
         let elsewhere = |place: &&Place| **place != Place::Here;
+        let upstream = self.upstream_on.iter().filter(elsewhere).cloned();
+        let address = self.upstream_address.or(named.address);
         Ok(Places {
-            upstream: self.upstream_on.iter().filter(elsewhere).cloned().collect(),
+            upstream: named.upstream.into_iter().chain(upstream).collect(),
             redis: self.redis_on.iter().find(elsewhere).cloned(),
-            address: self.upstream_address.filter(|_| !agents.is_empty()),
+            address: address.filter(|_| !agents.is_empty()),
             agents,
             cluster: None,
         })
     }
 
     /// The host on which the gateways run; none if they run on this machine.
-    fn elsewhere(&self, hosts: Option<&Hosts>) -> Result<Option<Elsewhere>, Failure> {
+    fn elsewhere(&self, hosts: Option<&Hosts>) -> Option<Elsewhere> {
         if let Some(hosts) = hosts {
-            return hosts::elsewhere(hosts).map(Some);
+            let named = hosts::elsewhere(hosts);
+            let upstream_address = self.upstream_address.or(named.upstream_address);
+            return Some(Elsewhere {
+                upstream_address,
+                ..named
+            });
         }
         if self.cluster.kubernetes.is_some() {
-            return Ok(self.attach.is_none().then(Elsewhere::in_pods));
+            return self.attach.is_none().then(Elsewhere::in_pods);
         }
-        Ok(self.gateway_on.clone().map(|host| Elsewhere {
+        self.gateway_on.as_deref().map(|host| Elsewhere {
             upstream_address: self.upstream_address,
-            ..Elsewhere::new(Place::Ssh(host))
-        }))
+            ..Elsewhere::new(Place::Ssh(Host::new(host)))
+        })
     }
 
     fn length(&self) -> Length {

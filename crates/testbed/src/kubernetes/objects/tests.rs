@@ -13,6 +13,7 @@ fn cluster() -> Cluster {
     Cluster {
         namespace: "gb".parse().unwrap(),
         agents: 2,
+        upstreams: 1,
         gateway: settings("", "tier=gateway,dedicated=bench:NoSchedule"),
         upstream: settings("agent:1", ""),
         engine: settings("agent:1", ""),
@@ -50,6 +51,20 @@ fn demand<'a>(cluster: &'a Cluster, gateways: &'a [GatewayPod]) -> Demand<'a> {
         needs_redis: true,
         deadline_seconds: 900,
     }
+}
+
+#[test]
+fn several_upstreams_have_pods_and_nodes_of_their_own() {
+    let cluster = Cluster {
+        upstreams: 2,
+        ..cluster()
+    };
+    let demand = demand(&cluster, &[]);
+    let pods = demand.of_role(Role::Upstream, None);
+    let names = Vec::from_iter(pods.iter().map(|it| &it["metadata"]["name"]));
+    assert_eq!(names, ["gb-x1-upstream-0", "gb-x1-upstream-1"]);
+    assert_eq!(demand.count(Role::Upstream), 2);
+    assert!(Role::Upstream.apart_from().contains(&UPSTREAM));
 }
 
 #[test]
