@@ -46,18 +46,24 @@ impl FromStr for Place {
     type Err = Infallible;
 
     fn from_str(word: &str) -> Result<Self, Infallible> {
-        Ok(match word.strip_prefix(POD) {
+        Ok(word.into())
+    }
+}
+
+impl From<&str> for Place {
+    fn from(word: &str) -> Self {
+        match word.strip_prefix(POD) {
             Some(name) => Self::Pod(name.to_owned()),
             None if word == HERE => Self::Here,
             None => Self::Ssh(Host::new(word)),
-        })
+        }
     }
 }
 
 impl From<Written> for Place {
     fn from(written: Written) -> Self {
         match written {
-            Written::Word(word) => word.parse().unwrap_or_else(|never| match never {}),
+            Written::Word(word) => word.as_str().into(),
             Written::Host(host) => Self::Ssh(host),
         }
     }

@@ -55,9 +55,7 @@ impl FromStr for AgentsAt {
         match word.parse() {
             Ok(number) if (1..=PODS_MAX).contains(&number) => Ok(Self::Pods(number)),
             Ok(_) => Err(format!("write a number from 1 to {PODS_MAX}")),
-            Err(_) => Ok(Self::Places(
-                word.split(',').map(|it| it.to_owned().into()).collect(),
-            )),
+            Err(_) => Ok(Self::Places(word.split(',').map(Place::from).collect())),
         }
     }
 }
