@@ -35,6 +35,17 @@ pub enum Warning {
         /// The host on which gateways run; none for this machine.
         host: Option<String>,
     },
+    /// Sizes of the suite are omitted, because no node of the cluster has room for their pods.
+    #[error(
+        "{} left out: {said} Choose sizes with --gateway-cpus; all sizes of a run are on one node at the same time",
+        sizes.join(" and ")
+    )]
+    SizesWithoutNode {
+        /// The sizes without a pod.
+        sizes: Vec<String>,
+        /// The scheduler's message, a sentence.
+        said: String,
+    },
     /// A sweep has fewer connections than requested, because the file descriptor limit is too low.
     #[error(
         "the load '{load}' opens at most {most} connections instead of {asked}, which need {needed} file descriptors, \

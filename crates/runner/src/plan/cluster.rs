@@ -31,6 +31,7 @@ pub struct ClusterPlan {
     gateways: Vec<GatewayPod>,
     is_attached: bool,
     needs_redis: bool,
+    may_omit_sizes: bool,
     deadline: Duration,
 }
 
@@ -78,6 +79,7 @@ impl ClusterPlan {
             title: format!("{}: {}", suite.suite, suite.title),
             is_attached: selection.attach.is_some(),
             needs_redis: scenarios.iter().any(|it| it.document.needs_redis()),
+            may_omit_sizes: selection.sizes.is_empty(),
             deadline: deadline(run),
             cluster,
             gateways,
@@ -112,6 +114,7 @@ impl ClusterPlan {
             gateways: without_duplicates(gateways),
             is_attached: plan.variants.iter().any(is_attached),
             needs_redis: plan.scenarios.iter().any(Scenario::needs_redis),
+            may_omit_sizes: false,
             deadline: deadline(Duration::from_secs_f64(seconds)),
         }))
     }
@@ -161,6 +164,7 @@ impl ClusterPlan {
             gateways: &self.gateways,
             is_attached: self.is_attached,
             needs_redis: self.needs_redis,
+            may_omit_sizes: self.may_omit_sizes,
             deadline_seconds: self.deadline.as_secs(),
         }
     }

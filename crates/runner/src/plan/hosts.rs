@@ -54,15 +54,29 @@ impl<'a> Hosts<'a> {
                 false => missing.push(limits.to_string()),
             }
         }
-        let warning = (!missing.is_empty()).then(|| Warning::SizesMissing {
-            sizes: missing,
-            cores: self.there.as_ref().map_or(self.here.len(), |it| it.1.len()),
-            host: self.there.as_ref().map(|it| it.0.clone()),
-        });
-        Ok((had, warning))
+        if missing.is_empty() {
+            return Ok((had, None));
+        }
+        let no_room = self.testbed.pods().and_then(|pods| pods.no_room());
+        let warning = match no_room {
+            Some(said) => Warning::SizesWithoutNode {
+                sizes: missing,
+                said: said.to_owned(),
+            },
+            None => Warning::SizesMissing {
+                sizes: missing,
+                cores: self.there.as_ref().map_or(self.here.len(), |it| it.1.len()),
+                host: self.there.as_ref().map(|it| it.0.clone()),
+            },
+        };
+        Ok((had, Some(warning)))
     }
 
+    /// Reports whether gateways can have a size. Pods of a size exist only if a node has room.
     fn has(&self, limits: Limits) -> Result<bool, RunnerError> {
+        if let Some(pods) = self.testbed.pods() {
+            return Ok(pods.have_size(limits));
+        }
         let cores = limits.whole_cpus().unwrap_or(1);
         let has_cores = self.placed(Some(cores)).is_ok();
         Ok(has_cores && self.testbed.can_hold(limits)?)

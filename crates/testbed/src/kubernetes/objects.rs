@@ -152,6 +152,9 @@ pub struct Demand<'a> {
     /// True if the load goes to a gateway that the user started.
     pub is_attached: bool,
     pub needs_redis: bool,
+    /// True if sizes for which no node has room are left out, because the user did not ask for
+    /// them.
+    pub may_omit_sizes: bool,
     /// The time after which the cluster ends all pods.
     pub deadline_seconds: u64,
 }
@@ -354,7 +357,7 @@ impl<'a> Demand<'a> {
 }
 
 /// The name of the pod of a gateway: `gateway-nginx`, `gateway-nginx-0-5-cpu-512-mib`.
-fn gateway_name(gateway: &str, version: Option<&str>, size: Limits) -> String {
+pub(super) fn gateway_name(gateway: &str, version: Option<&str>, size: Limits) -> String {
     let words = format!("{gateway} {} {size}", version.unwrap_or_default()).to_lowercase();
     let words = words.replace(" and ", " ");
     let is_plain = |c: char| c.is_ascii_alphanumeric();

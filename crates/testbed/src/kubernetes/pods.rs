@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_model::Namespace;
+use gatebench_model::{Limits, Namespace};
 
 use super::check::Node;
 use super::kubectl::Kubectl;
@@ -18,6 +18,9 @@ pub struct Pods {
     all: Vec<Pod>,
     /// The places of the pods in which gateways run that are part of gatebench.
     whole: Vec<String>,
+    /// The sizes of the gateways, and those that were omitted.
+    sizes: Vec<Limits>,
+    omitted_sizes: Vec<Limits>,
     nodes: BTreeMap<String, Node>,
     session: Session,
 }
@@ -30,9 +33,17 @@ impl Pods {
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
         let whole = demand.gateways.iter().filter(|it| it.is_gatebench);
+        let is_omitted = |it: &&GatewayPod| {
+            let omitted = session.omitted.as_ref();
+            omitted.is_some_and(|omitted| omitted.places.contains(&it.place()))
+        };
+        let (omitted, had): (Vec<_>, Vec<_>) = demand.gateways.iter().partition(is_omitted);
+        let sizes = |pods: Vec<&GatewayPod>| pods.into_iter().map(|it| it.size).collect();
         Ok(Self {
             all,
             whole: whole.map(GatewayPod::place).collect(),
+            sizes: sizes(had),
+            omitted_sizes: sizes(omitted),
             nodes: nodes(&demand.cluster.namespace),
             session,
         })
@@ -51,6 +62,16 @@ impl Pods {
     /// Refusals of objects that the run does not need.
     pub fn warnings(&self) -> &[String] {
         &self.session.warnings
+    }
+
+    /// Reports whether gateways of this size have pods.
+    pub fn have_size(&self, size: Limits) -> bool {
+        self.sizes.contains(&size) && !self.omitted_sizes.contains(&size)
+    }
+
+    /// The scheduler's message about the sizes that were omitted.
+    pub fn no_room(&self) -> Option<&str> {
+        self.session.omitted.as_ref().map(|it| it.said.as_str())
     }
 
     pub(crate) fn namespace(&self) -> &Namespace {

@@ -14,12 +14,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use gatebench_model::Namespace;
+use gatebench_model::plan::NULL;
+use gatebench_model::{Limits, Namespace};
 use serde_json::Value as Json;
 
 use super::complaint;
 use super::kubectl::{Kubectl, not_found};
-use super::objects::{Anchor, Demand, MANAGED, PREFIX, ROLE, RUN, Role};
+use super::objects::{Anchor, Demand, MANAGED, PREFIX, ROLE, RUN, Role, gateway_name};
 use crate::error::{DriverError, RemoteError};
 use crate::interrupt::Interrupt;
 use crate::system::command::wait_until;
@@ -78,6 +79,16 @@ pub struct Session {
     remover: Child,
     /// Refusals of objects that the run does not need.
     pub warnings: Vec<String>,
+    /// The pods of gateways that were deleted because no node has room for their size.
+    pub omitted: Option<Omitted>,
+}
+
+/// The pods of gateways without a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Omitted {
+    pub places: Vec<String>,
+    /// The scheduler's message for one of them.
+    pub said: String,
 }
 
 impl Session {
@@ -98,6 +109,7 @@ impl Session {
             kubectl,
             remover,
             warnings: Vec::new(),
+            omitted: None,
         };
         let anchor = session
             .kubectl
@@ -126,25 +138,27 @@ impl Session {
 
     /// Waits until all pods of a role are in a state.
     fn wait_for(
-        &self,
+        &mut self,
         demand: &Demand<'_>,
         role: Role,
         interrupt: &Interrupt,
         is_there: fn(&Json) -> bool,
     ) -> Result<Vec<Pod>, DriverError> {
         let begun = Instant::now();
-        let wanted = demand.count(role);
         let patience = Duration::from_secs(demand.cluster.schedule_seconds.into());
         loop {
             let pods = self.pods(role)?;
             if let Some(error) = pods.iter().find_map(|pod| self.failure(pod, role)) {
                 return Err(error.into());
             }
-            if pods.len() >= wanted && pods.iter().all(is_there) {
+            if pods.len() >= self.wanted(demand, role) && pods.iter().all(is_there) {
                 return Ok(pods.iter().map(|pod| Pod::of(pod, &self.run)).collect());
             }
             let refused = pods.iter().find_map(no_node);
             if let Some(said) = refused.filter(|_| begun.elapsed() > patience) {
+                if demand.may_omit_sizes && role == Role::Gateway && self.omit(&pods, said)? {
+                    continue;
+                }
                 let namespace = self.kubectl.namespace();
                 return Err(complaint::of_no_node(namespace, role.name(), said).into());
             }
@@ -157,6 +171,34 @@ impl Session {
             }
             thread::sleep(LOOK_EVERY);
         }
+    }
+
+    /// Returns the number of pods of a role, without those that were omitted.
+    fn wanted(&self, demand: &Demand<'_>, role: Role) -> usize {
+        let omitted = self.omitted.iter().filter(|_| role == Role::Gateway);
+        let omitted: usize = omitted.map(|it| it.places.len()).sum();
+        demand.count(role) - omitted
+    }
+
+    /// Deletes the pods of gateways that have no node, if another one has a node. Returns false if
+    /// none has one; the null gateway, which has no size, does not count.
+    fn omit(&mut self, pods: &[Json], said: &str) -> Result<bool, DriverError> {
+        let null = gateway_name(NULL, None, Limits::default());
+        let of = |pod: &Json| Pod::of(pod, &self.run);
+        let (placed, others): (Vec<&Json>, Vec<&Json>) = pods.iter().partition(|it| has_node(it));
+        if placed.iter().all(|pod| of(pod).place == null) {
+            return Ok(false);
+        }
+        let others = Vec::from_iter(others.into_iter().map(of));
+        let names = others.iter().map(|pod| pod.name.as_str());
+        let words = ["delete", "pods", "--ignore-not-found"].into_iter();
+        self.kubectl
+            .run("delete pods without a node", words.chain(names), None)?;
+        self.omitted = Some(Omitted {
+            places: others.into_iter().map(|pod| pod.place).collect(),
+            said: said.to_owned(),
+        });
+        Ok(true)
     }
 
     pub(super) fn namespace(&self) -> &Namespace {

@@ -48,6 +48,7 @@ pub fn inspect_pod(
         gateways: &[],
         is_attached: false,
         needs_redis: false,
+        may_omit_sizes: false,
         deadline_seconds: DEADLINE_SECONDS,
     };
     let (mut session, mut pods) = Session::open(&demand, interrupt)?;

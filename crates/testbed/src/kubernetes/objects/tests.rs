@@ -49,6 +49,7 @@ fn demand<'a>(cluster: &'a Cluster, gateways: &'a [GatewayPod]) -> Demand<'a> {
         gateways,
         is_attached: false,
         needs_redis: true,
+        may_omit_sizes: false,
         deadline_seconds: 900,
     }
 }
