@@ -69,6 +69,7 @@ lint: ## checks formatting, lints (warnings are errors), licenses and sources of
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package gatebench --no-default-features --locked -- -D warnings
 	@scripts/check-faults
+	@$(CARGO) metadata --manifest-path fuzz/Cargo.toml --locked --format-version 1 > /dev/null
 	@scripts/deny
 
 workflows: ## checks the workflows with actionlint and the scripts with shellcheck

@@ -18,9 +18,10 @@ use super::settings::Settings;
 use super::spread::{ratios, spread};
 
 /// The compared metrics, by load.
-const METRICS: [(&str, &str); 4] = [
+const METRICS: [(&str, &str); 5] = [
     ("saturate", "gateway_cpu_per_request_ns"),
     ("saturate", "throughput_per_second"),
+    ("saturate", "response_p99_ns"),
     ("steady", "gateway_cpu_per_request_ns"),
     ("steady", "response_p99_ns"),
 ];
