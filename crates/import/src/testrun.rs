@@ -15,7 +15,7 @@ use crate::folder::{Folder, SUITE_FILE};
 use crate::k6;
 use crate::keys::Keys;
 use crate::kubernetes::documents;
-use crate::log::Log;
+use crate::log::{Log, Note};
 use crate::name::Names;
 use crate::options::Options;
 use runner::Runner;
@@ -82,7 +82,7 @@ pub fn read_testruns(
         let nodes = documents::read(file.name, file.text)?;
         let found = testruns(&nodes, read, &mut log);
         let notes = log.finish()?;
-        result.folder.notes.extend(notes);
+        result.folder.notes.extend(of_file(notes, file.name));
         all.extend(found);
     }
     if all.is_empty() {
@@ -116,11 +116,19 @@ pub fn read_testruns(
     Ok(result)
 }
 
+/// Names the file in each note, because the notes of all files are printed together.
+fn of_file<'a>(notes: Vec<Note>, file: &'a str) -> impl Iterator<Item = Note> + 'a {
+    notes.into_iter().map(move |note| Note {
+        what: format!("{file}: {}", note.what),
+        ..note
+    })
+}
+
 fn suite_of(known: Option<&KnownSuite>, options: &Options) -> Suite {
     let title = format!("The TestRuns of {}", options.file);
     let gateways = match known {
         Some(known) => known.suite.gateways.clone(),
-        None => defaults::gateways(&["reference", "nginx", "haproxy"]),
+        None => defaults::gateways(&["reference"]),
     };
     let suite = defaults::suite(options, &title, gateways, Vec::new(), "");
     Suite { blocks: 1, ..suite }
@@ -140,7 +148,7 @@ fn add(
         (Some(known), Some(named)) => (known.named(named, &file)?, k6::load(&run.script, &options)),
         (known, _) => {
             let parts = k6::parts(&run.script, &options)?;
-            folder.notes.extend(parts.notes);
+            folder.notes.extend(of_file(parts.notes, &run.script_file));
             let word = match known {
                 Some(known) => known.sending(&parts.scenario, &file)?,
                 None => {

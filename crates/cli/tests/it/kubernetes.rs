@@ -66,11 +66,15 @@ fn a_check_reports_rights_nodes_and_the_role() {
     refused.assert_code(3).assert_prints(&[
         "create pods/exec is not allowed",
         "kind: Role",
+        "kubectl -n gb create rolebinding gatebench",
         "runs in gb cannot start",
     ]);
+    let asked = requests(&bench);
     let role = start(&bench, "", "kubernetes check prod/gb --role").wait();
     role.assert_code(0)
         .assert_prints(&["kind: Role", "pods/ephemeralcontainers"]);
+    assert_eq!(requests(&bench), asked, "the Role needs no cluster");
+    start(&bench, "", "kubernetes check prod/gb").wait();
     assert!(requests(&bench).contains("--context prod --namespace gb"));
     assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
 }

@@ -138,10 +138,12 @@ fn of_open(
             "end a load with a fixed rate after a number of requests",
         ));
     }
-    limits.express_once(&format!(
-        "the queue of {} arrivals of '{}': k6 drops an arrival that finds all {} users busy",
-        open.queue_max, phase.name, open.connections_max
-    ));
+    if open.queue_max > 0 {
+        limits.express_once(&format!(
+            "the queue of {} arrivals of '{}': k6 drops an arrival that finds all {} users busy",
+            open.queue_max, phase.name, open.connections_max
+        ));
+    }
     let length = length(phase, part);
     let mut stages = match part {
         Part::WarmUp => Vec::new(),

@@ -135,6 +135,11 @@ fn fit_checks(request: &mut Request, log: &mut Log<'_>) {
         && *status != 200
     {
         let status = status.to_string();
+        let label = request.label();
+        let what = format!(
+            "{label} has the header X-Response-Status, which requests {status} of gatebench's upstream"
+        );
+        log.simplified(&(0..0), what);
         request.headers.insert("X-Response-Status".into(), status);
     }
 }
@@ -164,11 +169,21 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
     };
     let all = requests.iter().map(|(_, request)| request.clone());
     let all: Vec<Request> = all.collect();
-    let uses_values = format!("{all:?}").contains(&format!("{{{{ {SOURCE} }}}}"));
+    let placeholder = format!("{{{{ {SOURCE} }}}}");
+    let is_computed = |request: &&Request| format!("{request:?}").contains(&placeholder);
+    let computed = Vec::from_iter(all.iter().filter(is_computed).map(Request::label));
+    let uses_values = !computed.is_empty();
     let numbers = Uniform {
         min: 1,
         max: 1_000_000,
     };
+    for label in computed {
+        let what = format!(
+            "values of {label} that exist only while k6 runs (variables, __ENV): numbers from 1 to \
+             1,000,000 are sent instead"
+        );
+        log.simplified(&(0..0), what);
+    }
     let values = (SOURCE.to_owned(), Source::Uniform(numbers));
     let title = format!("The requests of {}", options.file);
     Scenario {

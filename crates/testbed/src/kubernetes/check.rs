@@ -24,8 +24,6 @@ pub struct Survey {
     pub rights: Vec<Right>,
     /// The nodes; none if the user may not list them.
     pub nodes: Option<Vec<Node>>,
-    /// The Role with all rights.
-    pub role: Json,
 }
 
 /// A version of Kubernetes.
@@ -80,7 +78,6 @@ pub fn survey(namespace: &Namespace) -> Result<Survey, DriverError> {
         pod_security: own.and_then(|it| optional(&it["metadata"]["labels"][ENFORCED])),
         rights,
         nodes: nodes.map(|nodes| nodes.iter().map(Node::of).collect()),
-        role: rights::role(namespace),
     })
 }
 

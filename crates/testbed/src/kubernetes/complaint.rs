@@ -145,11 +145,21 @@ const WAITING: [(&str, &str); 7] = [
 
 /// The error for a kubectl that failed with this output on standard error.
 pub(super) fn of(namespace: &Namespace, what: &str, stderr: &str) -> RemoteError {
-    let said = last_lines(stderr);
+    let lines = stderr.lines().filter(|line| !is_log(line));
+    let said = last_lines(&Vec::from_iter(lines).join("\n"));
     let separator = if said.is_empty() { "" } else { ": " };
     let remedy = remedy(&REMEDIES, &said).unwrap_or("make sure that `KUBECTL get pods` works");
     let message = format!("{what}{separator}{said}");
     RemoteError::environment(message, filled(remedy, namespace, ""))
+}
+
+/// Reports whether a line is from kubectl's own log (klog), which repeats the error that follows:
+/// `E1127 20:12:43.695556 …`.
+fn is_log(line: &str) -> bool {
+    let mut parts = line.split(' ');
+    let first = parts.next().unwrap_or_default();
+    let is_number = |text: &str| text.len() == 4 && text.bytes().all(|it| it.is_ascii_digit());
+    first.strip_prefix(['E', 'W', 'I']).is_some_and(is_number)
 }
 
 /// The error for a pod that no node can run.
@@ -209,6 +219,12 @@ mod tests {
         let refused = "Error from server (Forbidden): pods is forbidden: User \"u\" cannot create \
                        resource \"pods\" in API group \"\" in the namespace \"gb\"";
         assert!(remedy(refused).contains("`gatebench kubernetes check prod/gb`"));
+        let logged = format!("E1127 20:12:43.6 1 memcache.go:381] \"Unhandled\"\n{refused}");
+        assert!(
+            !of(&namespace(), "cannot", &logged)
+                .message
+                .contains("memcache")
+        );
         let context = "error: context \"x\" does not exist";
         assert!(remedy(context).ends_with("--kubernetes CONTEXT/NAMESPACE"));
         let down = "The connection to the server 10.0.0.1:6443 was refused - did you specify ...";

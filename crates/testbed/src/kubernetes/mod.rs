@@ -28,7 +28,7 @@ pub(crate) use manifest::CONTAINER;
 pub use objects::{Demand, GatewayPod, Role};
 pub use pods::Pods;
 pub(crate) use pods::no_pod;
-pub use rights::Right;
+pub use rights::{Right, role};
 pub(crate) use session::last_words;
 pub use session::{Pod, Session, clean, run_name};
 pub use testrun::{K6_IMAGE, K6Script, testrun};

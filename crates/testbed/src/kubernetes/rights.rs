@@ -121,8 +121,8 @@ fn review(rule: &Rule, verb: &str, namespace: &Namespace) -> Json {
     })
 }
 
-/// The Role with all rights.
-pub(super) fn role(namespace: &Namespace) -> Json {
+/// The Role with all rights in a namespace, as Kubernetes reads it.
+pub fn role(namespace: &Namespace) -> Json {
     let (managed, by) = MANAGED;
     let rule = |rule: &Rule| {
         json!({

@@ -111,9 +111,10 @@ impl Session {
             warnings: Vec::new(),
             omitted: None,
         };
-        let anchor = session
-            .kubectl
-            .create("the anchor of the run", &[demand.anchor()])?;
+        let anchor = session.kubectl.create(
+            "the ConfigMap that owns all other objects",
+            &[demand.anchor()],
+        )?;
         let uid = anchor.first().and_then(|it| it["metadata"]["uid"].as_str());
         session.anchor.uid = uid.unwrap_or_default().to_owned();
         let policy = demand.network_policy(Some(&session.anchor));

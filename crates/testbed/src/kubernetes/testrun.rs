@@ -53,8 +53,7 @@ pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
         }
         toleration
     };
-    let mut runner = json!({
-        "image": script.image,
+    let starter = json!({
         "automountServiceAccountToken": "false",
         "securityContext": {
             "runAsNonRoot": true,
@@ -62,6 +61,8 @@ pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
         },
         "containerSecurityContext": restricted(),
     });
+    let mut runner = starter.clone();
+    runner["image"] = json!(script.image);
     if !node.labels.is_empty() {
         runner["nodeSelector"] = json!(node.labels);
     }
@@ -84,9 +85,11 @@ pub fn testrun(cluster: &Cluster, script: &K6Script<'_>) -> [Json; 2] {
         "spec": {
             "parallelism": cluster.agents,
             "separate": true,
-            "args": ["--no-usage-report", format!("--summary-trend-stats={TREND_STATS}")],
+            // Operators before 1.6 know only this form, which is split at spaces.
+            "arguments": format!("--no-usage-report --summary-trend-stats={TREND_STATS}"),
             "script": { "configMap": { "name": name, "file": SCRIPT } },
             "initializer": { "disabled": true },
+            "starter": starter,
             "runner": runner,
         },
     });

@@ -7,7 +7,7 @@ use gatebench_config::write_yaml;
 use gatebench_model::{Cluster, Namespace, NodeChoice, PodSettings};
 use gatebench_net::Backend;
 use gatebench_testbed::Interrupt;
-use gatebench_testbed::kubernetes::{MINOR_MIN, Node, Right, Survey, survey};
+use gatebench_testbed::kubernetes::{MINOR_MIN, Node, Right, Survey, role, survey};
 use gatebench_testbed::remote::{InspectedPod, inspect_pod};
 use serde_json::json;
 
@@ -59,12 +59,13 @@ pub struct Check {
 impl Check {
     /// Prints the findings, and the Role if a right is missing.
     pub fn run(self) -> Result<Exit, Failure> {
-        let survey = survey(&self.namespace)?;
-        let role = write_yaml(&survey.role);
+        let role = role(&self.namespace);
+        let role_yaml = write_yaml(&role);
         if self.role {
-            terminal::say_data(role.trim_end())?;
+            terminal::say_data(role_yaml.trim_end())?;
             return Ok(Exit::Fine);
         }
+        let survey = survey(&self.namespace)?;
         let mut findings = findings(&survey);
         let is_able = |findings: &[Finding]| findings.iter().all(|it| it.state != State::Missing);
         if let Some(image) = self.image.as_ref().filter(|_| is_able(&findings)) {
@@ -73,12 +74,16 @@ impl Check {
         let is_able = is_able(&findings);
         if self.json {
             let entries: Vec<_> = findings.iter().map(as_json).collect();
-            let role = &survey.role;
             terminal::say_json(&json!({ "able": is_able, "checks": entries, "role": role }))?;
         } else {
             let mut lines: Vec<String> = findings.iter().map(line).collect();
             if survey.rights.iter().any(|right| !right.is_granted) {
-                lines.push(format!("\nThe Role that grants all rights:\n\n{role}"));
+                lines.push(format!("\nThe Role with all rights:\n\n{role_yaml}"));
+                let namespace = &self.namespace.name;
+                lines.push(format!(
+                    "The RoleBinding: kubectl -n {namespace} create rolebinding gatebench \
+                     --role=gatebench --user=NAME (or --serviceaccount=NAMESPACE:NAME)"
+                ));
             }
             let can = if is_able { "can" } else { "cannot" };
             lines.push(format!("\nruns in {} {can} start", self.namespace));
@@ -178,7 +183,7 @@ fn rights(rights: &[Right]) -> Vec<Finding> {
         let says = format!("all {} rights are granted", rights.len());
         return vec![Finding::good("rights", says)];
     }
-    let remedy = "ask an administrator for the Role below";
+    let remedy = "ask an administrator for the Role below and a RoleBinding to you";
     let finding = |right: &&Right| {
         let says = format!("{} is not allowed", right.name);
         match right.without {

@@ -61,7 +61,10 @@ impl Image {
                 default_name(REDIS, &found.version)
             }
             word => {
-                let folder = self.overlay.catalogue().resolve(word)?;
+                let folder = self.overlay.catalogue().resolve(word).map_err(|error| {
+                    let remedy = "name a gateway (`gatebench list gateways`), `redis` or `agent`";
+                    Failure::words(word, error.to_string(), remedy)
+                })?;
                 let found = folder.find_binary_of(version, &launcher)?;
                 if found.image.is_some() {
                     return Err(Failure::words(

@@ -40,16 +40,17 @@ enum Verb {
     FromTestrun(from_testrun::FromTestrun),
 }
 
-/// Delete all objects of gatebench in a namespace, even those of runs in progress
+/// Delete the objects of all runs in a namespace, even of those in progress
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   gatebench kubernetes clean bench
 
 Normally nothing is left: a run deletes its objects, even if it is killed. This command deletes the
-objects of runs whose machine failed. It also ends runs that are in progress in the namespace.")]
+objects of runs whose machine failed. It also ends runs that are in progress in the namespace. It
+keeps the Role, and TestRuns with their ConfigMaps.")]
 struct Clean {
-    /// The namespace from which everything with the label of gatebench is deleted
+    /// The namespace of the runs
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
     namespace: Namespace,
 }

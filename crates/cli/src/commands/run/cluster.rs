@@ -81,7 +81,7 @@ pub struct ClusterArgs {
     seccomp_profile: Option<String>,
     /// Print TestRuns for the k6 operator, which send the load to the gateway at --attach, instead
     /// of running; needs --engine k6
-    #[arg(long, requires = "kubernetes", requires = "attach")]
+    #[arg(long, requires_all = ["kubernetes", "attach", "engine"])]
     pub testrun: bool,
     /// The image of k6 in TestRuns
     #[arg(long, value_name = "IMAGE", default_value = K6_IMAGE, requires = "testrun")]
