@@ -17,9 +17,6 @@ use crate::common::trials::blocks_complete;
 /// The maximum number of gateways that the sentence compares with the best one; the table has all.
 const OTHERS_MAX: usize = 3;
 
-/// The maximum number of gateways with invalid figures that are named; more are only counted.
-const INVALID_MAX: usize = 2;
-
 /// The maximum number of causes of limited figures that are named; more are only counted.
 const LIMITS_MAX: usize = 1;
 
@@ -157,10 +154,7 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
         0 | 1 => format!("figures of {counted_blocks}"),
         _ => format!("median and range of {counted_blocks}"),
     };
-    let invalid: Vec<String> = gateways(scenario)
-        .filter(|row| has_reason(row, Validity::Invalid))
-        .map(|row| row.variant.clone())
-        .collect();
+    let has_invalid = gateways(scenario).any(|row| has_reason(row, Validity::Invalid));
     let mut parts = vec![match (compared, blocks >= MIN_BLOCKS) {
         (false, _) => figures,
         (true, true) if scenario.comparisons.is_empty() => {
@@ -170,18 +164,14 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
             format!("{figures}; ✓ marks the best value by verdicts")
         }
         (true, true) => format!("{figures}; no gateway is best by verdicts"),
-        (true, false) if invalid.is_empty() => {
+        (true, false) if !has_invalid => {
             format!("{figures}, too few for a verdict (it needs {MIN_BLOCKS})")
         }
         (true, false) => format!("{figures}, too few for a verdict"),
     }];
-    match invalid.len() {
-        0 => {}
-        1..=INVALID_MAX => {
-            let gateways = listed(&invalid);
-            parts.push(format!("invalid blocks of {gateways} are left out"));
-        }
-        many => parts.push(format!("invalid blocks of {many} gateways are left out")),
+    // The table and the problems name the gateways; two lines are enough for this sentence.
+    if has_invalid {
+        parts.push("invalid blocks are left out".to_owned());
     }
     let limits = limits(scenario, columns);
     if !limits.is_empty() {
