@@ -48,7 +48,7 @@ pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]>
         .map(|(_, value)| value)
 }
 
-/// The fields that a proxy forwards, in wire order: those that are not hop-by-hop, without
+/// The fields that a proxy forwards, in wire order: all except the hop-by-hop fields and
 /// Content-Length, which the functions that write a head derive from their `body`.
 pub fn forwarded<'a>(head: &Head<'a>) -> impl Iterator<Item = Field<'a>> + use<'a> {
     let options = connection_options(head);

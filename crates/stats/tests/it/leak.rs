@@ -236,7 +236,7 @@ fn each_verdict_has_its_case() {
         verdict(10.0, |hour| 100.0 + 0.5 * hour).verdict,
         LeakVerdict::NoLeak
     );
-    // Fills up within two hours or so, and then stays.
+    // Fills up within two hours or so, and then stays constant.
     let fills = verdict(8.0, |hour| 100.0 - 40.0 * (-hour).exp());
     let LeakVerdict::Undetermined {
         because,

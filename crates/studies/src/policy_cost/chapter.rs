@@ -260,7 +260,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Reports whether users choose a gateway by this measure: CPU per request and the median added
+/// Reports whether users choose a gateway by this measure: CPU per request or the median added
 /// latency.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
