@@ -23,7 +23,7 @@ use crate::name::{Names, slug};
 use crate::options::Options;
 use options::Load;
 pub(crate) use options::duration;
-use script::{SOURCE, Script};
+use script::{COMPUTED, SOURCE, Script};
 
 pub(crate) fn import(text: &str, options: &Options) -> Result<Folder, ImportError> {
     let mut log = Log::new(&options.file, text);
@@ -169,8 +169,11 @@ fn scenario(script: &Script, loads: &[Load], options: &Options, log: &mut Log<'_
     };
     let all = requests.iter().map(|(_, request)| request.clone());
     let all: Vec<Request> = all.collect();
-    let placeholder = format!("{{{{ {SOURCE} }}}}");
-    let is_computed = |request: &&Request| format!("{request:?}").contains(&placeholder);
+    // The template may be in the path, the headers or the body.
+    let is_computed = |request: &&Request| {
+        let written = serde_json::to_string(request);
+        written.is_ok_and(|text| text.contains(COMPUTED))
+    };
     let computed = Vec::from_iter(all.iter().filter(is_computed).map(Request::label));
     let uses_values = !computed.is_empty();
     let numbers = Uniform {

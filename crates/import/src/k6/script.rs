@@ -15,6 +15,9 @@ use crate::log::Log;
 /// The source of values for parts that are known only when the script runs.
 pub(super) const SOURCE: &str = "value";
 
+/// The template that stands for such a value in a request.
+pub(super) const COMPUTED: &str = "{{ value }}";
+
 /// The functions of `http` that send requests, and the index of their parameters.
 const CALLS: [(&str, &str, usize); 8] = [
     ("get", "GET", 1),
@@ -330,7 +333,7 @@ fn path_of(url: &str) -> String {
 /// The text as a template, with a source of values for its holes.
 fn with_values(text: &str) -> String {
     let parts: Vec<String> = text.split(HOLE).map(template::escape).collect();
-    parts.join(&format!("{{{{ {SOURCE} }}}}"))
+    parts.join(COMPUTED)
 }
 
 fn add_headers(parameters: Option<&Json>, request: &mut Request) {
