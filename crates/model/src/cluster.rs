@@ -99,6 +99,16 @@ pub struct AttachedPod {
     pub image: String,
 }
 
+impl AttachedPod {
+    /// Returns a sentence about the container that a run adds to the pod.
+    pub fn addition(&self) -> String {
+        format!(
+            "an ephemeral container (image {}) is added to the pod of namespace {} that matches {}",
+            self.image, self.namespace, self.selector
+        )
+    }
+}
+
 /// The effects of taints.
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

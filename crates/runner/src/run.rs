@@ -84,6 +84,7 @@ pub fn run(
     // The accounting is tested before the first trial, because the test may use a core for a
     // second.
     Accounting::of_this_machine();
+    watch_pods(&request.prepared)?;
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
     let spare = spare_cores(&used_cores(&request.prepared.plan));
@@ -104,6 +105,16 @@ pub fn run(
         }),
     };
     run_loop.conclude(ended)
+}
+
+/// Adds a container to the pod of an attached gateway, if the run reads its CPU time there.
+fn watch_pods(prepared: &Prepared) -> Result<(), RunnerError> {
+    for variant in &prepared.plan.variants {
+        if let Variant::Attached { pod: Some(pod), .. } = variant {
+            prepared.testbed.watch(pod)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the cores of gateways, load generator and upstream.

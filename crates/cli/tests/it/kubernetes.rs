@@ -274,6 +274,14 @@ fn a_dry_run_prints_the_objects() {
     refused
         .assert_code(2)
         .assert_says(&["gateway nginx has no image", "kubernetes image nginx"]);
+    let attached = "run --attach http://127.0.0.1:1 --attach-pod kong/app=kong \
+                    --scenario proxy-json --dry-run";
+    let added = "is added to the pod of namespace kong that matches app=kong";
+    for words in [attached.to_owned(), format!("{attached} --kubernetes gb")] {
+        let printed = bench.gatebench(&words);
+        let line = printed.assert_code(0).stdout.replace("\n         ", " ");
+        assert!(line.contains(added), "{line}");
+    }
 }
 
 #[test]

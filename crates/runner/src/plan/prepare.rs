@@ -125,7 +125,7 @@ fn with_files(scenarios: Vec<Listed<Scenario>>) -> (Vec<Scenario>, Vec<PathBuf>)
     both.unzip()
 }
 
-/// Creates the pods of the run, and connects to its hosts and to the pod of an attached gateway.
+/// Creates the pods of the run, and connects to its hosts.
 fn open(
     selection: &Selection,
     library: &Library,
@@ -135,11 +135,8 @@ fn open(
     let cluster = ClusterPlan::of(selection, library, catalogue)?;
     let pods = cluster.as_ref().map(ClusterPlan::start).transpose()?;
     let places = &selection.places;
-    let mut testbed = Testbed::open(launcher, selection.elsewhere.as_ref(), places, pods)?;
-    if let Some(pod) = selection.attach.as_ref().and_then(|it| it.pod.as_ref()) {
-        testbed.watch(pod)?;
-    }
-    Ok(testbed)
+    let elsewhere = selection.elsewhere.as_ref();
+    Ok(Testbed::open(launcher, elsewhere, places, pods)?)
 }
 
 /// Restores the plan of an interrupted run from its manifest. A gateway that has changed since then
@@ -162,11 +159,8 @@ pub fn prepare_resume(
     let elsewhere = setups().find_map(|setup| setup.elsewhere.as_ref());
     let cluster = ClusterPlan::of_plan(&manifest.plan, catalogue)?;
     let pods = cluster.as_ref().map(ClusterPlan::start).transpose()?;
-    let mut testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places, pods)?;
+    let testbed = Testbed::open(launcher, elsewhere, &manifest.plan.places, pods)?;
     for variant in &manifest.plan.variants {
-        if let Variant::Attached { pod: Some(pod), .. } = variant {
-            testbed.watch(pod)?;
-        }
         if let Variant::Gateway {
             name,
             folder,

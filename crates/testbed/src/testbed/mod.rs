@@ -13,7 +13,7 @@ mod upstreams;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gatebench_model::{AttachedPod, Elsewhere, Limits, Place, Places, Scenario, Setup, Variant};
 use gatebench_net::tls::Identity;
@@ -46,8 +46,8 @@ pub struct Testbed {
     others: Hosts,
     /// The address at which parts on this machine listen.
     here: IpAddr,
-    /// The pod of an attached gateway.
-    watched: Option<Arc<WatchedPod>>,
+    /// The pod of an attached gateway, once it is watched.
+    watched: OnceLock<Arc<WatchedPod>>,
     /// The pods of the run. They are deleted after all connections have ended.
     pods: Option<Arc<Pods>>,
 }
@@ -107,7 +107,7 @@ impl Testbed {
                 redis: redis.transpose()?,
             },
             here: HERE,
-            watched: None,
+            watched: OnceLock::new(),
             pods,
         })
     }
@@ -126,13 +126,14 @@ impl Testbed {
     }
 
     /// Adds a container to the pod of an attached gateway, in which its CPU time and memory are
-    /// read, and copies gatebench to it.
+    /// read, and copies gatebench to it. The container stays in the pod, so this is part of the run
+    /// and not of its preparation.
     ///
     /// # Errors
     /// There is no such pod, or the cluster refuses the container.
-    pub fn watch(&mut self, pod: &AttachedPod) -> Result<(), DriverError> {
+    pub fn watch(&self, pod: &AttachedPod) -> Result<(), DriverError> {
         let watched = WatchedPod::connect(pod, &self.launcher)?;
-        self.watched = Some(Arc::new(watched));
+        self.watched.get_or_init(|| Arc::new(watched));
         Ok(())
     }
 
@@ -207,7 +208,7 @@ impl Testbed {
         interrupt.cuts_short(Urgency::Stop, || {
             if let Variant::Attached { name, url, pid, .. } = trial.variant {
                 begin(Part::Gateway)?;
-                let watched = self.watched.clone();
+                let watched = self.watched.get().cloned();
                 return Ok(Running::attached(name, Attached::new(url, *pid)?, watched));
             }
             begin(Part::Upstream)?;

@@ -172,16 +172,20 @@ impl ClusterArgs {
     }
 }
 
-/// Prints the objects of a run as YAML that `kubectl apply` accepts.
+/// Prints the objects of a run as YAML that `kubectl apply` accepts. A container that is added to
+/// an existing pod is a comment.
 ///
 /// # Errors
 /// Writing to the terminal failed.
-pub fn print(plan: &ClusterPlan) -> Result<(), Failure> {
+pub fn print(plan: &ClusterPlan, attached: Option<&AttachedPod>) -> Result<(), Failure> {
     let objects = plan.demand(DRY_RUN).objects();
     let written = objects.iter().map(write_yaml);
     let yaml = Vec::from_iter(written).join("---\n");
-    terminal::say_data(&format!(
-        "# In a run, the ConfigMap owns all other objects, and `{DRY_RUN}` is the name of the run.\n{}",
-        yaml.trim_end()
-    ))
+    let mut head = format!(
+        "# In a run, the ConfigMap owns all other objects, and `{DRY_RUN}` is the name of the run.\n"
+    );
+    if let Some(attached) = attached {
+        head += &format!("# In addition, {}.\n", attached.addition());
+    }
+    terminal::say_data(&(head + yaml.trim_end()))
 }

@@ -65,6 +65,7 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
             gateway.binary.place()
         ));
     }
+    lines.extend(plan.variants.iter().filter_map(attached).map(wrapped));
     lines.extend(length_in_words(plan).map(wrapped));
     lines.extend(loads(plan));
     lines.extend(further_loads(&plan.study).map(wrapped));
@@ -86,6 +87,14 @@ fn in_words(prepared: &Prepared, outputs: &[Target]) -> String {
         clock(plan.expected_duration())
     ));
     lines.join("\n")
+}
+
+/// The container that the run adds to the pod of an attached gateway.
+fn attached(variant: &Variant) -> Option<String> {
+    match variant {
+        Variant::Attached { pod, .. } => Some(format!("pod      {}", pod.as_ref()?.addition())),
+        _ => None,
+    }
 }
 
 /// The scenarios that a gateway does not support, with the missing features.

@@ -200,7 +200,7 @@ impl Run {
         if self.measuring.dry_run
             && let Some(plan) = self.measuring.cluster_plan(&selection)?
         {
-            cluster::print(&plan)?;
+            cluster::print(&plan, self.cluster.attached_pod().as_ref())?;
             return Ok(Exit::Fine);
         }
         let conducted = self.measuring.conducted(&selection, resume, None)?;
