@@ -254,36 +254,46 @@ impl Walker<'_> {
             _ => None,
         };
         let is_equal = |at: usize| matches!(self.word(at), "===" | "==");
+        let before = checks.len();
+        let mut has_alternatives = false;
         for at in colon + 1..end {
             match self.word(at) {
+                "||" => {
+                    has_alternatives = true;
+                    if checks.len() > before {
+                        break;
+                    }
+                }
                 "status" if is_equal(at + 1) => {
                     if let Some(Kind::Number(status)) = self.tokens.get(at + 2).map(|it| &it.kind) {
                         checks.push(Check::Status(*status as u16));
-                        return;
                     }
                 }
                 "headers" if self.word(at + 1) == "[" && is_equal(at + 4) => {
                     if let (Some(name), Some(equals)) = (text(at + 2), text(at + 5)) {
                         checks.push(Check::Header(HeaderCheck { name, equals }));
-                        return;
                     }
                 }
                 "includes" if self.word(at + 1) == "(" => {
                     if let Some(part) = text(at + 2) {
                         checks.push(Check::BodyContains(part));
-                        return;
                     }
                 }
                 "body" if is_equal(at + 1) => {
                     if let Some(whole) = text(at + 2) {
                         checks.push(Check::BodyEquals(whole));
-                        return;
                     }
                 }
                 _ => {}
             }
         }
-        let what = "a check that is not understood: it is left out";
+        let what = if checks.len() == before {
+            "a check that is not understood: it is left out"
+        } else if has_alternatives {
+            "a check with alternatives: only the first one that is understood is kept"
+        } else {
+            return;
+        };
         log.simplified(&self.tokens[from].span, what);
     }
 }
