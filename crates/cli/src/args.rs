@@ -47,8 +47,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// A laboratory for API gateways: starts a gateway, verifies its policies and measures its cost
 #[derive(Debug, Parser)]
-#[command(version = crate::VERSION, styles = STYLES, max_term_width = 100, help_template = help_template(),
-          after_help = exit_codes())]
+#[command(version = crate::VERSION, long_version = crate::LONG_VERSION, styles = STYLES,
+          max_term_width = 100, help_template = help_template(), after_help = exit_codes())]
 pub struct Cli {
     /// The command to run.
     #[command(subcommand)]
