@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::bench::{Bench, Finished, Session};
 use crate::processes::{self, Process};
 use crate::serving::Serving;
+use crate::turns::turn;
 
 /// The path on Debian, whose folder is not on a user's PATH.
 const SSHD: &str = "/usr/sbin/sshd";
@@ -368,6 +369,7 @@ fn two_agents_send_the_schedule_of_one() {
 
 #[test]
 fn histograms_are_added_and_percentiles_are_not_averaged() {
+    let _turn = turn();
     let Some(mut field) = Field::new() else {
         return;
     };
