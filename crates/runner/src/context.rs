@@ -1,7 +1,7 @@
 //! The context of a trial: its part of the plan, the resolved gateway, and the observer.
 //!
-//! The trial, its phases and their concurrent activities read the context, which must not start
-//! anything.
+//! The trial, its phases and their concurrent activities read the context. This module must not
+//! start anything.
 
 use gatebench_agent::Agents;
 use gatebench_model::{Culprit, Phase, Placement, Plan, Scenario, Trial, Variant};
@@ -37,6 +37,8 @@ pub(crate) struct TrialContext<'a> {
     /// The completed repeats of the search that this trial continues, in the order in which they
     /// started.
     pub(crate) earlier: Vec<TrialRecord>,
+    /// The first tag of the nonces of the run.
+    pub(crate) first_tag: u16,
     /// The other trials of the block, if they run together.
     pub(crate) lockstep: Option<Member<'a>>,
 }
@@ -48,7 +50,7 @@ pub(crate) struct TrialCores {
     pub(crate) all: Vec<usize>,
     /// The gateway's cores.
     pub(crate) gateway: Vec<usize>,
-    /// The gateway's cores, if nothing else of the run uses them.
+    /// The gateway's cores, if no other part of the run uses them.
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 

@@ -13,7 +13,7 @@ mod together;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use gatebench_model::{Blame, Culprit, Plan, Trial, Variant};
 use gatebench_net::{Backend, choose};
@@ -29,6 +29,7 @@ use crate::context::TrialContext;
 use crate::error::RunnerError;
 use crate::numbers::count;
 use crate::outputs::{Outputs, Settings, TrialFeed};
+use crate::phase::trace;
 use crate::plan::identity;
 use crate::plan::selection::Prepared;
 use crate::progress::{Observer, Progress, RunSummary};
@@ -129,7 +130,7 @@ fn used_cores(plan: &Plan) -> Vec<usize> {
         .collect()
 }
 
-/// An open run directory with its finished trials and event loop.
+/// An open run directory, its finished trials, and the event loop of the load generator.
 struct Opened {
     writer: RunWriter,
     finished: Vec<TrialRecord>,
@@ -236,6 +237,8 @@ struct RunLoop<'a> {
     summary: RunSummary,
     environment_failures: u32,
     early_stop: EarlyStop,
+    /// The first tag of the nonces.
+    first_tag: u16,
 }
 
 impl<'a> RunLoop<'a> {
@@ -270,6 +273,7 @@ impl<'a> RunLoop<'a> {
             summary,
             environment_failures: 0,
             early_stop: EarlyStop::new(plan.study.clone(), request.budget),
+            first_tag: trace::first_tag(SystemTime::now()),
         }
     }
 
@@ -325,8 +329,8 @@ impl<'a> RunLoop<'a> {
         })
     }
 
-    /// Runs a trial, and repeats it after failures as often as the plan permits. Every attempt is
-    /// kept.
+    /// Runs a trial, and repeats it after a failure, up to the plan's number of retries. Every
+    /// attempt is kept.
     fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), RunnerError> {
         let mut retries = self.request.prepared.plan.retries();
         let mut trial = trial.clone();
@@ -361,7 +365,8 @@ impl<'a> RunLoop<'a> {
         Ok(again)
     }
 
-    /// Shortens the plan if the block before this trial is the last one, or the last deciding one.
+    /// Shortens the plan if it needs no more blocks, or no more deciding blocks, after the block
+    /// before this trial.
     /// The run then equals one planned with fewer blocks, and the removed trials count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
         let last = trial.block.saturating_sub(1);
@@ -477,7 +482,7 @@ impl<'a> RunLoop<'a> {
             let number = trial.number;
             return Err(RunnerError::environment(
                 format!("trial {number} names a scenario or variant that its plan lacks"),
-                "the manifest was edited: start a new run",
+                "the manifest was edited; start a new run",
             ));
         };
         Ok(TrialContext {
@@ -496,6 +501,7 @@ impl<'a> RunLoop<'a> {
                 .outputs
                 .map(|it| TrialFeed::new(it, &prepared.plan, trial)),
             earlier,
+            first_tag: self.first_tag,
             lockstep: None,
         })
     }

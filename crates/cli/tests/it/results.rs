@@ -31,7 +31,7 @@ fn the_tour_is_reported_on_the_terminal_and_in_files() {
     );
     assert!(
         !finished.stdout.contains('\x1b') && !finished.stderr.contains('\x1b'),
-        "no colours without a terminal"
+        "no colors without a terminal"
     );
     bench.assert_reportable("run", 18);
     assert_first_screen_fits(&bench.path("run"));
@@ -99,7 +99,7 @@ fn a_run_is_reported_in_the_columns_of_a_document() {
 
 #[test]
 fn a_run_is_reported_in_the_columns_of_a_file() {
-    const MINE: &str = "published: mine\ntitle: A table of mine\nsetting: Published of a laptop.\n\
+    const MINE: &str = "published: mine\ntitle: A table of mine\nsetting: Published for a laptop.\n\
                         suite: tour\ntables:\n  - title: proxies\n    row: scenario\n    rows:\n\
                         \x20     - {row: my proxy, scenario: ping, published: {rate: 1000}}\n\
                         \x20   groups:\n      - group: document\n        columns: [{head: [requests], figure: rate}]\n";
@@ -228,16 +228,16 @@ fn a_running_gateway_is_measured_and_left_running() {
     finished.assert_measured().assert_says(&["attached · ping"]);
     assert!(gateway.child.try_wait().unwrap().is_none(), "it still runs");
     bench.assert_reportable("run", 1);
-    let record = bench.read(&format!(
-        "run/trials/{}/trial.json",
-        bench.kept_trials("run")[0]
-    ));
-    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    assert_eq!(record["outcome"]["kind"], "completed", "{record:#}");
-    assert!(
-        record["phases"][0]["usage"]["gateway"]["cpu_ns"]
-            .as_u64()
-            .unwrap()
-            > 0
-    );
+    // The upstream still remembers the requests of the first run.
+    let again = bench.gatebench(&words.replace("--dir run", "--dir again"));
+    again.assert_measured();
+    for run in ["run", "again"] {
+        let trial = &bench.kept_trials(run)[0];
+        let record = bench.read(&format!("{run}/trials/{trial}/trial.json"));
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        assert_eq!(record["outcome"]["kind"], "completed", "{record:#}");
+        let phase = &record["phases"][0];
+        assert!(phase["usage"]["gateway"]["cpu_ns"].as_u64().unwrap() > 0);
+        assert_eq!(phase["trace"]["traced"], phase["counts"]["completed"]);
+    }
 }

@@ -1,8 +1,8 @@
 //! One phase: a load, the observations and actions during it, and its record.
 //!
 //! [`measure`] runs the load generator from the calling thread, which collects the seconds of its
-//! workers. The watch, the scrapes, the calls to an admin interface and the profile each have
-//! another thread. In [`external`], an external load generator replaces the built-in one. A phase
+//! workers. The watch, the scrapes, the calls to an admin interface and the profile each have a
+//! separate thread. In [`external`], an external load generator replaces the built-in one. A phase
 //! must not depend on the order of a trial or on how the plan was made: its inputs are a context,
 //! the running parts of a trial, and the load.
 
@@ -84,9 +84,11 @@ pub(crate) struct Loading<'a> {
     pub(crate) phase: &'a Phase,
     /// The groups and their requests.
     pub(crate) workload: &'a Workload,
-    /// Tag of the nonces.
+    /// The tag of the nonces.
     pub(crate) tag: u16,
-    /// Start of the trial on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// The seed of the load.
+    pub(crate) seed: u64,
+    /// The start of the trial on `CLOCK_MONOTONIC`, in nanoseconds.
     pub(crate) trial_began_ns: u64,
     /// The trial's folder.
     pub(crate) folder: &'a Path,
@@ -97,7 +99,7 @@ struct Raw<'a> {
     outcome: Outcome,
     /// The agents, if they sent the load.
     agents: Option<AgentsRecord>,
-    /// The loads of the load's groups.
+    /// The shapes of the groups' loads.
     shapes: Vec<Shape>,
     watched: Watched,
     scrapes: Vec<Scrape>,
@@ -189,7 +191,7 @@ pub(crate) fn measure(
     Ok(measured)
 }
 
-/// Returns the loss of an agent, if what was measured before it is kept.
+/// Returns the loss of an agent, if the measurement up to that time is kept.
 ///
 /// # Errors
 /// The loss, if there is nothing to keep.
@@ -202,7 +204,8 @@ fn loss(sent: &mut Sent, watched: &Watched, phase: &Phase) -> Result<Option<Abor
     }
 }
 
-/// Reads the ledgers of the upstreams after a load, with that of a target that was killed.
+/// Reads the ledgers of the upstream after a load, and adds the last one of a target that was
+/// killed, because its next process counts from zero.
 fn ledger_after(
     context: &TrialContext<'_>,
     running: &Running,
@@ -254,7 +257,7 @@ fn watch<'a>(
     })
 }
 
-/// The halves of added latency, which belong to two clocks.
+/// The halves of added latency, which compare two clocks.
 const HALVES: [Metric; 2] = [Metric::RequestHalf, Metric::ResponseHalf];
 
 /// The maximum number of separate histograms of a long phase.
@@ -323,7 +326,7 @@ fn load(
         part: None,
         spin: context.agents.is_some()
             || context.plan.placement.engine_is_alone() && context.lockstep.is_none(),
-        seed: u64::from(loading.tag),
+        seed: loading.seed,
     })
 }
 
@@ -368,8 +371,8 @@ fn source<'a>(context: &TrialContext<'a>, running: &Running) -> Option<Source<'a
 }
 
 /// Returns the page of the gateway's metrics if its counts are comparable with those of the load
-/// generator. They are not if the load changes the gateway, because gatebench then sends further
-/// requests, and a gateway that reloads may begin to count again.
+/// generator. They are not comparable if the load changes the gateway, because gatebench then sends
+/// further requests, and a gateway that reloads may reset its counts.
 fn audited<'a>(context: &TrialContext<'a>, running: &Running, phase: &Phase) -> Option<Source<'a>> {
     let is_changed = phase.change.is_some() || context.scenario.admin.is_some();
     source(context, running).filter(|_| !is_changed)

@@ -1,6 +1,11 @@
 //! Separates the upstream's responses from others by the nonces that they return.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use gatebench_store::{LedgerDelta, TraceCounts};
+
+/// The advance of the first tag of a run per second of its start.
+const TAGS_PER_SECOND: f64 = 16.0;
 
 /// The load generator's counts for a load.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,11 +81,24 @@ pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceC
 /// Returns the tag of the nonces of one part of a trial: the parity cases before (slot 0) and after
 /// the load (slot 1), then each phase. The tags of one trial differ; tags repeat after 65,536
 /// parts.
-pub(crate) fn tag(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {
-    let start = (seed ^ (seed >> 16) ^ (seed >> 32) ^ (seed >> 48)) as u32;
-    start
+pub(crate) fn tag(first: u16, trial: u32, slots: u32, slot: u32) -> u16 {
+    u32::from(first)
         .wrapping_add(trial.wrapping_mul(slots))
         .wrapping_add(slot) as u16
+}
+
+/// Returns the first tag of a run that starts at this time. An upstream that the user started
+/// remembers the nonces of earlier runs, so tags advance with the time, by more per second than a
+/// run uses.
+pub(crate) fn first_tag(now: SystemTime) -> u16 {
+    let since_epoch = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since_epoch.as_secs_f64() * TAGS_PER_SECOND) as u64 as u16
+}
+
+/// Returns a seed of 16 bits for the load of a part of a trial, from the seed of the plan.
+pub(crate) fn load_seed(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {
+    let first = seed ^ (seed >> 16) ^ (seed >> 32) ^ (seed >> 48);
+    tag(first as u16, trial, slots, slot)
 }
 
 #[cfg(test)]
@@ -112,7 +130,7 @@ mod tests {
             [0, 0, 0, 900, 0, 0],
         ),
         (
-            // The warm-up has fewer refusals, so the shares give slightly too high a value.
+            // The warm-up has fewer refusals, so the estimate is slightly too high.
             "an expected refusal is not a stripped header",
             [600, 300, 0, 300, 1_000],
             Some([680, 0]),
@@ -176,7 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_neighbours_differ() {
+    fn runs_that_follow_each_other_have_other_tags() {
+        let at = |seconds| first_tag(UNIX_EPOCH + std::time::Duration::from_secs(seconds));
+        assert_eq!(at(101).wrapping_sub(at(100)), 16);
+        assert_eq!(at(4_096), at(0));
+    }
+
+    #[test]
+    fn tags_of_successive_parts_differ() {
         let tags: std::collections::BTreeSet<u16> = (1..=100)
             .flat_map(|trial| (0..4).map(move |slot| tag(7, trial, 4, slot)))
             .collect();

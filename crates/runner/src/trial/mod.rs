@@ -1,8 +1,8 @@
 //! One trial: a fresh gateway process, from the start of its upstream to its record on disk.
 //!
 //! [`run`] starts the parts of the trial, proves parity, goes through the phases, proves parity
-//! again and ends everything. It must not depend on other trials or on the order of the run, except
-//! through the lockstep of its block.
+//! again and ends everything. A trial must not depend on other trials or on the order of the run,
+//! except through the lockstep of its block.
 
 mod opening;
 mod start;
@@ -67,11 +67,15 @@ fn is_reconfigured(context: &TrialContext<'_>) -> bool {
 /// The first tag of the nonces for a part of the trial. Each agent has further ones.
 fn tag(context: &TrialContext<'_>, slot: u32) -> u16 {
     let tags = context.agents.map_or(1, |agents| count(agents.tags(&[])));
-    let (slots, slot) = (
-        slots(context).saturating_mul(tags),
-        slot.saturating_mul(tags),
-    );
-    trace::tag(context.plan.seed, context.trial.number, slots, slot)
+    let slots = slots(context).saturating_mul(tags);
+    let slot = slot.saturating_mul(tags);
+    trace::tag(context.first_tag, context.trial.number, slots, slot)
+}
+
+/// The seed of the load of a part of the trial.
+fn load_seed(context: &TrialContext<'_>, slot: u32) -> u64 {
+    let number = context.trial.number;
+    trace::load_seed(context.plan.seed, number, slots(context), slot).into()
 }
 
 /// The number of parts of a trial. Every trial has the same number, so that tags differ between
@@ -270,7 +274,7 @@ impl<'a> TrialRunner<'a> {
         let rendered = writer.gateway_folder();
         let remedy = match self.context.variant {
             Variant::Direct => {
-                "correct the scenario's checks, or name the upstream that it needs".into()
+                "correct the scenario's checks, or choose the upstream that they expect".into()
             }
             Variant::Attached { .. } => {
                 "configure the attached gateway as the scenario requires, or use --scenario to choose a scenario \
@@ -315,6 +319,7 @@ impl<'a> TrialRunner<'a> {
             phase,
             workload: setting.workload,
             tag: tag(self.context, slot),
+            seed: load_seed(self.context, slot),
             trial_began_ns: self.began_ns,
             folder: setting.writer.folder(),
         };

@@ -1,4 +1,4 @@
-//! Sends the request that finds the first correct response of a newly started gateway.
+//! Sends a request to a newly started gateway, to detect its first correct response.
 
 use std::cell::Cell;
 
@@ -16,7 +16,7 @@ const SUCCESS: std::ops::Range<u16> = 200..300;
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
     request: &'a Request,
-    /// Tag of the nonces.
+    /// The tag of the nonces.
     tag: u16,
     interrupt: &'a Interrupt,
     sequence: Cell<u64>,

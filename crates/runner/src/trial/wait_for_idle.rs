@@ -50,7 +50,7 @@ pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
     (!record.settled).then(|| {
         format!(
             "'{phase}' began before the machine was idle: its load average was {:.2} per core after {:.0} s, above the \
-             limit of {}; stop other programs, or raise `at_most` of `settle:`",
+             limit of {}; stop other programs, or raise `at_most` under `settle:`",
             record.load_per_core,
             record.waited_ns as f64 / 1e9,
             record.asked_load_per_core
