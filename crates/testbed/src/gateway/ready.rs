@@ -23,6 +23,10 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time that a ready gateway may take before it handles signals.
 const HANDLERS_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The time for which a foreign process must be seen on the port. A process that is created while
+/// the processes of the gateway are listed can be missing from the list.
+const FOREIGN_FOR: Duration = Duration::from_millis(200);
+
 /// The interval between requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -95,12 +99,14 @@ pub(crate) fn wait_for(
     let mut last = Seen::NoListener;
     let mut ready_since = None;
     let mut unready_at = None;
+    let mut foreign_since = None;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit_status() {
-            // If another process uses the port, that is why the gateway ended.
-            return Some(match processes::listeners(wire.address).is_empty() {
-                true => Outcome::Ended(exit),
-                false => Outcome::Clash,
+            // If another process uses the port, that is why the gateway ended. The gateway's own
+            // workers may outlive it for a moment.
+            return Some(match is_foreign(process.tree().0, wire.address) {
+                true => Outcome::Clash,
+                false => Outcome::Ended(exit),
             });
         }
         let began = Instant::now();
@@ -108,6 +114,9 @@ pub(crate) fn wait_for(
         if last != Seen::Ready {
             ready_since = None;
             unready_at = Some(began);
+        }
+        if last != Seen::Foreign {
+            foreign_since = None;
         }
         match last {
             Seen::Ready => {
@@ -118,7 +127,10 @@ pub(crate) fn wait_for(
                 thread::sleep(SETTLE_INTERVAL);
                 None
             }
-            Seen::Foreign => Some(Outcome::Clash),
+            Seen::Foreign => {
+                let since = *foreign_since.get_or_insert(began);
+                (since.elapsed() >= FOREIGN_FOR).then_some(Outcome::Clash)
+            }
             Seen::NoResponse(io::ErrorKind::TimedOut, _) => {
                 fatal_line(&process.stderr_tail()).map(|_| Outcome::TimedOut(last.clone()))
             }
@@ -141,17 +153,20 @@ pub(crate) fn wait_for_signal_handlers(process: &Supervised, signals: &[Signal])
 
 /// Looks for a listener of the process tree, and calls `ask` if there is one.
 fn look(root: u32, address: SocketAddr, ask: impl Fn() -> Seen) -> Seen {
-    let listeners = processes::listeners(address);
-    if listeners.is_empty() {
+    if processes::listeners(address).is_empty() {
         return Seen::NoListener;
     }
-    let ours = processes::sockets_of(&processes::tree(root));
-    // With SO_REUSEPORT, two programs may share a port, so all listeners must belong to the
-    // gateway.
-    if !listeners.is_subset(&ours) {
-        return Seen::Foreign;
+    match is_foreign(root, address) {
+        true => Seen::Foreign,
+        false => ask(),
     }
-    ask()
+}
+
+/// Reports whether a process outside the process tree listens. With SO_REUSEPORT, two programs may
+/// share a port, so all listeners must belong to the gateway.
+fn is_foreign(root: u32, address: SocketAddr) -> bool {
+    let listeners = processes::listeners(address);
+    !listeners.is_subset(&processes::sockets_of(&processes::tree(root)))
 }
 
 /// Sends the request that the folder names. Even the last request before the deadline has the full
