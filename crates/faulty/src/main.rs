@@ -1,6 +1,6 @@
-//! The reference gateway with deliberate faults, for the tests and benchmarks of code that looks
-//! for such gateways. It is not part of the product: `gatebench` is built without the feature that
-//! this program needs.
+//! The reference gateway with deliberate faults, for tests and benchmarks of the code that detects
+//! such faults. This program is not part of the product: `gatebench` is built without the feature
+//! that it requires.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,15 +12,18 @@ use clap::Parser;
 use gatebench_gateway::{Document, Faults, Gateway, Handicap, Leak};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// It has the name and the version of `gatebench`, so that the folder of the reference gateway
-/// describes it too, except for the path of the program.
+/// The version and the features, as `gatebench --version` prints them.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +soap");
+
+/// Reports the name and the version of `gatebench`, so that the folder of the reference gateway
+/// describes this program too, except for its path.
 #[derive(Debug, Parser)]
-#[command(name = "gatebench", version)]
+#[command(name = "gatebench", version, long_version = LONG_VERSION)]
 enum Words {
     /// Serves the reference gateway with faults, until SIGTERM or Ctrl-C
     Gateway(Serve),
-    /// Does the work that a handicap adds to a number of responses, and nothing else: the CPU time
-    /// of this process is the cost of the handicap
+    /// Does only the work that a handicap adds to a number of responses, so that the CPU time of
+    /// this process is the cost of the handicap
     Alone {
         /// Loop iterations and system calls for each response
         #[arg(value_name = "300,0.5")]
@@ -31,15 +34,15 @@ enum Words {
 
 #[derive(Debug, clap::Args)]
 struct Serve {
-    /// Its configuration: YAML, or JSON
+    /// The configuration file, in YAML or JSON
     file: PathBuf,
     /// Adds loop iterations and system calls to each response
     #[arg(long, value_name = "300,0.5")]
     handicap: Option<Handicap>,
-    /// Leaks this amount of memory each time this number of responses has been sent
+    /// Leaks this amount of memory whenever this number of responses has been sent
     #[arg(long, value_name = "1KiB/1000")]
     leak: Option<Leak>,
-    /// Also sends this share of the error responses in response to other requests
+    /// Sends this share of the error responses a second time, in response to other requests
     #[arg(long, value_name = "1%", value_parser = share)]
     leak_errors: Option<f64>,
     /// Leaves this share of the responses out of the metrics
@@ -110,7 +113,7 @@ fn announce(bound: &[SocketAddr]) {
     }
 }
 
-/// Parses a share in per cent.
+/// Parses a percentage, and returns the share.
 fn share(word: &str) -> Result<f64, String> {
     let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
     let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));

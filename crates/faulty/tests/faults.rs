@@ -1,5 +1,5 @@
-//! Tests that the program does what its arguments say. As a test of this crate it also makes `cargo
-//! test --workspace` build the program, which tests of other crates start.
+//! Tests that the program does what its arguments say. Because of this test, `cargo test
+//! --workspace` also builds the program, which tests of other crates start.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
@@ -52,7 +52,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // This fails harmlessly if the process has already ended.
+        // The call fails if the process has already ended, which does no harm.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -6,17 +6,17 @@ use crate::bench::Bench;
 use crate::flawed::flawed;
 use crate::turns::turn;
 
-/// A target that is slower than clients wait, and one that resets connections, so that the gateway
-/// sends requests again.
+/// A target that responds only after clients have given up, and one that resets connections, so
+/// that the gateway sends requests again.
 const ABANDONED: &str = "\
 - name: abandoned
-  open: {rate_per_second: 200, connections_max: 64}
+  open: {rate_per_second: 300, connections_max: 64}
   warm_up: 200ms
   measure: 3s
   timeout: 100ms
   failure: {how: slow, by: 400ms, from: 1s, until: 2s}
 - name: retried
-  open: {rate_per_second: 200, connections_max: 64}
+  open: {rate_per_second: 300, connections_max: 64}
   warm_up: 200ms
   measure: 3s
   timeout: 2s
@@ -33,7 +33,7 @@ fn scenario(bench: &Bench) {
     bench.write("mine.yaml", &with);
 }
 
-/// The judgements of a report's table: a row's name and its words.
+/// The judgments of a report's table: a row's name and its words.
 fn judgements(report: &Value) -> Vec<(String, String)> {
     let sections = report["sections"].as_array().unwrap();
     let own = sections.iter().find(|it| it["id"] == "own-metrics");
@@ -85,14 +85,14 @@ fn each_kind_of_miscounting_is_detected_and_an_honest_gateway_is_not_accused() {
         "uncounted miscounts its requests in retried: it does not count",
         "retries miscounts its requests in retried: it counts",
         "so it may count retries",
-        "forgetful miscounts its requests in abandoned: it forgets",
+        "forgetful miscounts its requests in abandoned: it does not count",
     ] {
         assert!(page.contains(sentence), "'{sentence}' is not in\n{page}");
     }
     assert!(!page.contains("reference miscounts"), "{page}");
 }
 
-/// Twenty runs, each with a fresh process, and the loads of the other test.
+/// Twenty runs, each with fresh processes, under the loads of the other test and a steady one.
 #[test]
 #[ignore = "takes minutes: make test-full"]
 fn an_honest_gateway_is_never_accused() {

@@ -1,5 +1,6 @@
 //! Compares a gateway's own counts over a load with those of the load generator. The gateway's
-//! metrics are fetched before and after the load, and both differences are kept.
+//! metrics are fetched before and after the load, and their growth is recorded next to the load
+//! generator's counts.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,12 +15,12 @@ use super::scrape::Source;
 use super::timeline;
 use crate::numbers::nanos;
 
-/// The time until the metrics contain a request, unless the gateway's folder states a longer one.
+/// The time until the metrics contain a request, unless the gateway's folder states another one.
 const LATE_BY: Duration = Duration::from_secs(1);
 /// The first and the longest pause between the fetches after a load. Each pause is twice as long as
 /// the previous one, so that a gateway that counts fetches is not flooded with them.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(800)];
-/// After a load, the fetches end if nothing has changed for this many times [`LATE_BY`].
+/// After a load, the fetches end if nothing has changed for this many times that time.
 const PATIENCE: u32 = 2;
 /// The maximum duration of the fetches after a load.
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -41,7 +42,7 @@ pub(crate) struct Counted<'a> {
     /// The recordings of the measurement, and those of the requests outside it.
     pub(crate) recordings: [&'a Recordings; 2],
     pub(crate) ledger: Option<&'a LedgerDelta>,
-    /// Number of fetches during the load.
+    /// The number of fetches during the load.
     pub(crate) fetches: u64,
 }
 
@@ -95,14 +96,15 @@ impl<'a> Audit<'a> {
         Some(audit)
     }
 
-    /// Returns the figures that [`Self::end`] watches until they stop changing, without the
+    /// Returns the figures that [`Self::end`] watches until they stop changing, not counting the
     /// `fetches` fetches made so far.
     fn figures(&self, page: &Page, fetches: u64) -> Vec<Option<u64>> {
         let metrics = self.source.metrics;
         let requests = page.sum(&metrics.requests, &metrics.labels);
         let requests = requests.map(|it| it as u64);
         if metrics.counts_fetches {
-            // Each fetch also changes the counts of times, so only the requests show a change.
+            // Each fetch also adds to the counts of times, so only the number of requests, from
+            // which the fetches can be subtracted, shows whether anything else has changed.
             return vec![requests.map(|it| it.saturating_sub(fetches))];
         }
         let counts = metrics.latency.iter().map(|it| Reading::of(page, it).count);
@@ -167,8 +169,7 @@ impl<'a> Audit<'a> {
 
 /// The time until the metrics of a gateway contain a request.
 fn late_by(source: &Source<'_>) -> Duration {
-    let stated = source.metrics.late_by;
-    stated.map_or(LATE_BY, |it| it.0).max(LATE_BY)
+    source.metrics.late_by.map_or(LATE_BY, |stated| stated.0)
 }
 
 /// Reports whether the metrics contain every request that the gateway must have counted.
