@@ -1,5 +1,5 @@
-//! Kubernetes through a program `kubectl` that responds as a cluster of three nodes would: it keeps
-//! the objects as files, marks pods as running, and runs programs of `exec` on this machine.
+//! Kubernetes with a fake `kubectl`, which responds as a cluster of three nodes would: it keeps the
+//! objects as files, marks pods as running, and runs the programs of `exec` on this machine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -57,7 +57,7 @@ fn a_check_reports_rights_nodes_and_the_role() {
     let good = start(&bench, "", "kubernetes check gb").wait();
     good.assert_code(0).assert_prints(&[
         "v1.34.4, kubectl v1.34.1",
-        "the namespace enforces 'restricted'",
+        "it enforces 'restricted'",
         "rights are granted",
         "3 ready, 3 without taints",
         "runs in gb can start",
@@ -108,7 +108,7 @@ fn a_run_in_pods_reports_their_nodes_and_leaves_nothing() {
     assert!(objects(&bench).is_empty(), "{:?}", objects(&bench));
     let manifest: Json = serde_json::from_str(&bench.read("out/manifest.json")).unwrap();
     let pods = manifest["environment"]["pods"].as_array().unwrap();
-    // The null gateway shows the cost of the second way through the network.
+    // The fifth pod is the null gateway, which shows the cost of another hop in the network.
     assert_eq!(pods.len(), 5, "{pods:?}");
     bench.wait_for("everything to have ended", || {
         bench.processes().is_empty().then_some(())
@@ -128,7 +128,7 @@ fn a_run_is_complete_although_connections_are_cut_or_repeat_lines() {
         let trial: Json = serde_json::from_str(&trial).unwrap();
         let agents = trial["phases"][0]["agents"]["each"].as_array().unwrap();
         let sent = agents.iter().map(|agent| agent["sent"].as_u64().unwrap());
-        // All requests of the profile, of both load generators together.
+        // Together, both load generators send all requests of the profile.
         assert_eq!(sent.sum::<u64>(), 100, "{agents:?}");
     }
 }
@@ -144,7 +144,7 @@ fn only_the_built_in_load_generator_runs_in_pods() {
 }
 
 #[test]
-fn a_connection_that_is_cut_or_repeats_lines_is_taken_up_again() {
+fn a_connection_that_is_cut_or_repeats_lines_is_resumed() {
     for behaviour in ["line-cut", "line-repeat"] {
         let bench = Bench::new();
         let checked = start(&bench, behaviour, "kubernetes check gb --image agent:1").wait();
@@ -163,7 +163,7 @@ fn a_connection_that_is_cut_or_repeats_lines_is_taken_up_again() {
 
 #[test]
 #[ignore = "waits for 30 s of silence: make test-full"]
-fn a_connection_that_stalls_is_taken_up_again() {
+fn a_connection_that_stalls_is_resumed() {
     let bench = Bench::new();
     let checked = start(&bench, "line-stall", "kubernetes check gb --image agent:1").wait();
     checked
@@ -186,7 +186,7 @@ fn what_the_cluster_refuses_is_reported_with_a_remedy() {
             "no-image",
             [
                 "ErrImagePull: pull access denied",
-                "→ correct the name of the image (--image)",
+                "→ correct the name of the image (--agent-image)",
             ],
         ),
         (
@@ -247,7 +247,7 @@ fn a_killed_gatebench_leaves_nothing_and_clean_finds_the_rest() {
         .assert_prints(&["nothing is left in gb"]);
 }
 
-/// An object that a run has left.
+/// An object that a run left behind.
 fn left(kind: &str, name: &str) -> String {
     let labels = r#"{"app.kubernetes.io/managed-by": "gatebench", "gatebench/run": "x1"}"#;
     format!(r#"{{"kind": "{kind}", "metadata": {{"name": "{name}", "labels": {labels}}}}}"#)
@@ -297,7 +297,7 @@ fn an_image_contains_a_program_with_its_libraries() {
     assert_eq!(manifest[0]["RepoTags"][0], "localhost/agent:1");
     let config = manifest[0]["Config"].as_str().unwrap();
     let config: Json = serde_json::from_str(&bench.read(&format!("root/{config}"))).unwrap();
-    // In the image, gatebench finds what it has installed on this machine.
+    // In the image, gatebench finds everything that it has installed on this machine.
     let environment = config["config"]["Env"].to_string();
     assert!(environment.contains("XDG_DATA_HOME=/"), "{environment}");
     let layer = Command::new("sha256sum")

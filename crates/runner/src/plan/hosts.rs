@@ -72,7 +72,8 @@ impl<'a> Hosts<'a> {
         Ok((had, Some(warning)))
     }
 
-    /// Reports whether gateways can have a size. Pods of a size exist only if a node has room.
+    /// Reports whether gateways can have a size. In a cluster, the pods of a size exist only if a
+    /// node has room for them.
     fn has(&self, limits: Limits) -> Result<bool, RunnerError> {
         if let Some(pods) = self.testbed.pods() {
             return Ok(pods.have_size(limits));
@@ -127,7 +128,12 @@ impl Hosts<'_> {
     /// The placement in pods. An attached gateway has no pod of the run.
     fn in_pods(&self, pods: &Pods, count: usize) -> Result<Placement, RunnerError> {
         let Some((name, cores)) = &self.there else {
-            return Ok(Placement::in_pods(whereabouts(pods), Vec::new()));
+            let words = format!(
+                "{} The attached gateway has its own upstream; that of the run serves only the \
+                 trials without a gateway.",
+                whereabouts("The load came from pods", pods)
+            );
+            return Ok(Placement::in_pods(words, Vec::new()));
         };
         let Some(first) = cores.len().checked_sub(count) else {
             return Err(RunnerError::environment(
@@ -139,14 +145,14 @@ impl Hosts<'_> {
             ));
         };
         Ok(Placement::in_pods(
-            whereabouts(pods),
+            whereabouts("Everything ran in pods", pods),
             cores[first..].to_vec(),
         ))
     }
 }
 
 /// Names the node of each pod, with its type and zone if they are known.
-fn whereabouts(pods: &Pods) -> String {
+fn whereabouts(what: &str, pods: &Pods) -> String {
     let words = pods.all().iter().map(|pod| {
         let node = pods.node(pod);
         let further = [
@@ -161,10 +167,7 @@ fn whereabouts(pods: &Pods) -> String {
             String::from_iter(further)
         )
     });
-    format!(
-        "Everything ran in pods: {}.",
-        Vec::from_iter(words).join("; ")
-    )
+    format!("{what}: {}.", Vec::from_iter(words).join("; "))
 }
 
 #[cfg(test)]

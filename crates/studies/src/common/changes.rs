@@ -51,8 +51,8 @@ pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
     phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
 }
 
-/// Reports whether a phase has a change, a failure or calls to the admin interface. Requests that
-/// fail in such a phase may be their effect.
+/// Reports whether a phase has a change, a failure or calls to the admin interface. These may be
+/// the cause of failed requests in such a phase.
 pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
     phase.change.is_some() || phase.failure.is_some() || is_called(phase)
 }
@@ -68,7 +68,7 @@ fn begin_of(phase: &PhaseRecord) -> Option<u32> {
     begins.into_iter().flatten().min()
 }
 
-/// The failures in the whole seconds before a change or a failure.
+/// The failed requests in the whole seconds before a change or failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beforehand {
     /// Requests without a response.
@@ -80,8 +80,8 @@ pub(crate) struct Beforehand {
 }
 
 impl Beforehand {
-    /// Counts the failures of a phase from the rows of the trial and the seconds of the phase; none
-    /// if there was no change and no failure.
+    /// Counts the failed requests of a phase from the rows of the trial and the seconds of the
+    /// phase. Returns none if nothing changed or failed during the phase.
     pub(crate) fn of(
         phase: &PhaseRecord,
         rows: &[SeriesRow],

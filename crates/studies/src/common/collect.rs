@@ -16,9 +16,10 @@ use super::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use super::groups::Groups;
 use super::metrics::of_phase;
 use super::shares::OfShare;
+use super::summary_table::worst_of_each;
 use super::{changes, spoiled, trials};
 
-/// Scenario and variant.
+/// The names of a scenario and a variant.
 pub(crate) type Cell = (String, String);
 
 /// The values of all trials, block by block.
@@ -99,13 +100,15 @@ impl<'a> Collected<'a> {
                 self.shares.push(found);
             }
             let known = self.reasons.entry(cell.clone()).or_default();
-            known.extend(reasons.iter().cloned());
+            // Several agents may give the same reason.
+            known.extend(worst_of_each(&reasons).map(|(reason, _)| reason));
         }
         if !context.is_direct(record) {
             self.spoiled.entry(cell).or_default().extend(spoiled);
         }
         let mut found = findings(trial, reasons, &series);
-        // These reasons concern only the shares; the trial's validity is that of its loads.
+        // These reasons concern only the loads at a share; the trial's validity is that of its
+        // other loads.
         found.reasons.extend(of_shares);
         self.trials.push(found);
         Ok(())

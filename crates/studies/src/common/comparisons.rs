@@ -60,7 +60,7 @@ pub(crate) struct Subject {
     pub(crate) primary: bool,
 }
 
-/// The subjects of comparisons within a run. An A/B test compares more metrics, and defines the
+/// The subjects of comparisons within a run. An A/B test compares more metrics, and chooses the
 /// deciding one itself.
 fn subjects(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Subject> {
     let decisive = ab_test.map_or(Metric::GatewayCpuPerRequest, |ab_test| {
@@ -130,8 +130,9 @@ fn cells(scenario: &ScenarioFindings, ab_test: Option<&AbTest>) -> Vec<Cell> {
     cells
 }
 
-/// None if the two have no block in common and spoiled none, or if something other than the
-/// gateways limited a throughput, which therefore does not distinguish them.
+/// Pairs two gateways on a metric. Returns none if they have no block in common and spoiled none,
+/// or if something other than the gateways limited either throughput, because such throughputs do
+/// not distinguish the gateways.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
     let [own, other] = [candidate, baseline].map(|row| Side {
         row,
@@ -281,7 +282,7 @@ impl Cell {
     }
 }
 
-/// The comparison in a sentence, `nginx uses 0.61× the CPU of haproxy per request at 5,000
+/// The comparison as a sentence, such as `nginx uses 0.61× the CPU of haproxy per request at 5,000
 /// requests/s (0.58–0.64): better.`, followed by the blocks that count against a side.
 fn sentence(of: &ComparisonFindings, scenario: &ScenarioFindings) -> String {
     let found = found(of, scenario);

@@ -10,7 +10,7 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 use super::facts::PhaseKind;
 
 /// Reports whether a phase is a load of the profile. Separate findings cover the steps of a search,
-/// many of which miss their objective on purpose, and the loads at shares of saturation, whose
+/// many of which are expected to miss their objective, and the loads at shares of saturation, whose
 /// rates differ between gateways.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
@@ -79,7 +79,7 @@ impl<'a> Context<'a> {
         Some((*seen.first()?, *seen.last()?))
     }
 
-    /// The labels of the gateways, without the direct variant and the null gateway.
+    /// The labels of the gateways, excluding the direct variant and the null gateway.
     pub(crate) fn gateways(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let variants = self.plan.variants.iter();
         variants.filter(|it| !it.is_control()).map(Variant::label)
@@ -133,7 +133,8 @@ impl<'a> Context<'a> {
         self.plan.variant(&record.trial.variant) == Some(&Variant::Direct)
     }
 
-    /// Reports whether the gateway itself serves some requests on purpose.
+    /// Reports whether the gateway itself responds to some requests, because a route has a mock
+    /// policy.
     pub(crate) fn is_mocked(&self, scenario: &str) -> bool {
         let scenario = self.plan.scenario(scenario).into_iter();
         let routes = scenario.flat_map(|scenario| &scenario.routes);
@@ -141,8 +142,8 @@ impl<'a> Context<'a> {
         policies.any(|policy| matches!(policy, Policy::Mock(_)))
     }
 
-    /// The throughput of the upstream without a gateway, in the same block or otherwise the median
-    /// over the blocks; none without a direct variant.
+    /// The direct variant's throughput in the same block, or its median over the blocks if that
+    /// block has none; none if the direct variant was not measured.
     pub(crate) fn direct_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
         let blocks = self.direct.get(scenario)?;
         let all = || blocks.values().copied().collect::<Vec<_>>();
@@ -178,7 +179,7 @@ pub(crate) fn kind_of(shape: &Shape, is_side_by_side: bool) -> PhaseKind {
     }
 }
 
-/// Responses per second of the measurement; 0 for a measurement without length.
+/// Responses per second during the measurement; 0 if the measurement has no length.
 pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     if phase.measure_ns == 0 {
         return 0.0;

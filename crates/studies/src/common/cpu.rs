@@ -6,7 +6,7 @@ use gatebench_store::{GatewayFacts, PhaseRecord};
 
 use super::context::throughput_per_second;
 
-/// Cores that a component kept busy in the measurement; none if it was not sampled.
+/// Cores that a component kept busy during the measurement; none if it was not sampled.
 pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
     let usage = phase.usage.get(component)?;
     (usage.window_ns > 0).then(|| usage.cpu_ns as f64 / usage.window_ns as f64)

@@ -12,8 +12,8 @@ use super::context::kind;
 use super::digest::Digest;
 use super::facts::{CurveMetric, CurvePoint, PercentileCurve, PhaseKind};
 
-/// The number of points for each decade of the share of samples beyond a point; enough for a smooth
-/// line.
+/// The number of points for each decade of the share of samples beyond a point, which is enough for
+/// a smooth line.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// The histograms collected so far, by scenario, phase, metric and variant.
@@ -107,8 +107,8 @@ impl Merged {
     }
 }
 
-/// The metrics that are drawn. Latency at saturation is users ÷ throughput, so only its response
-/// time is drawn.
+/// The metrics that are drawn. Latency at saturation follows from users ÷ throughput, so only the
+/// response time of closed loads is drawn.
 fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     match kind {
         PhaseKind::SideBySide => &[],

@@ -52,7 +52,7 @@ pub(crate) fn thresholds_in_words(results: &[ExternalResults]) -> Vec<(Tone, Str
     let mut said = Vec::new();
     for found in results {
         let (variant, engine) = (found.variant.as_str(), &found.engine);
-        let at = format!("at {variant} in {}", found.phase);
+        let at = format!("with {variant} in {}", found.phase);
         let (crossed, held): (Vec<_>, Vec<_>) =
             found.thresholds.iter().partition(|it| it.crossed > 0);
         said.extend(crossed.into_iter().map(|it| {

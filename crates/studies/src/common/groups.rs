@@ -1,5 +1,5 @@
-//! Groups and routes of a scenario. Counts are added over the trials; measurements are summarised
-//! over the usable blocks.
+//! Groups and routes of a scenario. Counts are added up over the trials; measurements are
+//! summarized over the usable blocks.
 
 use gatebench_model::Trial;
 use gatebench_report::Validity;

@@ -64,7 +64,7 @@ fn named(numbers: &[f64]) -> String {
     joined(numbers.iter().map(|number| exact(*number)), " to ")
 }
 
-/// A number exactly as the user wrote it.
+/// A number with all its decimals.
 fn exact(number: f64) -> String {
     if number.fract() == 0.0 {
         grouped(number)

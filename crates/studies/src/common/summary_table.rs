@@ -140,21 +140,26 @@ fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatu
     status
 }
 
-/// The worst reason for each gate and phase, the worst first, with the number of blocks in which it
-/// occurred.
-fn once_each(reasons: &[Reason]) -> Vec<Reason> {
-    let worst = |seen: Vec<&Reason>| {
+/// The worst reason for each gate and phase, with the number of reasons for them.
+pub(super) fn worst_of_each(reasons: &[Reason]) -> impl Iterator<Item = (Reason, usize)> {
+    let groups = by_key(reasons.iter().map(|it| ((it.gate, &it.phase), it))).into_iter();
+    groups.filter_map(|(_, seen)| {
         // `max_by_key` returns the last of several maxima, so the order is reversed.
         let worst = seen.iter().rev().max_by_key(|it| it.validity)?;
-        let mut worst = (*worst).clone();
-        if seen.len() > 1 {
-            let blocks = format!(" Seen in {} blocks.", seen.len());
-            worst.message.push_str(&blocks);
+        Some(((*worst).clone(), seen.len()))
+    })
+}
+
+/// The worst reason for each gate and phase, with the number of blocks in which it occurred, in
+/// descending order of severity. `reasons` has at most one for each of them and each block.
+fn once_each(reasons: &[Reason]) -> Vec<Reason> {
+    let worst = worst_of_each(reasons).map(|(mut reason, blocks)| {
+        if blocks > 1 {
+            reason.message += &format!(" Seen in {blocks} blocks.");
         }
-        Some(worst)
-    };
-    let groups = by_key(reasons.iter().map(|it| ((it.gate, &it.phase), it))).into_iter();
-    let mut once: Vec<Reason> = groups.filter_map(|(_, seen)| worst(seen)).collect();
+        reason
+    });
+    let mut once = Vec::from_iter(worst);
     once.sort_by_key(|reason| std::cmp::Reverse(reason.validity));
     once
 }

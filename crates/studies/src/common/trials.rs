@@ -33,7 +33,7 @@ pub(crate) fn tried_again(context: &Context) -> Vec<String> {
         let of = &record.trial;
         let (first, ended) = (of.again?, outcome_words(&record.outcome));
         Some(format!(
-            "Trial {first} ({}, {}) failed and was repeated as trial {}, which is {ended}.",
+            "Trial {first} ({}, {}) failed and was repeated as trial {} ({ended}).",
             of.variant, of.scenario, of.number
         ))
     };
@@ -62,7 +62,7 @@ fn failure(record: &TrialRecord) -> Option<Failure> {
     })
 }
 
-/// The number of the plan's blocks in which every trial was completed.
+/// The number of the plan's blocks in which every trial ended without being interrupted.
 pub(crate) fn blocks_complete(context: &Context) -> u32 {
     let trials = || context.plan.trials.iter();
     let ended = context
@@ -75,7 +75,7 @@ pub(crate) fn blocks_complete(context: &Context) -> u32 {
     blocks.difference(&incomplete).count() as u32
 }
 
-/// The duration of a trial, from the clock times of its record.
+/// The duration of a trial, computed from the wall-clock times in its record.
 pub(crate) fn duration_ns(record: &TrialRecord) -> u64 {
     let elapsed = record.finished.duration_since(record.started);
     u64::try_from(elapsed.as_nanos()).unwrap_or(0)

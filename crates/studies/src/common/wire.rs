@@ -29,8 +29,8 @@ pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFin
     found
 }
 
-/// Returns a sentence for each fact that differs between gateways. A fact that is wrong in itself
-/// is a reason against its trial.
+/// Returns a sentence for each fact that differs between gateways. A fact that is wrong by itself
+/// is a reason against its trial instead.
 pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
     let names = MEANT_TO_BE_EQUAL.into_iter();
     names
@@ -38,8 +38,8 @@ pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {
         .collect()
 }
 
-/// The difference in a sentence: `not equal on the wire: responses forwarded before they are
-/// complete: yes at reference and envoy; no at nginx.`
+/// The difference as a sentence: `the gateways differ in responses forwarded before they are
+/// complete: yes for reference and envoy; no for nginx.`
 fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
     // The direct variant has no gateway process and does not change messages.
     let gateways = wire.iter().filter(|found| !found.is_direct);
@@ -55,9 +55,9 @@ fn difference(wire: &[WireFindings], name: WireName) -> Option<String> {
             .map(|(fact, variant)| (&fact.text, variant)),
     );
     let groups = groups.into_iter();
-    let groups = groups.map(|(text, variants)| format!("{text} at {}", listed(&variants)));
+    let groups = groups.map(|(text, variants)| format!("{text} for {}", listed(&variants)));
     let (title, groups) = (name.title(), joined(groups, "; "));
-    differs.then(|| format!("not equal on the wire: {title}: {groups}."))
+    differs.then(|| format!("the gateways differ in {title}: {groups}."))
 }
 
 /// Marks the gateways whose value is not the most common one; in a tie, the first value counts as

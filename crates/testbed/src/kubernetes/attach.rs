@@ -1,8 +1,9 @@
-//! A container in the pod of a running gateway, from which its processes are visible.
+//! A container in the pod of a running gateway, from which the gateway's processes are visible.
 //!
 //! An ephemeral container that targets the gateway's container shares its processes, so their CPU
 //! time and memory can be read without access to the node. It runs as the gateway's user, who may
-//! also read the memory maps. Kubernetes cannot remove it, so its only process ends.
+//! also read the memory maps. Kubernetes cannot remove such a container, so gatebench only ends its
+//! process.
 
 use std::io::Write as _;
 use std::thread;
@@ -17,16 +18,16 @@ use super::manifest::restricted;
 use super::session::run_name;
 use crate::error::{DriverError, RemoteError};
 
-/// The time that the image may take to arrive and the container to start.
+/// The maximum time for pulling the image and starting the container.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The interval between looks at the container.
+/// The interval between queries of the container's state.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// The time after which the process of the container ends in any case.
 const ALONE_SECONDS: u32 = 86_400;
 
-/// The file with the process id of the container's only process.
+/// The file with the process ID of the container's only process.
 const PID_FILE: &str = "/tmp/gatebench-pid";
 
 /// The annotation with the name of the main container.
@@ -72,7 +73,8 @@ impl Watcher {
         let custom = settings(pod).to_string();
         let mut file = tempfile::NamedTempFile::new().map_err(DriverError::io("create a file"))?;
         file.write_all(custom.as_bytes()).map_err(failed)?;
-        let wait = format!("echo $$ > {PID_FILE}; exec sleep {ALONE_SECONDS}");
+        // In the command of a container, Kubernetes reads `$$` as `$`.
+        let wait = format!("echo $$$$ > {PID_FILE}; exec sleep {ALONE_SECONDS}");
         let options = [
             ("--image", image),
             ("--target", target(pod)),
@@ -127,7 +129,8 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         let mut command = self.kubectl.exec(&self.pod, &self.container);
-        command.args(["sh", "-c", &format!("kill $(cat {PID_FILE})")]);
+        // The image may have no `cat`.
+        command.args(["sh", "-c", &format!("read pid < {PID_FILE} && kill $pid")]);
         // The process also ends by itself.
         let _ = command.stdin(std::process::Stdio::null()).output();
     }
@@ -150,20 +153,20 @@ fn only_running<'p>(pods: &'p [Json], attached: &AttachedPod) -> Result<&'p Json
     let what =
         format!("the selector {selector} must match one running pod of {namespace}: {names}");
     let remedy = format!(
-        "choose a selector that matches one pod: `kubectl -n {namespace} get pods --show-labels`; \
-         CPU time of several pods cannot be attributed to the load"
+        "choose a selector that matches only one pod, because the CPU time of several pods cannot be \
+         attributed to the load; `kubectl -n {namespace} get pods --show-labels` lists the labels"
     );
     Err(RemoteError::environment(what, remedy))
 }
 
-/// The container whose processes are measured: the main one.
+/// Returns the main container, whose processes are measured.
 fn target(pod: &Json) -> &str {
     let main = pod["metadata"]["annotations"][MAIN].as_str();
     let first = pod["spec"]["containers"][0]["name"].as_str();
     main.or(first).unwrap_or_default()
 }
 
-/// The settings of the new container: the user of the gateway, and folders that it may write.
+/// The settings of the new container: the user of the gateway, and folders that it may write to.
 fn settings(pod: &Json) -> Json {
     let name = target(pod);
     let mut containers = pod["spec"]["containers"].as_array().into_iter().flatten();

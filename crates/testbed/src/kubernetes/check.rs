@@ -18,18 +18,26 @@ const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
 pub struct Survey {
     pub client: Version,
     pub server: Version,
-    /// The Pod Security level that the namespace enforces; none if it enforces none, or if the user
-    /// may not read the namespace.
-    pub pod_security: Option<String>,
+    pub place: Place,
     pub rights: Vec<Right>,
     /// The nodes; none if the user may not list them.
     pub nodes: Option<Vec<Node>>,
 }
 
+/// The state of the namespace, as far as the user can see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The Pod Security level that it enforces, if it enforces one.
+    Exists(Option<String>),
+    Absent,
+    /// The user may not read it.
+    Unknown,
+}
+
 /// A version of Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
-    /// `v1.34.4`.
+    /// The name, such as `v1.34.4`.
     pub name: String,
     pub minor: u32,
 }
@@ -53,7 +61,7 @@ pub struct Node {
     pub is_ready: bool,
 }
 
-/// Looks at the cluster, without creating anything.
+/// Inspects the cluster, without creating anything.
 ///
 /// # Errors
 /// kubectl is missing, or cannot reach the cluster.
@@ -67,15 +75,21 @@ pub fn survey(namespace: &Namespace) -> Result<Survey, DriverError> {
     };
     let rights = rights::of(&kubectl)?;
     let get = ["get", "namespace", &namespace.name, "--output=json"];
-    // An ordinary user may not read the namespace.
-    let own = kubectl.run("read the namespace", get, None).ok();
-    let own = own.and_then(|it| kubectl.objects(&it).ok()?.pop());
+    let place = match kubectl.run("read the namespace", get, None) {
+        Ok(output) => {
+            let own = kubectl.objects(&output)?.pop().unwrap_or_default();
+            Place::Exists(optional(&own["metadata"]["labels"][ENFORCED]))
+        }
+        Err(error) if error.to_string().contains("NotFound") => Place::Absent,
+        // An ordinary user may lack this right.
+        Err(_) => Place::Unknown,
+    };
     let nodes = kubectl.run("list nodes", ["get", "nodes", "--output=json"], None);
     let nodes = nodes.ok().and_then(|it| kubectl.objects(&it).ok());
     Ok(Survey {
         client: version("clientVersion"),
         server: version("serverVersion"),
-        pod_security: own.and_then(|it| optional(&it["metadata"]["labels"][ENFORCED])),
+        place,
         rights,
         nodes: nodes.map(|nodes| nodes.iter().map(Node::of).collect()),
     })
@@ -147,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_described_by_what_matters_for_a_measurement() {
+    fn a_node_is_described_by_the_facts_that_affect_a_measurement() {
         let node = json!({
             "metadata": { "name": "n1", "labels": { "topology.kubernetes.io/zone": "a" } },
             "spec": { "taints": [{ "key": "k", "value": "v", "effect": "NoSchedule" }] },

@@ -11,7 +11,7 @@ use crate::process::last_lines;
 const REMEDIES: [(&str, &str); 18] = [
     (
         "executable file not found",
-        "install the program that the message names; kubectl's configuration names it as its credential plug-in",
+        "install the program that the message names; kubectl's configuration uses it as a credential plug-in",
     ),
     (
         "context was not found",
@@ -35,7 +35,7 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
     (
         "certificate",
-        "make sure that kubectl's configuration belongs to this cluster: `KUBECTL get pods`",
+        "make sure that kubectl's configuration belongs to this cluster, and that `KUBECTL get pods` works",
     ),
     (
         "violates PodSecurity",
@@ -43,15 +43,15 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
     (
         "exceeded quota",
-        "choose smaller sizes or fewer agents, or ask for a larger quota: `KUBECTL describe quota`",
+        "choose smaller sizes or fewer agents, or ask for a larger quota; `KUBECTL describe quota` shows the quota",
     ),
     (
         "minimum cpu usage per Container",
-        "choose sizes that the namespace allows: `KUBECTL describe limitrange`",
+        "choose sizes that the namespace allows; `KUBECTL describe limitrange` shows them",
     ),
     (
         "is forbidden: maximum",
-        "choose sizes that the namespace allows: `KUBECTL describe limitrange`",
+        "choose sizes that the namespace allows; `KUBECTL describe limitrange` shows them",
     ),
     (
         "cannot ",
@@ -63,19 +63,19 @@ const REMEDIES: [(&str, &str); 18] = [
     ),
     (
         "namespaces \"",
-        "create the namespace, or choose another one: `kubectl get namespaces`",
+        "create the namespace, or choose one that `kubectl get namespaces` lists",
     ),
     (
         "Unable to connect to the server",
-        "make sure that the cluster is up and can be reached: `KUBECTL get pods`",
+        "make sure that the cluster is up and can be reached; `KUBECTL get pods` must succeed",
     ),
     (
         "was refused",
-        "make sure that the cluster is up and can be reached: `KUBECTL get pods`",
+        "make sure that the cluster is up and can be reached; `KUBECTL get pods` must succeed",
     ),
     (
         "connection to the server",
-        "make sure that the cluster is up and can be reached: `KUBECTL get pods`",
+        "make sure that the cluster is up and can be reached; `KUBECTL get pods` must succeed",
     ),
     (
         "NotFound",
@@ -86,16 +86,16 @@ const REMEDIES: [(&str, &str); 18] = [
 /// Parts of the scheduler's messages with their remedies.
 const NODE_REMEDIES: [(&str, &str); 6] = [
     (
+        "anti-affinity",
+        "use more nodes or fewer agents (the gateway, the upstream and each agent need separate nodes), or smaller sizes; `gatebench kubernetes check NAMESPACE` lists the nodes",
+    ),
+    (
         "Insufficient cpu",
         "choose a smaller size (--gateway-cpus, --agent-cpus), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists them",
     ),
     (
         "Insufficient memory",
         "choose a smaller size (--gateway-memory), measure one size at a time, or use larger nodes; `gatebench kubernetes check NAMESPACE` lists them",
-    ),
-    (
-        "anti-affinity",
-        "use a cluster with more nodes or choose fewer agents: the gateway, the upstream and each agent have a node of their own",
     ),
     (
         "untolerated taint",
@@ -111,23 +111,23 @@ const NODE_REMEDIES: [(&str, &str); 6] = [
     ),
 ];
 
-/// Reasons for which a container waits, with their remedies.
+/// The reasons why a container is waiting, with their remedies.
 const WAITING: [(&str, &str); 7] = [
     (
         "ErrImagePull",
-        "correct the name of the image (--image); an image that `gatebench kubernetes image` wrote must be imported on every node",
+        "correct the name of the image (--IMAGE); an image that `gatebench kubernetes image` wrote must be imported on every node",
     ),
     (
         "ImagePullBackOff",
-        "correct the name of the image (--image); an image that `gatebench kubernetes image` wrote must be imported on every node",
+        "correct the name of the image (--IMAGE); an image that `gatebench kubernetes image` wrote must be imported on every node",
     ),
     (
         "ErrImageNeverPull",
-        "correct the name of the image (--image); an image that `gatebench kubernetes image` wrote must be imported on every node",
+        "correct the name of the image (--IMAGE); an image that `gatebench kubernetes image` wrote must be imported on every node",
     ),
     (
         "InvalidImageName",
-        "correct the name of the image (--image)",
+        "correct the name of the image (--IMAGE)",
     ),
     (
         "CreateContainerConfigError",
@@ -135,11 +135,11 @@ const WAITING: [(&str, &str); 7] = [
     ),
     (
         "CreateContainerError",
-        "use an image with `sh` for Linux (--image); `KUBECTL describe pods` shows more",
+        "use an image with `sh` for Linux (--IMAGE); `KUBECTL describe pods` shows more",
     ),
     (
         "RunContainerError",
-        "use an image with `sh` for Linux (--image); `KUBECTL describe pods` shows more",
+        "use an image with `sh` for Linux (--IMAGE); `KUBECTL describe pods` shows more",
     ),
 ];
 
@@ -165,7 +165,7 @@ fn is_log(line: &str) -> bool {
 /// The error for a pod that no node can run.
 pub(super) fn of_no_node(namespace: &Namespace, role: &str, said: &str) -> RemoteError {
     let remedy = remedy(&NODE_REMEDIES, said).unwrap_or("use other nodes (--ROLE-node)");
-    let message = format!("the pod of the {role} gets no node: {said}");
+    let message = format!("no node can run the pod of {}: {said}", named(role));
     RemoteError::environment(message, filled(remedy, namespace, role))
 }
 
@@ -174,7 +174,10 @@ pub(super) fn of_waiting(namespace: &Namespace, role: &str, waiting: &Json) -> O
     let text = |key: &str| waiting[key].as_str().unwrap_or_default();
     let (reason, said) = (text("reason"), text("message"));
     let (_, remedy) = WAITING.iter().find(|(known, _)| *known == reason)?;
-    let message = format!("the pod of the {role} does not start: {reason}: {said}");
+    let message = format!(
+        "the pod of {} does not start: {reason}: {said}",
+        named(role)
+    );
     Some(RemoteError::environment(
         message,
         filled(remedy, namespace, role),
@@ -186,8 +189,22 @@ fn remedy(known: &[(&str, &'static str)], said: &str) -> Option<&'static str> {
     found.map(|(_, remedy)| *remedy)
 }
 
+/// The name of a role in a sentence.
+pub(super) fn named(role: &str) -> String {
+    match role {
+        "redis" => "Redis".into(),
+        "engine" => "an agent".into(),
+        role => format!("the {role}"),
+    }
+}
+
 fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
     let role = if role == "engine" { "agent" } else { role };
+    let image = match role {
+        "gateway" => "image",
+        "redis" => "redis-image",
+        _ => "agent-image",
+    };
     let context = namespace.context.as_ref();
     let context = context.map(|it| format!(" --context {it}"));
     let kubectl = format!(
@@ -201,6 +218,7 @@ fn filled(remedy: &str, namespace: &Namespace, role: &str) -> String {
         .replace('\u{0}', "NAMESPACE")
         .replace("KUBECTL", &kubectl)
         .replace("ROLE", role)
+        .replace("IMAGE", image)
 }
 
 #[cfg(test)]
@@ -258,6 +276,6 @@ mod tests {
             error.message,
             "the pod of the upstream does not start: ErrImagePull: why"
         );
-        assert!(error.remedy.contains("--image"), "{}", error.remedy);
+        assert!(error.remedy.contains("--agent-image"), "{}", error.remedy);
     }
 }

@@ -1,5 +1,5 @@
-//! Container images from what is installed on this machine: no registry is asked, and no container
-//! engine is needed.
+//! Makes container images from the programs on this machine, without a registry or a container
+//! engine.
 //!
 //! The result is a docker-archive with one layer, which `ctr images import`, `k3s ctr images
 //! import`, `kind load image-archive`, `minikube image load`, `podman load` and `docker load` read.
@@ -65,7 +65,7 @@ impl Image {
     pub fn new(launcher: &Launcher) -> Result<Self, ImageError> {
         let mut contents = Contents::default();
         for tool in TOOLS {
-            // Scripts begin with `#!/bin/sh`, also where /bin is a link to /usr/bin.
+            // Scripts begin with `#!/bin/sh`, even where /bin is a link to /usr/bin.
             let system = ["/bin", "/usr/bin"].map(PathBuf::from).into_iter();
             let folders = system.chain(installed::path_folders());
             let mut programs = folders.map(|folder| folder.join(tool));
@@ -190,7 +190,7 @@ impl Image {
         })
     }
 
-    /// The variables with which gatebench finds in the image what it finds on this machine.
+    /// The variables with which gatebench finds the same programs in the image as on this machine.
     fn environment(&self) -> Vec<String> {
         let folders = self.folders.iter().map(|it| it.display().to_string());
         let path = folders.filter(|it| !PATH.split(':').any(|known| known == it));

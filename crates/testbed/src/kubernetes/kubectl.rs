@@ -44,7 +44,7 @@ impl Kubectl {
         command
     }
 
-    /// Returns the command that runs a program in a container, with lines in both directions.
+    /// Returns the command that runs a program in a container and forwards its input and output.
     pub(crate) fn exec(&self, pod: &str, container: &str) -> Command {
         let mut command = self.command();
         command.args(["exec", "--stdin", "--quiet", pod]);
@@ -78,7 +78,7 @@ impl Kubectl {
         )
     }
 
-    /// The error of a kubectl that failed while it did this.
+    /// The error of a kubectl that failed; its message begins with `what`.
     pub(crate) fn explained(&self, what: &str, stderr: &str) -> RemoteError {
         complaint::of(&self.namespace, what, stderr)
     }
@@ -86,7 +86,7 @@ impl Kubectl {
     /// Creates objects, and returns them as the API server stored them.
     ///
     /// # Errors
-    /// The error of kubectl. Objects before the one that was refused exist.
+    /// The error of kubectl. The objects before the one that was refused have been created.
     pub(super) fn create(&self, what: &str, objects: &[Json]) -> Result<Vec<Json>, DriverError> {
         let documents = objects.iter().map(Json::to_string);
         let input = Vec::from_iter(documents).join("\n---\n");
@@ -114,7 +114,7 @@ impl Kubectl {
         let mut objects = Vec::new();
         for object in Deserializer::from_str(output).into_iter::<Json>() {
             let mut object = object.map_err(|error| {
-                let what = format!("cannot read what kubectl printed: {error}");
+                let what = format!("cannot parse the output of kubectl: {error}");
                 RemoteError::environment(what, "make sure that `kubectl version` is at least 1.28")
             })?;
             match object["items"].take() {
@@ -126,7 +126,7 @@ impl Kubectl {
     }
 }
 
-/// Runs a command to its end. The input is written while the output is read.
+/// Runs a command to completion. The input is written while the output is read.
 fn output_of(command: &mut Command, input: Option<String>) -> Result<Output, DriverError> {
     let stdin = match input {
         Some(_) => Stdio::piped(),

@@ -1,5 +1,5 @@
-//! The Kubernetes objects that gatebench uses, with the fields that it sets. They serialize to what
-//! the API server accepts.
+//! The Kubernetes objects that gatebench uses, with the fields that it sets. They serialize to the
+//! JSON that the API server accepts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 type Strings = BTreeMap<String, String>;
 
-/// Thousandths of a CPU, and bytes, as quantities.
+/// Returns the limits as Kubernetes quantities: thousandths of a CPU, and bytes.
 fn quantities(limits: Limits) -> Strings {
     let cpu = limits.cpu_millis.map(|millis| match millis % 1_000 {
         0 => (millis / 1_000).to_string(),
@@ -37,7 +37,7 @@ pub(super) struct Metadata {
     pub(super) owner_references: Vec<Owner>,
 }
 
-/// The object with which another one is deleted.
+/// The owner of an object. When the owner is deleted, so is the object.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Owner {
@@ -184,7 +184,7 @@ pub(super) struct Resources {
 }
 
 impl Resources {
-    /// Requests equal to the limits, with which whole CPUs can be exclusive.
+    /// Requests equal to the limits, so that whole CPUs can be exclusive.
     pub(super) fn guaranteed(limits: Limits) -> Self {
         Self {
             requests: quantities(limits),
@@ -192,7 +192,8 @@ impl Resources {
         }
     }
 
-    /// Requests without a limit: a CPU limit stops a process for the rest of each period of 100 ms.
+    /// Requests without a limit, because a process that reaches a CPU limit is stopped for the rest
+    /// of the period of 100 ms.
     pub(super) fn requested(requests: Limits) -> Self {
         Self {
             requests: quantities(requests),

@@ -1,7 +1,8 @@
-//! Kubernetes through the user's `kubectl`: what a run needs of a cluster, and what is left of it.
+//! Creates the pods and other objects of a run in Kubernetes, through the user's `kubectl`, and
+//! deletes them.
 //!
-//! One object owns all others: a ConfigMap, the anchor of the run. Whoever deletes it deletes
-//! everything, and gatebench deletes it even if it is killed. The pods satisfy Pod Security
+//! One object owns all others: a ConfigMap, the anchor of the run. Deleting it deletes everything,
+//! and it is deleted even if gatebench is killed. The pods satisfy Pod Security
 //! `restricted`, have no token for the API, and do nothing until gatebench connects to them.
 //!
 //! Objects are JSON values made from small types with the fields that gatebench sets. No client
@@ -20,7 +21,7 @@ mod session;
 mod testrun;
 
 pub(crate) use attach::Watcher;
-pub use check::{MINOR_MIN, Node, Survey, Version, survey};
+pub use check::{MINOR_MIN, Node, Place, Survey, Version, survey};
 pub use image::{Image, ImageError, WrittenImage};
 pub use kubectl::Kubectl;
 pub(crate) use kubectl::not_found;

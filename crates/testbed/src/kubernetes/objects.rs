@@ -21,7 +21,7 @@ pub(super) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "gateb
 /// The prefix of the names of anchors.
 pub(super) const PREFIX: &str = "gb-";
 
-/// The size of a gateway without limits, and what a pod without limits requests.
+/// The default size of a gateway, and the default requests of the other pods.
 const DEFAULT_SIZE: Limits = Limits {
     cpu_millis: Some(1_000),
     memory_bytes: Some(1 << 30),
@@ -46,8 +46,8 @@ const NULL_REQUESTS: Limits = Limits {
 const JOB_TTL_SECONDS: u32 = 600;
 
 /// The command of the first process of a pod, which waits until gatebench ends it. A pod in which
-/// nothing else ran for this time ends itself. A pod that is asked to end fails, because a Job
-/// would count any other end as a success.
+/// nothing else has run for this time ends by itself. A pod that is asked to end exits with an
+/// error, because a Job would otherwise count it as a success.
 fn waiting(alone_seconds: u32) -> Vec<String> {
     let script = format!(
         "trap 'exit 143' TERM INT; n=0; \
@@ -58,7 +58,7 @@ fn waiting(alone_seconds: u32) -> Vec<String> {
     vec!["sh".into(), "-c".into(), script]
 }
 
-/// A part of a run that has pods of its own.
+/// A part of a run that has separate pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     Gateway,
@@ -69,7 +69,7 @@ pub enum Role {
 
 impl Role {
     /// All roles in the order in which their pods are created. The nodes of the gateway are chosen
-    /// first, because the others must be apart from it.
+    /// first, because the others must not use them.
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Upstream, Self::Redis, Self::Engine];
 
     pub fn name(self) -> &'static str {
@@ -139,7 +139,7 @@ impl GatewayPod {
     }
 }
 
-/// The needs of a run in a cluster.
+/// The requirements of a run in a cluster.
 #[derive(Clone, Debug)]
 pub struct Demand<'a> {
     pub cluster: &'a Cluster,
@@ -181,8 +181,8 @@ impl<'a> Demand<'a> {
         format!("{PREFIX}{}", self.run)
     }
 
-    /// All objects as YAML would list them before the run, without the references to the anchor,
-    /// whose identifier is not known yet.
+    /// All objects of the run before it starts. The references to the anchor are missing, because
+    /// its identifier is not known yet.
     pub fn objects(&self) -> Vec<Json> {
         let mut all = vec![self.anchor(), self.network_policy(None)];
         all.extend(Role::ALL.iter().flat_map(|role| self.of_role(*role, None)));
@@ -321,7 +321,7 @@ impl<'a> Demand<'a> {
             (RUN.to_owned(), self.run.to_owned()),
         ]);
         labels.extend(role.map(|role| (ROLE.to_owned(), role.name().to_owned())));
-        // Neither autoscaler moves a pod that is being measured.
+        // These keep autoscalers from moving a pod that is being measured.
         let kept = [
             ("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
             ("karpenter.sh/do-not-disrupt", "true"),

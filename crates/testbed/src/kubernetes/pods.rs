@@ -1,4 +1,4 @@
-//! The pods of a run by their place, for as long as the run goes on.
+//! The pods of a run in progress, by their place.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 #[derive(Debug)]
 pub struct Pods {
     all: Vec<Pod>,
-    /// The places of the pods in which gateways run that are part of gatebench.
+    /// The places of the pods of gateways that are part of gatebench.
     whole: Vec<String>,
     /// The sizes of the gateways, and those that were omitted.
     sizes: Vec<Limits>,
@@ -29,7 +29,7 @@ impl Pods {
     /// Creates everything that a run needs, and waits until all pods run.
     ///
     /// # Errors
-    /// The cluster's own message, with a remedy. Nothing is left.
+    /// The cluster's own message, with a remedy. Nothing is left in the cluster.
     pub fn open(demand: &Demand<'_>, interrupt: &Interrupt) -> Result<Self, DriverError> {
         let (session, all) = Session::open(demand, interrupt)?;
         let whole = demand.gateways.iter().filter(|it| it.is_gatebench);
@@ -89,8 +89,8 @@ impl Pods {
         self.all.iter().find(|it| it.place == place)
     }
 
-    /// Reports whether a gateway that is part of gatebench runs at this place, so that it needs the
-    /// whole program.
+    /// Reports whether this place needs the whole program, because a gateway that is part of
+    /// gatebench runs there.
     pub(crate) fn needs_whole(&self, place: &str) -> bool {
         self.whole.iter().any(|it| it == place)
     }
@@ -100,7 +100,7 @@ impl Pods {
 pub(crate) fn no_pod(place: &str) -> DriverError {
     RemoteError::environment(
         format!("the run has no pod {place}"),
-        "start the run again; its pods belong to one run",
+        "start the run again, which creates new pods",
     )
     .into()
 }

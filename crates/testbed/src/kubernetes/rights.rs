@@ -7,18 +7,18 @@ use super::kubectl::Kubectl;
 use super::objects::MANAGED;
 use crate::error::DriverError;
 
-/// Rights to one kind of objects.
+/// The rights to one kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rule {
     group: &'static str,
-    /// `KIND` or `KIND/SUBRESOURCE`.
+    /// The kind of object, `KIND` or `KIND/SUBRESOURCE`.
     resource: &'static str,
     verbs: &'static [&'static str],
-    /// The consequence if they are missing; empty if nothing works.
+    /// The consequence if they are missing; empty if no run is then possible.
     without: &'static str,
 }
 
-/// Nothing works without these.
+/// No run is possible without these rights.
 const NEEDED: &str = "";
 
 /// The rights of a run. Everything is in the namespace; no right to Secrets or to the nodes is
@@ -65,7 +65,7 @@ const RULES: [Rule; 8] = [
         group: "networking.k8s.io",
         resource: "networkpolicies",
         verbs: &["create", "list", "delete"],
-        without: "other pods can reach the pods of a run",
+        without: "the pods of a run can open connections to anything",
     },
     Rule {
         group: "",
@@ -78,10 +78,10 @@ const RULES: [Rule; 8] = [
 /// A right, and whether the user has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Right {
-    /// `create pods/exec`.
+    /// The verb and the kind of object, such as `create pods/exec`.
     pub name: String,
     pub is_granted: bool,
-    /// The consequence if it is missing; empty if nothing works.
+    /// The consequence if it is missing; empty if no run is then possible.
     pub without: &'static str,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn of(kubectl: &Kubectl) -> Result<Vec<Right>, DriverError> {
         .collect();
     let namespace = kubectl.namespace();
     let reviews = all.iter().map(|(rule, verb)| review(rule, verb, namespace));
-    // A review is a question: nothing is stored.
+    // The API server responds to a review, but stores nothing.
     let reviews = kubectl.create("reviews of your rights", &Vec::from_iter(reviews))?;
     let right = |((rule, verb), review): (&(Rule, &str), &Json)| Right {
         name: format!("{verb} {}", rule.resource),

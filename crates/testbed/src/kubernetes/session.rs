@@ -1,10 +1,10 @@
-//! The objects of a run while they exist: created in order, waited for, and deleted.
+//! Creates the objects of a run in order, waits for them, and deletes them at the end.
 //!
 //! ```text
 //! gatebench ──stdin pipe──> sh ──(at its end)──> kubectl delete configmap gb-RUN
 //! ```
-//! The shell that deletes the anchor is started before the anchor is created, and in a process
-//! group of its own, so the anchor is deleted whatever ends gatebench. The cluster then deletes
+//! The shell that deletes the anchor is started before the anchor is created, and in a separate
+//! process group, so the anchor is deleted no matter how gatebench ends. The cluster then deletes
 //! everything that the anchor owns.
 
 use std::collections::BTreeSet;
@@ -26,20 +26,20 @@ use crate::interrupt::Interrupt;
 use crate::system::command::wait_until;
 use crate::system::digest::sha256_of;
 
-/// The interval between looks at pods that are starting.
+/// The interval between queries of the state of pods that are starting.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// The time that an image may take to arrive and a container to start.
+/// The maximum time for pulling an image and starting a container.
 const START_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The time that the cluster may take to delete everything.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The input with which the run itself asks for the deletion.
+/// The input with which the run itself requests the deletion.
 const DONE: &[u8] = b"done\n";
 
-/// Waits for its input to end, and deletes. If gatebench was killed, an object that it had just
-/// requested may appear a moment later.
+/// Waits for [`DONE`] or the end of its input, and then deletes the anchor. Without [`DONE`],
+/// gatebench was killed, and an object that it had just requested may appear a moment later.
 const REMOVER: &str =
     "trap '' HUP INT TERM; read -r word; [ \"$word\" = done ] || sleep 2; exec \"$@\"";
 
@@ -49,7 +49,7 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// The number of characters in the name of a run.
 const NAME_CHARS: usize = 8;
 
-/// Returns a name for a run that no other run has.
+/// Returns a unique name for a run.
 pub fn run_name() -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -62,7 +62,7 @@ pub fn run_name() -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     pub name: String,
-    /// Its name without that of the run: `upstream`, `engine-0`.
+    /// The name of the pod without that of the run: `upstream`, `engine-0`.
     pub place: String,
     pub role: String,
     pub node: String,
@@ -96,7 +96,7 @@ impl Session {
     /// are chosen first.
     ///
     /// # Errors
-    /// The cluster's own message, with a remedy. Nothing is left.
+    /// The cluster's own message, with a remedy. Nothing is left in the cluster.
     pub fn open(
         demand: &Demand<'_>,
         interrupt: &Interrupt,
@@ -167,7 +167,10 @@ impl Session {
                 return Err(self.too_late(role, &pods).into());
             }
             if interrupt.is_raised() {
-                let what = format!("interrupted while the pods of the {} started", role.name());
+                let what = format!(
+                    "interrupted while the pods of {} started",
+                    complaint::named(role.name())
+                );
                 return Err(RemoteError::environment(what, "start the run again").into());
             }
             thread::sleep(LOOK_EVERY);
@@ -181,8 +184,8 @@ impl Session {
         demand.count(role) - omitted
     }
 
-    /// Deletes the pods of gateways that have no node, if another one has a node. Returns false if
-    /// none has one; the null gateway, which has no size, does not count.
+    /// Deletes the gateway pods that have no node, if at least one gateway pod has a node; returns
+    /// false otherwise. The null gateway, which has no size, does not count.
     fn omit(&mut self, pods: &[Json], said: &str) -> Result<bool, DriverError> {
         let null = gateway_name(NULL, None, Limits::default());
         let of = |pod: &Json| Pod::of(pod, &self.run);
@@ -230,7 +233,10 @@ impl Session {
         let said = ended(pod)?;
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
         let node = pod["spec"]["nodeName"].as_str().unwrap_or("no node");
-        let what = format!("the pod of the {} ended on {node}: {said}", role.name());
+        let what = format!(
+            "the pod of {} ended on {node}: {said}",
+            complaint::named(role.name())
+        );
         let namespace = &self.kubectl.namespace().name;
         let remedy = format!("`kubectl -n {namespace} describe pod {name}` shows more");
         Some(RemoteError::environment(what, remedy))
@@ -244,8 +250,8 @@ impl Session {
         let reason = pods.iter().find_map(waits);
         let reason = reason.map_or_else(String::new, |it| format!(" ({it})"));
         let what = format!(
-            "the pods of the {} did not start within {START_TIMEOUT:?}{reason}",
-            role.name()
+            "the pods of {} did not start within {START_TIMEOUT:?}{reason}",
+            complaint::named(role.name())
         );
         let namespace = &self.kubectl.namespace().name;
         let label = format!("{RUN}={}", self.run);
@@ -301,7 +307,7 @@ fn no_node(pod: &Json) -> Option<&str> {
     refused["message"].as_str()
 }
 
-/// Returns the reason for which a pod has ended; none if it has not.
+/// Returns the reason why a pod has ended; none if it has not.
 fn ended(pod: &Json) -> Option<String> {
     let status = &pod["status"];
     let mut statuses = status["containerStatuses"].as_array().into_iter().flatten();
@@ -329,8 +335,8 @@ fn ended(pod: &Json) -> Option<String> {
     Some(Vec::from_iter(words).join("; "))
 }
 
-/// Returns the reason for which a pod has ended or disappeared; none if it runs or if the cluster
-/// cannot be asked.
+/// Returns the reason why a pod has ended or disappeared; none if it is running, or if the cluster
+/// does not respond.
 pub(crate) fn last_words(kubectl: &Kubectl, pod: &str) -> Option<String> {
     let field = format!("--field-selector=metadata.name={pod}");
     let words = ["get", "pods", &field, "--output=json"];
@@ -339,12 +345,13 @@ pub(crate) fn last_words(kubectl: &Kubectl, pod: &str) -> Option<String> {
     let Some(pod) = found.first() else {
         return Some("the pod was deleted".into());
     };
+    // A container that is deleted has an exit code, too.
     let is_ending = pod["metadata"]["deletionTimestamp"].is_string();
-    let words = disruption(pod).or_else(|| ended(pod));
-    words.or_else(|| is_ending.then(|| "the pod is being deleted".into()))
+    let words = disruption(pod).or_else(|| is_ending.then(|| "the pod was deleted".into()));
+    words.or_else(|| ended(pod))
 }
 
-/// Returns the cluster's reason for taking a pod away, such as an eviction.
+/// Returns the cluster's reason for removing a pod, such as an eviction.
 fn disruption(pod: &Json) -> Option<String> {
     let mut conditions = pod["status"]["conditions"].as_array()?.iter();
     let target =
@@ -377,18 +384,19 @@ fn wait_until_gone(kubectl: &Kubectl, label: &str, deadline: Instant) {
     while Instant::now() < deadline {
         match kubectl.list("pods", label) {
             Ok(pods) if pods.is_empty() => return,
-            // A lost cluster deletes them by itself once the anchor is gone.
+            // Even if gatebench can no longer reach the cluster, the cluster deletes the objects
+            // once the anchor is gone.
             Err(_) => return,
             Ok(_) => thread::sleep(LOOK_EVERY),
         }
     }
 }
 
-/// The kinds of objects that carry the label of a run.
+/// The kinds of objects that have the label of a run.
 const KINDS: [&str; 4] = ["pods", "jobs", "networkpolicies", "configmaps"];
 
 /// Deletes what runs have left in a namespace. Returns the deleted objects, as `KIND/NAME`, and the
-/// kinds that the user may not list. Runs that are going on are deleted, too.
+/// kinds that the user may not list. Runs that are still in progress are deleted, too.
 ///
 /// # Errors
 /// The error of kubectl.

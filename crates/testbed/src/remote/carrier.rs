@@ -1,5 +1,5 @@
 //! The commands that connect to a remote end: `ssh` to a host, `kubectl exec` into a pod. Both run
-//! a script there with lines in both directions. On this machine, the program itself is run.
+//! a script there and forward its input and output. On this machine, the program itself is run.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -95,7 +95,8 @@ impl Carrier {
                     command.args(["-o", option]);
                 }
                 if let Some(identity) = &host.identity {
-                    // The key belongs to machines that were just created.
+                    // A key is given for machines that were just created, whose host keys are not
+                    // known yet.
                     command
                         .args(["-o", "StrictHostKeyChecking=accept-new", "-i"])
                         .arg(identity);
@@ -133,7 +134,7 @@ impl Carrier {
     }
 
     /// Reports whether the command's exit code is that of the program. The exit code of `kubectl
-    /// exec` says nothing: it is 0 if the pod was deleted.
+    /// exec` proves nothing, because it is 0 if the pod was deleted.
     pub(super) fn passes_on_exit_codes(&self) -> bool {
         !matches!(self, Self::Pod { .. })
     }
@@ -149,7 +150,7 @@ impl Carrier {
         }
     }
 
-    /// The reason for which the pod has ended or disappeared; none if a new connection may succeed.
+    /// The reason why the pod has ended or disappeared; none if a new connection may succeed.
     pub(super) fn last_words(&self) -> Option<String> {
         match self {
             Self::Here | Self::Ssh(_) => None,
@@ -167,7 +168,7 @@ impl Carrier {
                 self.name()
             ),
             Self::Pod { kubectl, pod, .. } => format!(
-                "look at `kubectl -n {} describe pod {pod}`; {resume}",
+                "`kubectl -n {} describe pod {pod}` shows more, if the pod still exists; {resume}",
                 kubectl.namespace().name
             ),
         }

@@ -32,15 +32,15 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "Connection refused",
-        "make sure that sshd runs on HOST, and check its port: `ssh HOST true`",
+        "make sure that sshd runs on HOST, and check its port; `ssh HOST true` must succeed",
     ),
     (
         "timed out",
-        "make sure that HOST is up and that a firewall lets SSH through: `ssh HOST true`",
+        "make sure that HOST is up and that no firewall blocks SSH; `ssh HOST true` must succeed",
     ),
     (
         "No route to host",
-        "make sure that HOST is up and can be reached from this machine: `ssh HOST true`",
+        "make sure that HOST is up and can be reached from this machine; `ssh HOST true` must succeed",
     ),
     (
         "Read-only file system",
@@ -56,7 +56,7 @@ const REMEDIES: [(&str, &str); 13] = [
     ),
     (
         "not found",
-        "install the missing program on HOST: `ssh HOST`",
+        "log in with `ssh HOST`, and install the missing program there",
     ),
 ];
 

@@ -1,5 +1,6 @@
-//! A connection to another machine. One into a pod is taken up again when it breaks: `kubectl exec`
-//! ends when kubectl or the API server does, and its output may end early with the exit code 0.
+//! A connection to another machine. A connection into a pod is restored when it breaks, because
+//! `kubectl exec` ends when kubectl or the API server does, and its output may end early with the
+//! exit code 0.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -24,7 +25,7 @@ const BEGIN_TIMEOUT: Duration = Duration::from_secs(20);
 /// The pause between attempts to connect again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Parts of messages with which no further attempt can succeed.
+/// Parts of error messages after which no further attempt can succeed.
 const FINAL: [&str; 5] = [
     "has ended in the pod",
     "NotFound",
@@ -38,7 +39,7 @@ const FINAL: [&str; 5] = [
 pub(super) enum Connection {
     /// If it breaks, the remote end ends everything.
     Plain(Link),
-    /// If it breaks, it is taken up again.
+    /// If it breaks, it is restored.
     Lasting(Box<Lasting>),
 }
 
@@ -69,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// The time for which there was no connection so far, although it was taken up again.
+    /// The total time without a connection so far, before the connection was restored.
     pub(super) fn outage(&self) -> Duration {
         match self {
             Self::Plain(_) => Duration::ZERO,
@@ -77,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// Ends a connection over which nothing comes any more.
+    /// Ends a connection on which nothing arrives any longer.
     pub(super) fn abandon(&mut self) {
         match self {
             Self::Plain(link) => link.abandon(),
@@ -90,7 +91,7 @@ impl Connection {
 #[derive(Debug)]
 pub(super) struct Lasting {
     link: Link,
-    /// The time that new connections have taken.
+    /// The total time without a connection.
     outage: Duration,
     lines: Numbered,
     /// The time of the last frame.
@@ -112,7 +113,7 @@ impl Lasting {
             program: program.to_owned(),
         };
         lasting.begin()?;
-        // The connection may already break with the first line.
+        // The connection may break as early as the first line.
         let hello = lasting.hear(SILENCE + BEGIN_TIMEOUT)?;
         let hello = hello.as_deref().and_then(|it| it.strip_prefix(READY));
         match hello {
@@ -128,7 +129,7 @@ impl Lasting {
         self.carrier.complaint(what, "")
     }
 
-    /// Exchanges the numbers of the last lines, and sends again what the other end lacks.
+    /// Exchanges the numbers of the last lines, and sends the lines again that the other end lacks.
     fn begin(&mut self) -> Result<(), DriverError> {
         self.link.say(&self.lines.greeting())?;
         let deadline = Instant::now() + BEGIN_TIMEOUT;
@@ -148,7 +149,7 @@ impl Lasting {
 
     fn say(&mut self, line: &str) -> Result<(), DriverError> {
         let frame = self.lines.send(line);
-        // A new connection sends it, too.
+        // If the connection is broken, the next one sends the line.
         self.link.say(&frame).or_else(|broke| self.again(broke))
     }
 
@@ -174,8 +175,8 @@ impl Lasting {
             self.heard = Instant::now();
             match self.lines.receive(&frame) {
                 Meaning::Line(text) => {
-                    // If this fails, the greeting of the next connection acknowledges it.
-                    let _ = self.link.say(&self.lines.acknowledgement());
+                    // If this fails, the greeting of the next connection acknowledges the line.
+                    let _ = self.link.say(&self.lines.acknowledgment());
                     return Ok(Some(text));
                 }
                 Meaning::Nothing => {}
@@ -188,7 +189,7 @@ impl Lasting {
     }
 
     /// Connects again. Returns the given error if that does not succeed before the other end gives
-    /// up, with the reason for which the pod has ended.
+    /// up, with the reason why the pod has ended.
     fn again(&mut self, broke: DriverError) -> Result<(), DriverError> {
         let begun = Instant::now();
         self.link.abandon();

@@ -159,7 +159,7 @@ struct End {
     /// The root of the processes of a gateway that was not started here.
     watched: Option<u32>,
     samplers: BTreeMap<u32, Sampler>,
-    /// None for one that was ended.
+    /// The services by number; none for a service that was stopped.
     services: Vec<Option<Service>>,
     role: Box<dyn Role>,
     folder: WorkFolder,
@@ -207,7 +207,7 @@ impl End {
         }
     }
 
-    /// Starts an upstream or Redis on all cores that it may fill.
+    /// Starts an upstream or Redis on all cores that this process may use.
     fn start_service(&mut self, order: &ServiceOrder) -> Result<StartedService, RemoteError> {
         let number = self.services.len();
         let work = self.folder.path().join(format!("service-{number}"));

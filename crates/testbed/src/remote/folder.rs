@@ -28,7 +28,7 @@ pub(super) struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Removes abandoned folders in `parent`, and creates one.
+    /// Removes abandoned folders in `parent`, and creates a new one.
     pub(super) fn make(parent: &Path) -> io::Result<Self> {
         remove_left(parent);
         let new = tempfile::Builder::new()
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_other_users_neither_block_nor_are_followed() {
+    fn entries_of_other_users_do_not_block_and_are_not_followed() {
         let parent = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(format!("{PREFIX}{name}"));

@@ -36,7 +36,7 @@ pub(super) const ALONE: Duration = Duration::from_secs(120);
 /// The time that the remote end may take to end its processes.
 const END_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The interval between looks at the remote end.
+/// The interval between checks of whether the remote end has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The line with which the other end ends the holder.
@@ -50,7 +50,7 @@ fn socket() -> PathBuf {
 }
 
 /// Copies lines between standard input and output and the holder, which it starts unless the
-/// connection is a further one.
+/// connection replaces an earlier one.
 ///
 /// # Errors
 /// The holder has ended, or cannot be started.
@@ -70,7 +70,7 @@ pub fn relay(launcher: &Launcher, is_further: bool) -> io::Result<()> {
                 .process_group(0)
                 .spawn()?;
             let started = wait_until(Instant::now() + START_TIMEOUT, connect);
-            started.ok_or_else(|| io::Error::other("the holder of the connection did not start"))?
+            started.ok_or_else(|| io::Error::other("the holder of the connection did not start; the pod may have too little memory"))?
         }
     };
     let mut stdout = io::stdout();
@@ -176,16 +176,16 @@ fn number_lines(stdout: ChildStdout, held: &Mutex<Held>) {
     }
 }
 
-/// Sends life signs in both directions until the remote end has ended, which it does at once if
-/// there was no connection for too long.
+/// Sends life signs in both directions until the remote end has ended. Ends the remote end if there
+/// has been no connection for [`ALONE`].
 fn watch(child: &mut Child, held: &Mutex<Held>) {
     loop {
         if ends_within(child, LIFE_SIGN) {
             return;
         }
         let mut held = lock(held);
-        let acknowledgement = held.lines.acknowledgement();
-        held.write(&acknowledgement);
+        let acknowledgment = held.lines.acknowledgment();
+        held.write(&acknowledgment);
         if held.connection.is_none() && held.alone_since.elapsed() > ALONE {
             held.stdin = None;
         }
@@ -200,8 +200,8 @@ fn watch(child: &mut Child, held: &Mutex<Held>) {
     }
 }
 
-/// Reports whether the child ends within this time. It is looked at rarely, because a gateway may
-/// be measured in this pod.
+/// Reports whether the child ends within this time. The checks are infrequent, because a gateway
+/// may be measured in this pod.
 fn ends_within(child: &mut Child, timeout: Duration) -> bool {
     let deadline = Instant::now() + timeout;
     loop {
@@ -225,7 +225,7 @@ fn serve(stream: UnixStream, held: &Mutex<Held>) -> io::Result<()> {
     let mut line = String::new();
     loop {
         line.clear();
-        // A line without its end was cut off.
+        // A line without a newline was cut off.
         if reader.read_line(&mut line).unwrap_or(0) == 0 || !line.ends_with('\n') {
             break;
         }
@@ -244,8 +244,8 @@ fn serve(stream: UnixStream, held: &Mutex<Held>) -> io::Result<()> {
                 if let Some(stdin) = &mut held.stdin {
                     let _ = stdin.write_all(format!("{text}\n").as_bytes());
                 }
-                let acknowledgement = held.lines.acknowledgement();
-                held.write(&acknowledgement);
+                let acknowledgment = held.lines.acknowledgment();
+                held.write(&acknowledgment);
             }
             Meaning::Again(frames) => {
                 held.connection = Some(stream.try_clone()?);

@@ -36,7 +36,7 @@ pub struct RemoteHost {
     pub there: IpAddr,
     /// The cores available on the host, in ascending order.
     pub cores: Vec<usize>,
-    /// Its clock, as in [`crate::probe::clock_identity`].
+    /// The host's clock, as in [`crate::probe::clock_identity`].
     pub clock: String,
     samplers: AtomicU32,
 }
@@ -73,8 +73,8 @@ impl RemoteHost {
     /// Connects to the host of the gateways.
     ///
     /// # Errors
-    /// As [`Self::connect`], or the upstream cannot listen at the address at which the host reaches
-    /// this machine.
+    /// Like [`Self::connect`], or the upstream cannot listen at the address at which the host
+    /// reaches this machine.
     pub(crate) fn of_gateways(elsewhere: &Elsewhere, program: &Path) -> Result<Self, DriverError> {
         Self::connect(&elsewhere.host, program, None)?.reached_at(elsewhere.upstream_address)
     }
@@ -88,7 +88,7 @@ impl RemoteHost {
             serde_json::from_str(&greeting).map_err(|error| RemoteError::from(error).on(&name))?;
         if hello.version != VERSION {
             let what = format!(
-                "{} is gatebench {}, but this is gatebench {VERSION}",
+                "{} runs gatebench {}, but this is gatebench {VERSION}",
                 program.display(),
                 hello.version
             );
@@ -179,7 +179,7 @@ impl RemoteHost {
     }
 
     /// Sends a request and waits for its response. If `is_unwanted` returns true in the meantime,
-    /// the request is cancelled once, and the response then arrives soon.
+    /// the request is canceled once, and the response then arrives soon.
     pub(super) fn ask_unless<T: DeserializeOwned>(
         &self,
         ask: &Ask,
@@ -205,19 +205,19 @@ impl RemoteHost {
         // The other end could not respond while there was no connection.
         let outage = link.outage();
         link.say(&question.map_err(|error| self.failed(error))?)?;
-        let mut is_cancelled = false;
+        let mut is_canceled = false;
         let response = loop {
             if let Some(line) = link.hear(LOOK_EVERY)? {
                 let heard: Numbered<Response> =
                     serde_json::from_str(&line).map_err(|error| self.failed(error))?;
-                // A response with a smaller number was repeated, or it came too late.
+                // A response with a smaller number was repeated, or arrived too late.
                 if heard.number >= number {
                     break heard.message;
                 }
             }
-            if !is_cancelled && is_unwanted() {
+            if !is_canceled && is_unwanted() {
                 link.say(CANCEL)?;
-                is_cancelled = true;
+                is_canceled = true;
             }
             let late = link.outage() - outage;
             if deadline.is_some_and(|deadline| deadline + late <= Instant::now()) {
@@ -249,7 +249,7 @@ impl RemoteHost {
                 format!("the {part} responds on {name} at {address}, but cannot be reached from this machine: {error}"),
                 match self.is_pod {
                     true => "run gatebench where the addresses of pods can be reached: on a node, or in a pod of the cluster".to_owned(),
-                    false => format!("in the firewall of {name}, allow connections from this machine to its local ports (see its /proc/sys/net/ipv4/ip_local_port_range)"),
+                    false => format!("in the firewall of {name}, allow connections from this machine to the ports in its /proc/sys/net/ipv4/ip_local_port_range"),
                 },
             )
         })?;
@@ -257,7 +257,8 @@ impl RemoteHost {
     }
 }
 
-/// The setup for the other end: the pod itself has the size, and its image the version.
+/// Returns the setup for the other end, without the size, which is that of the pod, and without the
+/// version, which is that of the pod's image.
 fn in_pod(setup: &Setup) -> Setup {
     let version = setup.version.clone();
     Setup {

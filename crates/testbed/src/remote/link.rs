@@ -1,5 +1,6 @@
-//! The connection: a child process. It is `ssh` or `kubectl exec`, which carries the program to the
-//! host, and lines to and from that program; on this machine, it is the program itself.
+//! The connection to a remote end, through a child process. The child is `ssh` or `kubectl exec`,
+//! which copies the program to the host and then forwards lines in both directions. On this
+//! machine, the child is the program itself.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
@@ -148,8 +149,8 @@ impl Link {
         }
     }
 
-    /// Ends a connection over which nothing comes any more, without waiting for the other end. The
-    /// program there stops when its standard input ends.
+    /// Ends a connection on which nothing arrives any longer, without waiting for the other end.
+    /// The program there stops when its standard input ends.
     pub(super) fn abandon(&mut self) {
         self.hang_up(Duration::ZERO);
     }
@@ -190,15 +191,15 @@ impl Drop for Link {
     }
 }
 
-/// Opens a program to be sent; returns its digest and its length too.
+/// Opens a program to be sent, and also returns its digest and its length.
 fn read(program: &Path) -> io::Result<(File, String, u64)> {
     let file = File::open(program)?;
     let length_bytes = file.metadata()?.len();
     Ok((file, sha256_of_file(program)?, length_bytes))
 }
 
-/// Passes on the lines until the input ends or nobody takes them. What follows the last newline is
-/// half a line of a connection that broke.
+/// Passes on the lines until the input ends or nobody takes them. Text after the last newline is
+/// dropped, because the line was cut off when the connection broke.
 fn whole_lines(mut input: impl BufRead, mut take: impl FnMut(String) -> bool) {
     let mut line = String::new();
     while matches!(input.read_line(&mut line), Ok(1..)) && line.ends_with('\n') {
@@ -237,7 +238,7 @@ fn script_here(words: &[&str]) -> String {
     format!("exec \"$0\" {}", words.join(" "))
 }
 
-/// The script that the child runs there. The program is stored in the user's cache under its
+/// The script that the child runs on the host. The program is stored in the user's cache under its
 /// digest, so it is sent only once. It is renamed into place, so a partial program never runs. The
 /// steps are one line without single quotes, because any user's shell must pass them unchanged to
 /// `sh`.

@@ -23,7 +23,7 @@ pub(super) struct Numbered {
 pub(super) enum Meaning {
     /// A new line.
     Line(String),
-    /// Nothing new: an acknowledgement, a repeated line or a life sign.
+    /// Nothing new: an acknowledgment, a repeated line or a life sign.
     Nothing,
     /// The other end began a connection: these frames must be sent again.
     Again(Vec<String>),
@@ -45,7 +45,7 @@ impl Numbered {
     }
 
     /// Returns the frame that acknowledges everything received.
-    pub(super) fn acknowledgement(&self) -> String {
+    pub(super) fn acknowledgment(&self) -> String {
         format!("A {}", self.received)
     }
 
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_arrive_once_and_in_order_although_the_connection_breaks() {
+    fn lines_arrive_once_and_in_order_even_if_the_connection_breaks() {
         let (mut near, mut far) = (Numbered::default(), Numbered::default());
         let first = near.send("one");
         let second = near.send("two words");
@@ -109,12 +109,12 @@ mod tests {
         assert_eq!(far.receive(&second), Meaning::Nothing, "a repeated line");
         assert_eq!(far.receive(&third), Meaning::Line(String::new()));
         assert_eq!(near.kept.len(), 2);
-        assert_eq!(near.receive(&far.acknowledgement()), Meaning::Nothing);
+        assert_eq!(near.receive(&far.acknowledgment()), Meaning::Nothing);
         assert_eq!(near.kept.len(), 0);
     }
 
     #[test]
-    fn what_is_no_frame_is_ignored() {
+    fn text_that_is_not_a_frame_is_ignored() {
         let mut lines = Numbered::default();
         for other in ["", "Welcome to the machine", "L", "L x y", "Z 1 a"] {
             assert_eq!(lines.receive(other), Meaning::Nothing, "{other}");

@@ -1,4 +1,4 @@
-//! A pod that is started only to see what its node offers.
+//! A pod that is started only to inspect its node.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::process::Launcher;
 /// The time after which the cluster ends the pod.
 const DEADLINE_SECONDS: u64 = 300;
 
-/// The findings of a pod on its node.
+/// The result of an inspection.
 #[derive(Clone, Debug)]
 pub struct InspectedPod {
     pub node: String,

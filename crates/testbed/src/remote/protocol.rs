@@ -1,5 +1,5 @@
 //! The protocol between the two ends: a request on one line, then its response on one line. Both
-//! ends are built from the same sources, so the protocol has no version of its own.
+//! ends are built from the same sources, so the protocol needs no separate version.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,8 +16,8 @@ use crate::system::exit::Ended;
 /// The version of this program, which must be that of the other end.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A request or a response with its number. A request that is repeated has the same number, and so
-/// has its response, so that a message which arrives twice or late is recognised.
+/// A request or a response with its number. A repeated request and its response have the same
+/// number as the original, so a message that arrives twice or late is recognized.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Numbered<T> {
     pub(super) number: u64,

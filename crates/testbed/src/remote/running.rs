@@ -113,7 +113,7 @@ pub struct RemoteSampler {
 }
 
 impl RemoteSampler {
-    /// A sampler of what runs on the host.
+    /// A sampler of the processes on the host.
     pub(super) fn new(host: &Arc<RemoteHost>) -> Self {
         Self {
             number: host.next_sampler(),

@@ -17,7 +17,7 @@ pub(crate) struct RemoteService {
 }
 
 impl RemoteService {
-    /// Starts it at the address of the host; port 0 chooses a free port.
+    /// Starts the service at the address of the host; port 0 chooses a free port.
     pub(crate) fn start(
         host: &Arc<RemoteHost>,
         service: &Ordered,
@@ -38,7 +38,7 @@ impl RemoteService {
         Ok(service)
     }
 
-    /// Returns how it ended, with the end of its standard error, if it has ended.
+    /// Returns how the service ended, with the end of its standard error; none while it runs.
     pub(crate) fn death(&self) -> Result<Option<(Exit, String)>, DriverError> {
         let number = self.number;
         self.host.ask(&Ask::ServiceDeath { number })

@@ -1,4 +1,4 @@
-//! A gateway that runs in a pod which gatebench did not start.
+//! A gateway that runs in a pod that gatebench did not start.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use gatebench_config::write_yaml;
 use gatebench_model::{Cluster, Namespace, NodeChoice, PodSettings};
 use gatebench_net::Backend;
 use gatebench_testbed::Interrupt;
-use gatebench_testbed::kubernetes::{MINOR_MIN, Node, Right, Survey, role, survey};
+use gatebench_testbed::kubernetes::{MINOR_MIN, Node, Place, Right, Survey, role, survey};
 use gatebench_testbed::remote::{InspectedPod, inspect_pod};
 use serde_json::json;
 
@@ -21,8 +21,8 @@ use crate::{signals, terminal};
 /// The difference between minor versions that kubectl supports.
 const SKEW_MAX: u32 = 1;
 
-/// The time that the pod may wait for a node, and the time after which it ends itself if nothing
-/// else runs in it.
+/// The time that the pod may wait for a node, and the time after which it ends by itself if it has
+/// lost its connection to gatebench.
 const SCHEDULE_SECONDS: u32 = 20;
 
 /// The number of nodes for a gateway, an upstream and one load generator on separate nodes.
@@ -39,10 +39,10 @@ Examples:
 Without --image, the check creates nothing in the cluster. If a right is missing, it prints the Role
 that a run needs. Exit code: 3 if a run would fail, 0 otherwise.")]
 pub struct Check {
-    /// The namespace in which runs would have their pods
+    /// The namespace in which runs would create their pods
     #[arg(value_name = "[CONTEXT/]NAMESPACE")]
     namespace: Namespace,
-    /// Also start a pod with this image for a moment, to see what its node offers
+    /// Also start a short-lived pod with this image, to see what its node offers
     #[arg(long, value_name = "IMAGE", conflicts_with = "role")]
     image: Option<String>,
     /// Labels and taints of the node of this pod, as for `run --agent-node`
@@ -66,7 +66,7 @@ impl Check {
             return Ok(Exit::Fine);
         }
         let survey = survey(&self.namespace)?;
-        let mut findings = findings(&survey);
+        let mut findings = findings(&survey, &self.namespace.name);
         let is_able = |findings: &[Finding]| findings.iter().all(|it| it.state != State::Missing);
         if let Some(image) = self.image.as_ref().filter(|_| is_able(&findings)) {
             findings.extend(self.pod(image)?);
@@ -145,8 +145,8 @@ fn event_loop(pod: &InspectedPod) -> Finding {
     )
 }
 
-fn findings(survey: &Survey) -> Vec<Finding> {
-    let mut findings = vec![versions(survey), pod_security(survey)];
+fn findings(survey: &Survey, namespace: &str) -> Vec<Finding> {
+    let mut findings = vec![versions(survey), place(&survey.place, namespace)];
     findings.extend(rights(&survey.rights));
     findings.extend(nodes(survey.nodes.as_deref()));
     findings
@@ -166,14 +166,22 @@ fn versions(survey: &Survey) -> Finding {
     Finding::good("Kubernetes", says)
 }
 
-fn pod_security(survey: &Survey) -> Finding {
-    let says = match &survey.pod_security {
-        Some(level) => {
-            format!("the namespace enforces '{level}'; pods of a run satisfy all levels")
+fn place(place: &Place, namespace: &str) -> Finding {
+    let says = match place {
+        Place::Absent => {
+            let remedy = format!("create it: kubectl create namespace {namespace}");
+            return Finding::missing("namespace", "it does not exist", remedy);
         }
-        None => "no level is known; pods of a run satisfy all levels".into(),
+        Place::Unknown => {
+            let says = "you may not read it, so it is unknown whether it exists";
+            return Finding::advice("namespace", says, "make sure that its name is correct");
+        }
+        Place::Exists(None) => "it enforces no level of Pod Security".into(),
+        Place::Exists(Some(level)) => {
+            format!("it enforces '{level}'; pods of a run satisfy all levels")
+        }
     };
-    Finding::good("pod security", says)
+    Finding::good("namespace", says)
 }
 
 /// One finding if all rights are granted, otherwise one for each missing right.
@@ -217,7 +225,7 @@ fn nodes(nodes: Option<&[Node]>) -> Vec<Finding> {
     std::iter::once(summary).chain(zones).chain(each).collect()
 }
 
-/// Advice if the nodes are in several zones, because the distance between them adds latency.
+/// Advises one zone if the nodes are in several, because the distance between zones adds latency.
 fn zones(nodes: &[&Node]) -> Option<Finding> {
     let mut zones: Vec<&str> = nodes
         .iter()

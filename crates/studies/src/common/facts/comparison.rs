@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Metric, PhaseKind, ScenarioFindings, SpoiledBlocks};
 
-/// Two gateways on one metric, block by block.
+/// Two gateways compared on one metric, block by block.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonFindings {
     /// Label of the judged variant, which is the first of the two in the plan.
@@ -21,7 +21,7 @@ pub struct ComparisonFindings {
     pub primary: bool,
     /// The direction in which values improve.
     pub direction: Direction,
-    /// The smallest effect that matters: 0.02 is two per cent in either direction.
+    /// The smallest effect that matters: 0.02 is two percent in either direction.
     pub smallest_effect: f64,
     /// Blocks in which neither side is invalid for the metric.
     pub blocks: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct ComparisonFindings {
     pub spoiled: SpoiledBlocks,
     /// Ratio, interval and verdict.
     pub result: Comparison,
-    /// The comparison as a sentence, with its full stop.
+    /// The comparison as a complete sentence.
     pub text: String,
 }
 

@@ -12,7 +12,7 @@ pub struct PercentileCurve {
     pub variant: String,
     /// Name of the phase.
     pub phase: String,
-    /// The kind of the phase. A curve of a closed phase is labelled as latency at saturation.
+    /// The kind of the phase. A curve of a closed phase is labeled as latency at saturation.
     pub kind: PhaseKind,
     /// The metric that is plotted.
     pub metric: CurveMetric,
@@ -30,7 +30,7 @@ pub struct PercentileCurve {
     pub points: Vec<CurvePoint>,
 }
 
-/// The quantity that a curve shows for each load.
+/// The quantity that a curve shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CurveMetric {

@@ -17,9 +17,9 @@ pub struct GroupFindings {
     pub phase: String,
     /// Label of the variant.
     pub variant: String,
-    /// The group's share of the phase's load as text: `16 connections`.
+    /// The group's share of the phase's load, as text: `16 connections`.
     pub load: String,
-    /// The number of completed trials that have the group.
+    /// The number of completed trials that include the group.
     pub trials: u32,
     /// The figures of the group's requests.
     pub figures: PartFigures,
@@ -33,7 +33,7 @@ pub struct GroupFindings {
 /// ones.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartFigures {
-    /// Requests with a whole response.
+    /// Requests with a complete response.
     pub requests: u64,
     /// Requests without a response.
     pub errors: u64,
@@ -90,8 +90,8 @@ pub struct RouteFindings {
     pub group: String,
     /// Name of the request.
     pub route: String,
-    /// The figures of the route's requests. For requests without a response, the times include the
-    /// time waited.
+    /// The figures of the route's requests. The times include the waiting times of requests without
+    /// a response.
     pub figures: PartFigures,
 }
 
@@ -142,7 +142,7 @@ pub struct ExternalThresholdResult {
 #[derive(Clone, Debug, Serialize)]
 pub struct ExternalMetricResult {
     pub name: String,
-    /// The statistic, as in `p(95)`.
+    /// The statistic, such as `p(95)`.
     pub statistic: String,
     /// Median and range over the trials.
     pub estimate: Estimate,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{PhaseKind, Reason};
 
-/// Identifies the run.
+/// General facts about the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFacts {
     /// Name of the suite.
@@ -18,7 +18,7 @@ pub struct RunFacts {
     pub created: Timestamp,
     /// The status of the run.
     pub status: Status,
-    /// The version of gatebench that measured.
+    /// The version of gatebench that measured the run.
     pub gatebench: String,
     /// The event loop's backend, or an external load generator with its version.
     pub engine_backend: String,
@@ -51,7 +51,7 @@ pub struct GatewayLine {
     pub version: String,
     /// The absolute path of the program.
     pub binary: String,
-    /// SHA-256 of the program in lower-case hex.
+    /// SHA-256 of the program in lowercase hex.
     pub sha256: String,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -66,14 +66,14 @@ pub struct TrialFindings {
     pub block: u32,
     pub scenario: String,
     pub variant: String,
-    /// The trial's folder in the run directory, as in `trials/0001-proxy-json-nginx-b1`.
+    /// The trial's folder in the run directory, such as `trials/0001-proxy-json-nginx-b1`.
     pub folder: String,
     /// When the trial began.
     pub started: Timestamp,
     pub duration_ns: u64,
     /// The trial's outcome in short: `completed`, `not supported`, `failed`, `interrupted`.
     pub outcome: String,
-    /// The worst validity of the reasons.
+    /// The worst validity among the reasons.
     pub validity: Validity,
     /// The reasons why the trial is not valid; empty if it is valid.
     pub reasons: Vec<Reason>,
@@ -88,7 +88,7 @@ pub struct TimelinePhase {
     /// Name of the phase.
     pub phase: String,
     pub kind: PhaseKind,
-    /// The beginning of the measurement, counted from that of the trial.
+    /// The start of the measurement, relative to the start of the trial.
     pub began_ns: u64,
     /// Seconds in order.
     pub seconds: Vec<TimelineSecond>,
@@ -101,7 +101,7 @@ pub struct TimelineSecond {
     pub second: u32,
     /// Responses in the second.
     pub completed: u64,
-    /// Failures in the second.
+    /// Requests that failed in the second.
     pub failed: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,

@@ -9,13 +9,13 @@ use super::Metric;
 /// A statement about a variant, a scenario or the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sentence {
-    /// The sentence, with its full stop.
+    /// The sentence, with its final period.
     pub text: String,
-    /// The weight of the sentence.
+    /// How serious the statement is.
     pub tone: Tone,
     /// The scenario that the sentence concerns; none for the whole run.
     pub scenario: Option<String>,
-    /// The variant that the sentence concerns; none for more than one.
+    /// The variant that the sentence concerns; none if it concerns more than one.
     pub variant: Option<String>,
 }
 

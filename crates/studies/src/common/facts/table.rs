@@ -49,7 +49,7 @@ pub struct ScenarioFindings {
 pub struct PhaseLine {
     /// Name of the phase.
     pub name: String,
-    /// `closed`, `paced` or `open`.
+    /// The event that triggers a request.
     pub kind: PhaseKind,
     /// `64 connections, 10s` or `5,000 requests/s, 10s`.
     pub label: String,
@@ -242,7 +242,7 @@ pub enum Metric {
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
     /// Busy time of the gateway's cores per request, caused by any process, softirq, interrupts or
-    /// kernel threads. Only available if nothing else in the run uses these cores.
+    /// kernel threads. Available only if nothing else in the run uses these cores.
     GatewayCoreBusyPerRequest,
     /// The part of the busy time that is softirq.
     GatewayCoreSoftirqPerRequest,
@@ -286,12 +286,12 @@ pub enum Metric {
     GatewayRssAnonMax,
     /// The time from the start of the gateway until it is ready.
     GatewayStart,
-    /// Requests without a correct response, from the second of a change onwards.
+    /// Requests without a correct response, from the second of a change onward.
     ChangeErrors,
     /// Requests without a correct response, and responses slower than the slowest before the
     /// change.
     ChangeAffected,
-    /// The longest response time, from the second of a change onwards.
+    /// The longest response time, from the second of a change onward.
     ChangeWorst,
     /// The time from a change, or from the end of a failure, to the first second that is like those
     /// before the change: without failed requests, and with a 99th percentile no higher than the
@@ -320,7 +320,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The title, the unit, and the aspect on which the metric's validity depends; a mere count
+    /// The title, the unit, and the aspect on which the metric's validity depends; a plain count
     /// depends on none.
     fn facts(self) -> (&'static str, (Unit, Option<Aspect>)) {
         use Metric as M;
@@ -333,8 +333,8 @@ impl Metric {
         let count = (Unit::Count, None);
         match self {
             M::Throughput => ("throughput", rate),
-            M::ThroughputOfDirect => ("throughput over direct throughput", share),
-            M::AchievedRate => ("completed over intended", share),
+            M::ThroughputOfDirect => ("throughput ÷ direct throughput", share),
+            M::AchievedRate => ("completed ÷ intended requests", share),
             M::ThroughputPerCore => (
                 "throughput per gateway core",
                 (Unit::RequestsPerSecond, Some(Aspect::CpuPerRequest)),

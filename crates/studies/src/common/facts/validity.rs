@@ -14,9 +14,9 @@ pub struct Reason {
     pub spoils: Vec<Aspect>,
     /// The phase that the reason concerns; none for the whole trial.
     pub phase: Option<String>,
-    /// The observation, as a sentence with its numbers and full stop.
+    /// The observation, as a complete sentence with its numbers.
     pub message: String,
-    /// The remedy, as a sentence with its full stop.
+    /// The remedy, as a complete sentence.
     pub remedy: String,
 }
 
@@ -65,7 +65,7 @@ pub enum Gate {
     ParityLost,
     /// A process of the gateway ended.
     GatewayRestarted,
-    /// A CPU limit stopped the processes.
+    /// A CPU limit throttled the processes.
     Throttled,
     /// The hypervisor took CPU time.
     Steal,
@@ -192,7 +192,7 @@ pub struct SpoiledBlock {
     pub gate: Gate,
     /// The aspects for which the block has no value.
     pub spoils: Vec<Aspect>,
-    /// True if the gateway certainly was the cause; false if the machine or the load generator was
+    /// True if the gateway was certainly the cause; false if the machine or the load generator was
     /// also disturbed when a request was lost.
     pub is_certain: bool,
 }

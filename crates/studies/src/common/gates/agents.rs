@@ -1,5 +1,5 @@
-//! Gates for each of several load generators. One sick agent of eight is invisible in percentiles
-//! of all requests, so each gate names the agent.
+//! Gates for a load that several agents send. One faulty agent among eight does not show in the
+//! percentiles of all requests, so each gate names the agents that it concerns.
 
 use gatebench_report::Unit;
 use gatebench_report::format::{counted, listed, percent, quantity};
@@ -29,7 +29,7 @@ pub(super) fn throttled(view: &View) -> Option<Reason> {
         (agent.throttled_ns > 0).then(|| format!("was stopped by a CPU limit for {time}"))
     })?;
     let message = format!("Agent {message}");
-    let remedy = "Raise or remove the CPU limit of the agent; give it a machine of its own.";
+    let remedy = "Raise or remove the agent's CPU limit, or give the agent its own machine.";
     Some(view.invalid(Gate::Throttled, &EVERYTHING, message, remedy))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     })?;
     let message = format!("Agent {message}");
     let remedy =
-        "Give the agent more cores or a lower part of the load, or allow more connections.";
+        "Give the agent more cores or a smaller share of the load, or allow more connections.";
     Some(view.limited(Gate::EngineLate, &[Aspect::Latency], message, remedy))
 }
 
@@ -77,8 +77,8 @@ pub(super) fn dropped(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::ArrivalsDropped, &spoils, message, remedy))
 }
 
-/// The two kernel interfaces have different costs and delays, so the figures of agents that use
-/// different ones must not be added up.
+/// io_uring and epoll have different costs and delays, so the figures of agents with different
+/// event loops must not be added up.
 pub(super) fn backends(view: &View) -> Option<Reason> {
     let first = each(view).first()?;
     let others_differ = each(view).iter().any(|it| it.backend != first.backend);
@@ -87,7 +87,7 @@ pub(super) fn backends(view: &View) -> Option<Reason> {
         .iter()
         .map(|agent| format!("{} on {}", agent.backend, agent.place));
     let message = format!(
-        "The agents used different event loops: {}, which are not comparable.",
+        "The agents used different event loops, which are not comparable: {}.",
         listed(&used.collect::<Vec<_>>())
     );
     let remedy = "Allow io_uring for all agents (kernel.io_uring_disabled, the seccomp profile of \
@@ -95,8 +95,8 @@ pub(super) fn backends(view: &View) -> Option<Reason> {
     Some(view.invalid(Gate::AgentsDiffer, &SPEED, message, remedy))
 }
 
-/// An agent whose median differs from that of the others has another path to the target, or runs on
-/// another kind of machine.
+/// An agent whose median differs from that of the others may have another path to the target, or
+/// run on another kind of machine.
 pub(super) fn medians(view: &View) -> Option<Reason> {
     let mut all: Vec<u64> = each(view)
         .iter()
@@ -116,11 +116,11 @@ pub(super) fn medians(view: &View) -> Option<Reason> {
         let time = |ns: u64| quantity(ns as f64, Unit::Nanoseconds);
         (others > 0 && share > AGENT_P50_SHARE_MAX).then(|| {
             let (own, others) = (time(own), time(others));
-            format!("has a p50 of {own}, and the others have one of {others}")
+            format!("has a p50 of {own}, compared with {others} for the others")
         })
     })?;
     let message = format!("Agent {message}");
-    let remedy = "Look at the agents' own figures; use machines of one type in one zone, with the \
-                  same path to the target.";
+    let remedy = "Compare the agents' own figures, and use machines of the same type in the same \
+                  zone, with the same path to the target.";
     Some(view.limited(Gate::AgentsDiffer, &[Aspect::Latency], message, remedy))
 }

@@ -15,7 +15,7 @@ use crate::common::cpu::{cores_busy, cpu_ns_per_request};
 use crate::common::facts::{CurveMetric, Gate, Reason};
 use crate::common::loads;
 
-/// CPU time is counted in ticks of the scheduler, which are too coarse for a shorter window.
+/// CPU time is counted in ticks of the scheduler, which are too coarse for shorter windows.
 const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;
 
 /// Percentiles that are compared with each other, even if too few samples lie beyond them for a

@@ -14,7 +14,7 @@ use crate::common::digest::answered_sums;
 use crate::common::facts::{Aspect, CurveMetric, Gate, Reason};
 
 pub(super) const DEFECT: &str =
-    "Report this with the run directory: the instrument's figures contradict each other.";
+    "gatebench's own figures contradict each other: report this, with the run directory.";
 
 /// The exact sums of a metric over all classes of responses; none if the phase has none.
 pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
@@ -33,7 +33,7 @@ pub(super) fn clamped(view: &View) -> Option<Reason> {
     let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
     (clamped > 0).then_some(())?;
     let message = format!(
-        "{} were beyond the histogram's range and were counted at its edge.",
+        "The histogram clamped {} to the edge of its range.",
         counted(clamped, "value")
     );
     let remedy = "Read the highest percentiles as lower bounds.";
@@ -103,9 +103,9 @@ fn always_busy(closed: &Closed) -> Option<u32> {
     (*closed == Closed::new(connections)).then_some(connections)
 }
 
-/// In a closed load, throughput × mean response time must equal the connections. A phase that has
-/// requests without a response is not tested, because they occupy a connection but have no response
-/// time.
+/// In a closed load, throughput × mean response time must equal the number of connections. A phase
+/// that has requests without a response is not tested, because they occupy a connection but have no
+/// response time.
 pub(super) fn littles_law(view: &View) -> Option<Reason> {
     let connections = over_groups(view.phase, always_busy)? * streams_per_connection(view);
     if view.phase.counts.errors.values().any(|count| *count > 0) {
@@ -142,7 +142,7 @@ pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
     let message = format!(
         "Responses had {bytes:.1} bytes on average, compared with {usual:.1} in the run's median block."
     );
-    let remedy =
-        "Look for responses that differ: errors with the right status, headers that come and go.";
+    let remedy = "Look for responses that differ, such as errors with the right status or varying \
+         headers.";
     Some(view.limited(Gate::Inconsistent, &EVERYTHING, message, remedy))
 }

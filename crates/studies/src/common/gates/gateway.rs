@@ -11,7 +11,7 @@ use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 pub(super) const RESTARTED_REMEDY: &str =
     "Read the gateway's log for the crash or the limit that recycles its workers.";
 
-/// A trial measures one process, so a process that replaces another one would be another trial.
+/// A trial measures one process, so a process that replaces it would belong to another trial.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
     // A reload replaces workers, and a phase with a change measures this.

@@ -19,8 +19,8 @@ fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     }
 }
 
-/// If the load generator and the upstream share a core, the load generator gets the time that the
-/// upstream leaves over. If several components are busy in a closed load, the busiest is the
+/// If the load generator and the upstream share a core, the load generator gets only the time that
+/// the upstream leaves. If several components are busy in a closed load, the busiest is the
 /// bottleneck.
 pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
@@ -74,7 +74,7 @@ pub(super) fn engine_waited(view: &View) -> Option<Reason> {
         "The load generator waited {} of the time for its core.",
         percent(share)
     );
-    let remedy = "Give the load generator a core of its own, or lower the rate.";
+    let remedy = "Give the load generator its own core, or lower the rate.";
     let spoils = spoiled(view.kind());
     Some(view.limited(Gate::EngineWaited, &spoils, message, remedy))
 }
@@ -90,7 +90,7 @@ pub(super) fn upstream_near_direct(view: &View) -> Option<Reason> {
     let throughput = throughput_per_second(view.phase);
     (direct > 0.0 && throughput > DIRECT_SHARE_MAX * direct).then_some(())?;
     let message = format!(
-        "{} are {} of what the load generator and the upstream reach without a gateway.",
+        "The rate of {} is {} of what the load generator and the upstream reach without a gateway.",
         quantity(throughput, Unit::RequestsPerSecond),
         percent(throughput / direct)
     );

@@ -42,7 +42,7 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     Some(view.limited(Gate::Steal, &spoils, message, remedy))
 }
 
-/// Another process on the core takes CPU time and cache.
+/// Another process on a core takes CPU time and cache space.
 pub(super) fn foreign_process(view: &View) -> Option<Reason> {
     // The other gateways' processes are expected on these cores, and other processes disturb all
     // gateways equally.
@@ -51,10 +51,10 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
     let share = machine.foreign_cpu_ns as f64 / machine.window_ns as f64;
     (machine.window_ns > 0 && share > FOREIGN_SHARE_MAX).then_some(())?;
     let message = format!(
-        "Other processes used {} of a core on the pinned cores.",
+        "Other processes used {} of one core's time on the pinned cores.",
         percent(share)
     );
-    let remedy = "Stop other programs (top shows them), or leave other cores to them.";
+    let remedy = "Stop other programs (top shows them), or move them to other cores.";
     Some(view.limited(Gate::ForeignProcess, &SPEED, message, remedy))
 }
 
@@ -63,8 +63,8 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.run?.0.plan.placement;
     (!view.is_direct() && placement.gateway_has_siblings()).then_some(())?;
-    let message = "The load generator or the upstream ran on a thread of the gateway's physical core, because \
-                   no other layout exists.";
+    let message = "The load generator or the upstream ran on a thread of the gateway's physical \
+                   core, because no other placement is possible.";
     let remedy =
         "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
     Some(view.limited(Gate::SharedCore, &SPEED, message, remedy))

@@ -174,7 +174,7 @@ const PHASE_GATES: [PhaseGate; 43] = [
 /// Judges one phase of a completed trial.
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
-    // For a load that gateways share, only CPU time and memory are reported.
+    // For a load that gateways receive side by side, only CPU time and memory are reported.
     let is_reported = |reason: &Reason| {
         let aspects = [Aspect::CpuPerRequest, Aspect::Memory];
         view.kind() != PhaseKind::SideBySide || reason.spoils.iter().any(|it| aspects.contains(it))
@@ -271,8 +271,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// The gates for effects that a phase with a change or failure measures on purpose. Before the
-/// change, only failures are known for each second.
+/// The gates for effects that a phase with a change or failure is meant to measure. For the seconds
+/// before the change, only failures are recorded, so only they are judged.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,
@@ -293,8 +293,8 @@ fn spoils(reason: &Reason, aspect: Aspect) -> bool {
     reason.spoils.contains(&aspect) || is_tail && reason.spoils.contains(&Aspect::Latency)
 }
 
-/// The worst validity among the reasons that spoil `aspect`, or among all reasons if there is no
-/// aspect.
+/// The worst validity among the reasons that spoil `aspect`, or among all reasons if `aspect` is
+/// none.
 pub(crate) fn worst<'a>(
     reasons: impl IntoIterator<Item = &'a Reason>,
     aspect: Option<Aspect>,

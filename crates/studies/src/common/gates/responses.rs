@@ -12,7 +12,8 @@ use super::{EVERYTHING, SPEED, View};
 use crate::common::changes::{Beforehand, is_called};
 use crate::common::facts::{Aspect, Gate, PhaseKind, Reason};
 
-/// A wrong response took a different path through the gateway, so no figure of the phase is valid.
+/// A wrong response may have taken a different path through the gateway, so no figure of the phase
+/// is valid.
 pub(super) fn checks_failed(view: &View) -> Option<Reason> {
     let counts = &view.phase.counts;
     let total = counts.responses_failing_checks();
@@ -96,7 +97,7 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     if before.unanswered > 0 {
         let share = before.unanswered as f64 / before.ended.max(1) as f64;
         let message = format!(
-            "{} got no response before {what} began ({} of those until then).",
+            "{} got no response before {what} began ({} of all requests until then).",
             counted(before.unanswered, "request"),
             percent(share)
         );
@@ -114,7 +115,7 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
     let (message, remedy) = if counts.sent == 0 {
         (
             "The load generator sent no request.".to_owned(),
-            "Give the load generator a core of its own, and stop other programs on that core.",
+            "Give the load generator its own core, and stop other programs on that core.",
         )
     } else {
         (
@@ -129,8 +130,8 @@ pub(super) fn no_responses(view: &View) -> Option<Reason> {
 }
 
 /// A gateway that responds from a cache, or refuses requests, does not do the measured work.
-/// Refusals that the scenario requires are part of that work, and wrong responses have a reason of
-/// their own.
+/// Refusals that the scenario requires are part of that work, and wrong responses have a separate
+/// reason.
 pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let trace = &view.phase.trace;
     let expected = trace.meant_for_gateway + view.phase.counts.responses_failing_checks();

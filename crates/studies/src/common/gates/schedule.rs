@@ -99,7 +99,6 @@ fn lateness(view: &View, percentile: f64) -> Option<f64> {
 }
 
 fn is_late(view: &View, spoils: Aspect, message: String) -> Reason {
-    let remedy =
-        "Lower the rate, allow more connections, or give the load generator a core of its own.";
+    let remedy = "Lower the rate, allow more connections, or give the load generator its own core.";
     view.limited(Gate::EngineLate, &[spoils], message, remedy)
 }

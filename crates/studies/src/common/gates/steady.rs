@@ -1,7 +1,7 @@
 //! The gates for steady state: a figure over a phase is valid only if it did not drift.
 //!
 //! Throughput and CPU time per request are tested in bins of 100 ms. The median response time needs
-//! more values and is tested in bins of one second. In runs without recorded bins, all three are
+//! more responses and is tested in bins of one second. In runs without recorded bins, all three are
 //! tested in bins of one second. External load generators record no figures over time.
 
 use gatebench_report::format::percent;
@@ -190,7 +190,7 @@ fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
     pairs.map(|(begin, end)| end.saturating_sub(*begin).max(1) as f64)
 }
 
-/// CPU time per request. Neighbouring bins are merged until they have enough responses on average.
+/// CPU time per request. Neighboring bins are merged until they have enough responses on average.
 fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
     let neighbours = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))

@@ -11,18 +11,18 @@ pub const REQUESTS_MIN: u64 = 30;
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
 /// The share of the time in which the load generator's threads may be runnable but not running.
-/// Sharing a core with the upstream causes 1 to 9 % at 5,000 requests/s; a share of one fifth is
-/// visible above the noise of a percentile.
+/// Sharing a core with the upstream causes a share of 1 to 9 % at 5,000 requests/s; a share of one
+/// fifth is visible above the noise of a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
 /// The shortest measurement for which shares of CPU time are meaningful.
 pub const SHARE_WINDOW_NS_MIN: u64 = 250_000_000;
 
-/// The lateness that 99 in 100 sends of an open load must not exceed. The response time includes
+/// The lateness that 99 of 100 sends of an open load must not exceed. The response time includes
 /// it; a millisecond is more than gateways add at rates below their knee.
 pub const LATENESS_P99_NS_MAX: f64 = 1e6;
 
-/// The lateness that 999 in 1,000 sends of an open load must not exceed for a valid 99.9th
+/// The lateness that 999 of 1,000 sends of an open load must not exceed for a valid 99.9th
 /// percentile.
 pub const LATENESS_P999_NS_MAX: f64 = LATENESS_P99_NS_MAX;
 
@@ -38,19 +38,19 @@ pub const ACHIEVED_MIN: f64 = 0.99;
 pub const ERROR_SHARE_MAX: f64 = 0.001;
 
 /// Reopened connections as a share of the requests. A gateway that replaces each connection after a
-/// hundred requests has a share of one in a hundred.
+/// hundred requests has a share of one percent.
 pub const RECONNECT_SHARE_MAX: f64 = 0.01;
 
 /// Bytes that a gateway may write to files for each response. Even the shortest access log line,
 /// with an address or a time, is longer.
 pub const WRITTEN_BYTES_MAX: f64 = 10.0;
 
-/// The share of time that the hypervisor may take: one per cent is half of the smallest effect that
+/// The share of time that the hypervisor may take: one percent is half of the smallest effect that
 /// matters.
 pub const STEAL_SHARE_MAX: f64 = 0.01;
 
 /// The difference between the median of one agent and that of the others, as a share of the latter,
-/// above which the agents are not alike. The medians of equal agents differ by a few per cent.
+/// above which the agents are not alike. The medians of equal agents differ by a few percent.
 pub const AGENT_P50_SHARE_MAX: f64 = 0.10;
 
 /// The share of one core that processes outside the run may use on the pinned cores.
@@ -82,8 +82,8 @@ pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 /// show one, reaches 0.017 if every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
-/// The p-value below which bins of 100 ms drift. Combined with the minimum drift, it marks 0.1 to
-/// 2.1 % of steady phases as unsteady, depending on the correlation of their bins.
+/// The p-value below which bins of 100 ms count as drifting. Combined with the minimum drift, it
+/// marks 0.1 to 2.1 % of steady phases as unsteady, depending on the correlation of their bins.
 pub const DRIFT_P_MAX: f64 = 0.005;
 
 /// Responses that a bin must have on average for a usable cost per request.

@@ -9,8 +9,7 @@ use super::{EVERYTHING, reason};
 use crate::common::context::Context;
 use crate::common::facts::{Gate, Reason};
 
-/// Judges a trial as a whole, without its phases: its outcome, and the parity before and after the
-/// load.
+/// Judges a trial apart from its phases: its outcome, and the parity before and after the load.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
         Outcome::Completed => parity(context, record)

@@ -21,7 +21,7 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
         counted(upstream.connections, "connection"),
         counted(upstream.requests, "request")
     );
-    let remedy = "Turn on keep-alive towards the upstream in the gateway's templates.";
+    let remedy = "Turn on keep-alive toward the upstream in the gateway's templates.";
     Some(view.limited(Gate::UpstreamConnections, &SPEED, message, remedy))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn old_version(view: &View) -> Option<Reason> {
         grouped(upstream.http10 as f64),
         counted(upstream.requests, "request")
     );
-    let remedy = "Set HTTP/1.1 towards the upstream in the gateway's templates.";
+    let remedy = "Use HTTP/1.1 toward the upstream in the gateway's templates.";
     Some(view.limited(Gate::UpstreamVersion, &SPEED, message, remedy))
 }
 

@@ -1,4 +1,4 @@
-//! The files of an image: a program with everything that it loads.
+//! Collects the files of an image: programs with everything that they load.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::tar::Kind;
 use crate::system::command;
 
-/// The time that one of the system's tools may take.
+/// The timeout of one of the system's tools.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Folders that contain programs of many packages.
@@ -28,11 +28,11 @@ const DOCUMENTATION: [&str; 4] = [
 /// The maximum number of bytes of a script in which paths are looked for.
 const SCRIPT_BYTES_MAX: u64 = 64 * 1024;
 
-/// The entries of an image by their absolute paths, the same as on this machine.
+/// The entries of an image by their absolute paths, which are the same as on this machine.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) entries: BTreeMap<PathBuf, Kind>,
-    /// Files with other contents than on this machine.
+    /// Files whose contents differ from those on this machine.
     pub(super) texts: BTreeMap<PathBuf, String>,
     /// The programs and folders that were added, so that none is added twice.
     done: BTreeSet<PathBuf>,
@@ -40,7 +40,8 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Adds a program with its libraries. A script is added with its interpreter and the programs
-    /// that it names. A program in a folder of its own is added with the whole folder.
+    /// that it names. A program that is installed in a separate folder is added with the whole
+    /// folder.
     pub(super) fn add_program(&mut self, program: &Path) -> io::Result<()> {
         if !self.done.insert(program.to_owned()) {
             return Ok(());

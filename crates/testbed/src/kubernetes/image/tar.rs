@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-/// The size of a block; contents are filled up to a whole number of blocks.
+/// The size of a block; contents are padded to a whole number of blocks.
 const BLOCK: u64 = 512;
 
 /// The maximum length of a name or a link's target in a header.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_meanwhile_is_refused() {
+    fn a_file_that_changes_while_it_is_read_is_refused() {
         let kind = Kind::File {
             bytes: 2,
             is_executable: false,

@@ -55,7 +55,7 @@ fn demand<'a>(cluster: &'a Cluster, gateways: &'a [GatewayPod]) -> Demand<'a> {
 }
 
 #[test]
-fn several_upstreams_have_pods_and_nodes_of_their_own() {
+fn several_upstreams_have_separate_pods_and_nodes() {
     let cluster = Cluster {
         upstreams: 2,
         ..cluster()
