@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use console::{Style, Term, measure_text_width};
@@ -16,8 +17,20 @@ use crate::failure::{Failure, indented_reason};
 /// The width if there is no terminal, and the maximum width on a terminal.
 pub const WIDTH: usize = 100;
 
-/// Prints text for people and a newline on standard output.
+/// True if standard output is reserved for data.
+static IS_FOR_DATA: AtomicBool = AtomicBool::new(false);
+
+/// Reserves standard output for data: human-readable text is printed on standard error.
+pub fn reserve_stdout_for_data() {
+    IS_FOR_DATA.store(true, Ordering::Relaxed);
+}
+
+/// Prints human-readable text and a newline on standard output, unless that is reserved for data.
 pub fn say(text: &str) -> Result<(), Failure> {
+    if IS_FOR_DATA.load(Ordering::Relaxed) {
+        complain(text);
+        return Ok(());
+    }
     write_out(&for_terminal(text, stdout_colors()))
 }
 
@@ -87,7 +100,7 @@ pub fn in_progress(text: &str) -> String {
     for_terminal(text, stderr_colors())
 }
 
-/// Reports whether standard output shows colours: it is a terminal, and NO_COLOR is not set.
+/// Reports whether standard output shows colors: it is a terminal, and NO_COLOR is not set.
 pub fn stdout_colors() -> bool {
     wants_colors(&Term::stdout())
 }
@@ -143,7 +156,7 @@ fn width(term: &Term) -> usize {
         .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
 }
 
-/// Wraps text between words at `width` columns. Colour sequences take no columns, and subsequent
+/// Wraps text between words at `width` columns. Color sequences take no columns, and subsequent
 /// lines begin with `indent` spaces.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The state that all requests share.
+//! The state that all request handlers share.
 
 use std::collections::HashMap;
 use std::fs;
@@ -29,20 +29,20 @@ pub(crate) type Shared = Arc<App>;
 /// The state of the server.
 pub(crate) struct App {
     pub(crate) folder: Folder,
-    /// The name of a run that may begin later, or empty.
+    /// The name of a run that may not have begun yet, or empty.
     pub(crate) expected: String,
     pub(crate) launcher: Option<Launcher>,
     pub(crate) cores: Cores,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) frames: Frames,
     pub(crate) live: Mutex<LiveTrials>,
-    /// The outcomes of trials that will not be measured again, by the names of the run and of the
-    /// trial's folder.
+    /// The outcomes of trials that will not be measured again. The key consists of the name of the
+    /// run and that of the trial's folder.
     pub(crate) outcomes: Mutex<HashMap<(String, String), Chip>>,
-    /// The rows of runs that are not in progress, each with the stamp of its run.
+    /// The rows of runs that are not in progress, by name, each with the stamp of its run.
     rows: Mutex<HashMap<String, (String, Row)>>,
-    /// The findings of the most recently analysed runs, oldest first, each with the name and the
-    /// stamp of its run.
+    /// The findings of the most recently analyzed runs, oldest first, each with the name and stamp
+    /// of its run.
     findings: Mutex<Vec<(String, String, Arc<Findings>)>>,
 }
 
@@ -85,7 +85,7 @@ impl App {
         Ok(RunOverview::read(&self.dir(name)?)?)
     }
 
-    /// Returns a row for each run, the newest first. Rows are read again when their runs change.
+    /// Returns a row for each run, the newest first. Reads a run again only if it has changed.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -120,12 +120,12 @@ impl App {
         Ok(rows)
     }
 
-    /// Reports whether a run of the folder is in progress.
+    /// Reports whether a run in the folder is in progress.
     pub(crate) fn is_measuring(&self) -> Result<bool, Problem> {
         Ok(self.rows()?.iter().any(|row| row.is_running))
     }
 
-    /// Returns the findings of a run, without the secrets of its scenarios.
+    /// Returns the findings of a run, with the secrets of its scenarios masked.
     pub(crate) fn findings(&self, name: &str) -> Result<Arc<Findings>, Problem> {
         let dir = self.dir(name)?;
         let trials = fs::read_dir(dir.join("trials")).map_or(0, Iterator::count);

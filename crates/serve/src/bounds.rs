@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// The maximum number of connections that are served at the same time; further ones wait.
+/// The maximum number of connections that are served at the same time. More connections have to
+/// wait.
 pub(crate) const CONNECTIONS_MAX: usize = 64;
 /// The maximum number of pages that receive changes at the same time.
 pub(crate) const STREAMS_MAX: usize = 16;
@@ -12,7 +13,7 @@ pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
 pub(crate) const FORM_BYTES_MAX: usize = 4 << 10;
 /// The time limit for a client to send the head of its request.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
-/// The maximum duration of a connection. A page that receives changes reconnects afterwards.
+/// The maximum duration of a connection. A page that receives changes then reconnects.
 pub(crate) const CONNECTION_TIME_MAX: Duration = Duration::from_secs(600);
 /// The maximum number of threads that read files and render pages.
 pub(crate) const THREADS_MAX: usize = 4;

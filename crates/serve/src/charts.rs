@@ -8,8 +8,8 @@ use gatebench_report::format::{counted, grouped, quantity};
 use gatebench_store::LiveSecond;
 use serde::Serialize;
 
-/// The maximum number of points in a line. If there are more seconds, the line shows the minimum
-/// and the maximum of each stretch of seconds.
+/// The maximum number of points in a line. If there are more seconds, the line shows only the
+/// minimum and the maximum of each stretch of several seconds.
 const POINTS_MAX: usize = 2_000;
 const HEIGHT: f64 = 110.0;
 
@@ -30,8 +30,8 @@ pub(crate) struct PhaseChart {
 type Points = Vec<(f64, f64)>;
 
 impl PhaseChart {
-    /// Draws the seconds of a load; none if there are no seconds. `number` makes the id of the
-    /// chart unique in the page.
+    /// Draws the seconds of a load. Returns `None` if there are no seconds. `number` makes the id
+    /// of the chart unique on the page.
     pub(crate) fn of(number: usize, phase: &str, seconds: &[LiveSecond]) -> Option<Self> {
         let last = seconds.iter().map(|it| it.second).max()?;
         let completed: u64 = seconds.iter().map(|it| it.completed).sum();
@@ -110,7 +110,7 @@ fn counts(title: &'static str, lines: Vec<Points>, class: &'static str) -> Panel
     }
 }
 
-/// A series for each unbroken line. Only the last one has the label.
+/// Returns a series for each unbroken line. Only the last series has the label.
 fn series(lines: Vec<Points>, class: &str, label: &str) -> Vec<Series> {
     let last = lines.len().saturating_sub(1);
     let one = |(index, line): (usize, Points)| Series {
@@ -132,7 +132,7 @@ fn place(second: &LiveSecond) -> f64 {
     f64::from(second.second)
 }
 
-/// Lines through the points. A second without a value ends a line.
+/// Joins the points to lines. A second without a value ends a line.
 fn unbroken(points: impl Iterator<Item = Option<(f64, f64)>>) -> Vec<Points> {
     let (mut lines, mut line) = (Vec::new(), Points::new());
     for point in points {
@@ -147,7 +147,8 @@ fn unbroken(points: impl Iterator<Item = Option<(f64, f64)>>) -> Vec<Points> {
     lines.iter().map(|line| thinned(line, all)).collect()
 }
 
-/// Keeps the minimum and the maximum of each stretch if all lines together have too many points.
+/// Reduces a line to the minimum and the maximum of each stretch if all lines together have too
+/// many points.
 fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     if all <= POINTS_MAX {
         return line.to_vec();
@@ -165,7 +166,7 @@ fn thinned(line: &[(f64, f64)], all: usize) -> Points {
     ends.collect()
 }
 
-/// The names and values of the figures of a load's latest second.
+/// The figures of the latest second of a load, as names and values.
 pub(crate) fn latest(seconds: &[LiveSecond]) -> Vec<[String; 2]> {
     let Some(last) = seconds.last() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Server-sent events with the changes of open pages.
+//! Server-sent events with the changes to open pages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The changing part of the page of a run that has not started.
 const WAITING: &str = "<div id=\"waiting\"></div>";
 
-/// Sends the changes of a page after the frame with the id `since`, until a different page must
+/// Sends the changes to a page since the frame with the id `since`, until a different page must
 /// replace it.
 pub(crate) fn stream(app: Shared, watched: Watched, since: String) -> Response {
     let Ok(permit) = Arc::clone(&app.streams).try_acquire_owned() else {

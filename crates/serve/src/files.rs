@@ -15,11 +15,11 @@ use crate::app::{App, trial_folder};
 use crate::problem::Problem;
 use crate::query::Place;
 
-/// For untrusted content, which must neither run nor load anything.
+/// The policy for untrusted content, which must neither run nor load anything.
 const SEALED: &str = "default-src 'none'; sandbox";
-/// For a report, which contains its style sheet.
+/// The policy for a report, which contains its style sheet.
 const SEALED_REPORT: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-/// For a flame graph, which contains its script. The script has no access to this site.
+/// The policy for a flame graph, which contains a script that has no access to this site.
 const SEALED_GRAPH: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                             script-src 'unsafe-inline'; sandbox allow-scripts";
 
@@ -34,7 +34,7 @@ pub(crate) fn report(app: &App, run: &str) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// A flame graph of a run, rendered from its samples.
+/// A flame graph of a run, rendered from the run's samples.
 pub(crate) fn graph(app: &App, run: &str, file: &str) -> Result<Response, Problem> {
     let findings = app.findings(run)?;
     let mut graphs = findings.sections.iter().flat_map(|it| &it.graphs);
@@ -44,7 +44,7 @@ pub(crate) fn graph(app: &App, run: &str, file: &str) -> Result<Response, Proble
     Ok(with(drawn, "image/svg+xml", SEALED_GRAPH))
 }
 
-/// A file that the page of a run or of a trial lists. It is always sent as plain text.
+/// A file that the page of a run or of a trial links to. It is always sent as plain text.
 pub(crate) fn raw(app: &App, place: &Place) -> Result<Response, Problem> {
     let Place { run, trial, path } = place;
     let missing = || Problem::NotFound(format!("run {run} has no file {path}"));
@@ -66,7 +66,7 @@ pub(crate) fn raw(app: &App, place: &Place) -> Result<Response, Problem> {
     Ok(sent(file.ok_or_else(missing)?))
 }
 
-/// Streams a file at the speed of the client. The file may be growing.
+/// Streams a file, which may still be growing, at the speed of the client.
 fn sent(file: File) -> Response {
     let pieces = ReaderStream::new(tokio::fs::File::from_std(file));
     let body = Body::from_stream(pieces);

@@ -11,7 +11,7 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// The name of the only run, if `path` was given as a run directory.
+    /// The name of the run that is served, if a run directory was given instead of a folder.
     only: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Folder {
         self.only.as_deref()
     }
 
-    /// Returns the names of the runs, except links, hidden directories and names that are not
+    /// Returns the names of the runs. Ignores links, hidden directories and names that are not
     /// UTF-8.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         if let Some(only) = &self.only {
@@ -53,7 +53,7 @@ impl Folder {
         Ok(names.filter(|name| self.dir(name).is_some()).collect())
     }
 
-    /// Returns the directory of a run; none unless [`Folder::names`] contains its name.
+    /// Returns the directory of a run; `None` unless [`Folder::names`] returns its name.
     pub(crate) fn dir(&self, name: &str) -> Option<PathBuf> {
         if self.only().is_some_and(|only| only != name) {
             return None;
@@ -62,8 +62,8 @@ impl Folder {
         is_run(&dir).then_some(dir)
     }
 
-    /// Returns the path that this name has in the folder, whether or not the path exists; none if
-    /// the name leads outside the folder.
+    /// Returns the path of this name in the folder, whether or not the path exists; `None` if the
+    /// name is hidden or is not the name of a direct child.
     pub(crate) fn place(&self, name: &str) -> Option<PathBuf> {
         let mut parts = Path::new(name).components();
         let first = parts.next();
@@ -72,7 +72,7 @@ impl Folder {
     }
 }
 
-/// Reports whether this is a directory, not a link to one, that contains a manifest.
+/// Reports whether the path is a directory that contains a manifest. Links do not count.
 fn is_run(dir: &Path) -> bool {
     let is_dir = fs::symlink_metadata(dir).is_ok_and(|it| it.is_dir());
     is_dir && fs::symlink_metadata(dir.join(MANIFEST)).is_ok_and(|it| it.is_file())

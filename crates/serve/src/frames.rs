@@ -1,4 +1,5 @@
-//! The changing parts of pages. All readers share a frame, which is rendered at most once a second.
+//! The changing parts of pages. All readers of a page share a frame, which is rendered at most
+//! about once a second.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -47,7 +48,7 @@ impl Frame {
 pub(crate) struct Frames(Mutex<HashMap<Watched, (Instant, Arc<Frame>)>>);
 
 impl Frames {
-    /// Returns the frame of a page, and renders it only if the last frame is too old.
+    /// Returns the frame of a page, rendering it only if the last frame is too old.
     ///
     /// # Errors
     /// The errors of `draw`.
@@ -60,7 +61,7 @@ impl Frames {
             Watched::List { .. } => LIST_EVERY,
             Watched::Run(_) => RUN_EVERY,
         };
-        // The lock is held during rendering, so that other readers wait for the same frame.
+        // The lock is held during rendering, so that other readers wait for this frame.
         let mut frames = locked(&self.0);
         frames.retain(|_, (drawn, _)| drawn.elapsed() < LIST_EVERY);
         if let Some((drawn, frame)) = frames.get(watched)

@@ -1,5 +1,5 @@
 //! Access control. Every program and user on this machine can connect to a port on the loopback
-//! interface. So can other sites in the user's browser, by DNS rebinding. Therefore, the guard
+//! interface, and so can other sites in the user's browser, by DNS rebinding. The guard therefore
 //! checks the host name, the cookie and the origin of each request before a page handles it.
 
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::secret::Secret;
 /// The only path that accepts POST requests, and only with `--allow-run`.
 pub(crate) const START: &str = "/start";
 
-/// The policy of every page. Responses with untrusted content have a stricter one.
+/// The content security policy of every page. Responses with untrusted content have a stricter one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -25,7 +25,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
+    ("referrer-policy", "same-origin"),
     ("cache-control", "no-store"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
@@ -67,8 +67,8 @@ impl Guard {
         format!("gatebench_{}", self.address.port())
     }
 
-    /// Reports whether the request names this server in a single Host header, and in the URI if
-    /// that contains a host.
+    /// Reports whether the request has a single Host header, which names this server, and the URI,
+    /// if it contains a host, contains the same one.
     fn is_named(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -80,8 +80,8 @@ impl Guard {
         uri.authority().is_none_or(|it| it.as_str() == host) && self.is_own_name(host)
     }
 
-    /// Reports whether a host is `localhost` or an address, with the port of this server. Any other
-    /// name may belong to a site that makes it resolve to this machine.
+    /// Reports whether a host is `localhost` or an IP address, with the port of this server. Any
+    /// other name may be that of a site that makes the name resolve to this machine.
     fn is_own_name(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !name.is_empty() && !port.ends_with(']') => (name, port),
@@ -107,14 +107,14 @@ impl Guard {
         })
     }
 
-    /// Returns the response that exchanges the token in a URL for the cookie; none if the URL has
+    /// Returns the response that exchanges the token in a URL for the cookie; `None` if the URL has
     /// no token.
     fn exchanged(&self, uri: &Uri) -> Option<Result<Response, Problem>> {
         let query = uri.query()?;
         let token = query.split('&').find_map(|it| it.strip_prefix("token="))?;
         if !self.token.is(token) {
             return Some(Err(Problem::Forbidden(
-                "this token does not belong to this server: use the URL that the last `gatebench serve` printed",
+                "the token is not valid for this server: open the URL that it printed",
             )));
         }
         let cookie = format!(
@@ -128,7 +128,8 @@ impl Guard {
         Some(Ok(response))
     }
 
-    /// Checks a request. Returns a response if it comes from the guard itself and not from a page.
+    /// Checks a request. Returns the guard's own response, or `None` if a page may handle the
+    /// request.
     fn check(&self, request: &Request) -> Result<Option<Response>, Problem> {
         let (uri, headers) = (request.uri(), request.headers());
         if !self.is_named(uri, headers) {
@@ -153,8 +154,8 @@ impl Guard {
     }
 }
 
-/// Refuses POST requests from other pages. A browser sends the origin of the page with each POST
-/// request.
+/// Refuses POST requests from pages of other origins. A browser sends the origin of the page with
+/// each POST request.
 fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let own = text(HOST).map(|host| format!("http://{host}"));
@@ -164,8 +165,9 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Refuses requests from other origins in the user's browser, except links to a page. Other ports
-/// of this machine count as the same site, so the browser sends the cookie with their requests.
+/// Refuses requests from other origins in the user's browser, except when the user follows a link
+/// to a page. The browser treats other ports of this machine as the same site and therefore sends
+/// the cookie with their requests.
 fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
     let fetch = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     let is_own = matches!(

@@ -1,4 +1,4 @@
-//! Starts runs from fixed choices, for the page with the form.
+//! Starts the runs that users choose in the form. The choices are fixed when the server starts.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
@@ -17,18 +17,18 @@ use crate::problem::Problem;
 use crate::secret::Secret;
 use crate::shared::locked;
 
-/// The maximum number of open pages that may start a run; the oldest ones lose this right.
+/// The maximum number of open pages that can start a run. If there are more, the oldest cannot.
 const TOKENS_MAX: usize = 64;
 
 /// The maximum number of bytes kept from the end of a run's standard error.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
-/// The lengths: name, option and meaning of each.
+/// The name, the option and the description of each length.
 const LENGTHS: [[&str; 3]; 3] = [
     [
         "smoke",
         "--smoke",
-        "seconds; only checks that everything works",
+        "seconds; checks only that everything works",
     ],
     ["quick", "--quick", "minutes; at most 3 blocks"],
     ["full", "", "the length that the suite defines"],
@@ -49,11 +49,11 @@ pub struct Launch {
     pub program: PathBuf,
     pub suites: Vec<Choice>,
     pub gateways: Vec<Choice>,
-    /// Arguments that are added to each command.
+    /// Arguments that are appended to each command.
     pub further: Vec<String>,
 }
 
-/// Starts runs and keeps their output.
+/// Starts runs and keeps the end of their output.
 pub(crate) struct Launcher {
     pub(crate) launch: Launch,
     /// The tokens of open pages. Each token starts one run.
@@ -81,7 +81,7 @@ impl Wanted {
     /// the shortest length.
     ///
     /// # Errors
-    /// A value is not among the choices, or a field is unknown.
+    /// A value is not one of the choices, or a field is unknown.
     pub(crate) fn of(pairs: &[(String, String)], launch: &Launch) -> Result<Self, Problem> {
         let first = launch.suites.first().map(|it| it.name.clone());
         let mut wanted = Self {
@@ -100,7 +100,7 @@ impl Wanted {
                 ("length", Some(length)) => wanted.length = *length,
                 ("token", _) => {}
                 _ => {
-                    let what = format!("{value:?} is not one of the choices for {name}");
+                    let what = format!("{value:?} is not one of the form's choices for {name}");
                     return Err(Problem::Wrong(what));
                 }
             }
@@ -112,7 +112,7 @@ impl Wanted {
         self.length[0]
     }
 
-    /// The arguments of `gatebench` for a run in this directory.
+    /// The arguments for `gatebench` that start the run in this directory.
     fn words(&self, launch: &Launch, dir: &str) -> Vec<String> {
         let mut words = vec!["run".to_owned(), self.suite.clone()];
         for gateway in &self.gateways {
@@ -125,7 +125,7 @@ impl Wanted {
         words
     }
 
-    /// The shell command for a run in this directory.
+    /// The shell command that starts the run in this directory.
     pub(crate) fn command(&self, launch: &Launch, dir: &Path) -> String {
         let program = "gatebench".to_owned();
         let words = self.words(launch, &dir.to_string_lossy());
@@ -154,7 +154,7 @@ impl Launcher {
         LENGTHS.map(choice).into()
     }
 
-    /// Returns a token for a new page, with which the page can start one run.
+    /// Returns a token that allows a new page to start one run.
     ///
     /// # Errors
     /// The system provides no random numbers.
@@ -218,7 +218,7 @@ impl Launcher {
 }
 
 impl Started {
-    /// Reads the output of the run until the run ends.
+    /// Reads the output of the run until it ends.
     fn watch(&self, mut child: Child) {
         if let Some(output) = child.stderr.take() {
             self.read(output);

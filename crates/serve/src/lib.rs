@@ -1,10 +1,10 @@
-//! Web pages for the runs of a folder, in a process that measures nothing. It reads the files of
+//! Web pages for the runs in a folder. The serving process measures nothing. It reads the files of
 //! run directories, even while another process writes them.
 //!
 //! [`Server::bind`] opens the port, [`Server::url`] returns the URL with its token, and
-//! [`Server::run`] serves until the server is stopped. All figures come from `studies`, and all
-//! charts come from `report`. `pages` has a module for each page, `guard` controls access to them,
-//! and `events` sends changes to open pages.
+//! [`Server::run`] serves until the server is stopped. All figures come from `studies`, and the
+//! drawing code for all charts is in `report`. `pages` has a module for each page, `guard` controls
+//! access to them, and `events` sends changes to open pages.
 
 mod app;
 mod bounds;

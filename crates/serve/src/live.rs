@@ -1,22 +1,23 @@
-//! The state of running trials, from their events.
+//! The state of running trials, as derived from their events.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use gatebench_store::{LiveEvent, LiveReader, LiveSecond, StoreError, Timestamp};
 
-/// The trials that pages follow, by the names of the run and of the trial's folder.
+/// The trials that pages follow. The key consists of the name of the run and that of the trial's
+/// folder.
 pub(crate) type LiveTrials = HashMap<(String, String), LiveTrial>;
 
 /// A running trial.
 pub(crate) struct LiveTrial {
     reader: LiveReader,
-    /// The time when the trial began, and the expected duration of this and all further trials in
-    /// seconds.
+    /// The time when the trial began, and the expected duration of this and all remaining trials,
+    /// in seconds.
     pub(crate) began: Option<(Timestamp, f64)>,
     /// The current step, or empty during a load.
     pub(crate) step: String,
-    /// During a warm-up, the responses per second and the failures so far.
+    /// During a warm-up, the number of responses per second and the number of failures so far.
     pub(crate) warm_up: Option<(f64, u64)>,
     /// The loads, the current one last.
     pub(crate) phases: Vec<LivePhase>,
@@ -30,7 +31,7 @@ pub(crate) struct LivePhase {
 }
 
 impl LivePhase {
-    /// Adds a second to the last load, or to a new one if its phase has another name.
+    /// Adds a second to the last load, or to a new load if the second belongs to another phase.
     pub(crate) fn add(phases: &mut Vec<Self>, mut second: LiveSecond) {
         let name = std::mem::take(&mut second.phase);
         match phases.last_mut().filter(|phase| phase.name == name) {
@@ -95,7 +96,7 @@ impl LiveTrial {
         }
     }
 
-    /// The state as text, without figures.
+    /// The current step of the trial, as text without figures.
     pub(crate) fn state(&self) -> String {
         let phase = self.phases.last().map_or("", |phase| &phase.name);
         match (&*self.step, phase) {

@@ -25,15 +25,15 @@ thread_local! {
 impl Cores {
     /// Gives this thread, and all threads that it starts, the lowest priority.
     pub(crate) fn new() -> Self {
-        // If this is not permitted, the priority stays unchanged.
+        // If the system does not permit this, the priority is unchanged.
         let _ = rustix::process::nice(NICE);
         let allowed = allowed();
         let now = Mutex::new(allowed.clone());
         Self { allowed, now }
     }
 
-    /// Avoids the cores of a plan that is being measured: all of them if other cores are free,
-    /// otherwise those of the gateways. Without a plan, all cores may be used.
+    /// Avoids the cores of a plan that is being executed: all of them if other cores are free,
+    /// otherwise, if possible, those of the gateways. Without a plan, all cores may be used.
     pub(crate) fn avoid(&self, plan: Option<&Plan>) {
         let of_gateways = plan.map(gateways).unwrap_or_default();
         let mut all = of_gateways.clone();
@@ -58,7 +58,7 @@ impl Cores {
             }
             let mut set = CpuSet::new();
             now.iter().for_each(|core| set.set(*core));
-            // If this is not permitted, the thread stays on its cores.
+            // If the system does not permit this, the thread stays on its cores.
             let _ = sched_setaffinity(None, &set);
             own.clone_from(&now);
         });

@@ -22,13 +22,13 @@ pub(crate) enum Problem {
     NotFound(String),
     /// The query or the form is not valid.
     Wrong(String),
-    /// The request is not possible at present.
+    /// The request cannot be fulfilled at present.
     Conflict(String),
     /// The server has reached a limit.
     Busy,
     /// A run cannot be read.
     Store(StoreError),
-    /// Rendering the page failed, because of a bug.
+    /// Rendering the page failed because of a bug.
     Defect,
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// The names and values of a query or a form, in order.
 pub(crate) type Pairs = Vec<(String, String)>;
 
-/// The parts of a URL path that name a run, a trial and a file.
+/// The segments of a URL path that name a run, a trial and a file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Place {
     pub(crate) run: String,
@@ -15,7 +15,7 @@ pub(crate) struct Place {
     pub(crate) path: String,
 }
 
-/// The first value of a name, or an empty string.
+/// The first value with this name, or an empty string.
 pub(crate) fn first(pairs: &[(String, String)], name: &str) -> String {
     let found = pairs.iter().find(|(own, _)| own == name);
     found.map(|(_, value)| value.clone()).unwrap_or_default()

@@ -23,7 +23,7 @@ use crate::{files, view};
 /// The header in which a browser that reconnects sends the id of the last event that it received.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// All paths, protected by the guard.
+/// The handlers of all paths, behind the guard.
 pub(crate) fn router(app: Shared, own: Arc<Guard>) -> Router {
     let run = |app: &App, place: &Place| run::page(app, &place.run);
     let report = |app: &App, place: &Place| files::report(app, &place.run);

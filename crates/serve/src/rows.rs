@@ -20,7 +20,7 @@ pub(crate) struct Row {
     began: String,
     #[serde(skip)]
     created: Timestamp,
-    /// The state; none if the run cannot be read.
+    /// The state; `None` if the run cannot be read.
     state: Option<Chip>,
     pub(crate) is_running: bool,
     suite: String,
@@ -77,7 +77,7 @@ impl Row {
     fn with(self, dir: &Path, overview: &RunOverview) -> Self {
         let RunOverview { manifest, state } = overview;
         let trials = TrialFolder::all(dir).unwrap_or_default();
-        // The report of a resumed run still describes its earlier part.
+        // The report of a run that was resumed still describes the earlier part of the run.
         let report = (*state != RunState::Running)
             .then(|| Report::read(dir))
             .flatten();
@@ -105,7 +105,7 @@ impl Row {
         (self.created, &self.name)
     }
 
-    /// Reports whether the row contains a string, which must be in lower case.
+    /// Reports whether the row contains a string, which must be lowercase.
     pub(crate) fn has(&self, filter: &str) -> bool {
         let state = self.state.as_ref().map_or("", |it| it.word);
         let texts = [&*self.name, &self.suite, &self.gateways, state];
@@ -114,7 +114,7 @@ impl Row {
 }
 
 impl Report {
-    /// Reads the report of a run; none if it does not exist or is too long.
+    /// Reads the report of a run; `None` if it does not exist or is too long.
     fn read(dir: &Path) -> Option<Self> {
         let file = open_file(dir, "report.json").ok().flatten()?;
         let mut text = Vec::new();
@@ -137,7 +137,7 @@ impl Report {
 pub(crate) fn gateways(manifest: &Manifest) -> String {
     let gateways = manifest.gateways.iter();
     let words = gateways.map(|(label, it)| match it.version.as_str() {
-        // A label may contain the version.
+        // The label may already contain the version.
         version if version.is_empty() || label.contains(version) => label.clone(),
         version => format!("{label} {version}"),
     });

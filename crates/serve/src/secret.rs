@@ -1,4 +1,4 @@
-//! Random strings that nobody can guess.
+//! Random strings that cannot be guessed.
 
 use std::fmt::Write as _;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// 128 bits in lower-case hex.
+/// 128 random bits as lowercase hexadecimal digits.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
@@ -31,8 +31,8 @@ impl Secret {
         &self.0
     }
 
-    /// Reports whether a string is equal to this secret. The comparison takes the same time,
-    /// regardless of where the two strings differ.
+    /// Reports whether a string is equal to this secret. The time that the comparison takes does
+    /// not depend on where the two strings differ.
     pub(crate) fn is(&self, text: &str) -> bool {
         let differing = self.0.bytes().zip(text.bytes());
         let differing = differing.fold(0, |all, (own, other)| all | (own ^ other));

@@ -23,15 +23,15 @@ use crate::{route, view};
 
 /// The settings of a server.
 pub struct Settings {
-    /// The runs.
+    /// The folder with the runs to serve.
     pub folder: Folder,
-    /// The name of a run that may begin later; its page waits for the run.
+    /// The name of a run that may not have begun yet. Its page waits for it.
     pub expected: Option<String>,
-    /// The address to listen on [default: 127.0.0.1].
+    /// The address to listen on; `None` for 127.0.0.1.
     pub address: Option<IpAddr>,
     /// The port; 0 for any free port.
     pub port: u16,
-    /// The runs that a page may start; none if all pages are read-only.
+    /// The runs that a page may start; `None` if all pages are read-only.
     pub launch: Option<Launch>,
 }
 
@@ -44,17 +44,17 @@ pub enum ServeError {
         address: SocketAddr,
         source: io::Error,
     },
-    /// Another call to the system failed.
+    /// Another system call failed.
     #[error("cannot start the server: {0}")]
     System(#[from] io::Error),
 }
 
-/// A handle that ends a server.
+/// A handle that stops a server.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Notify>);
 
 impl Stop {
-    /// Ends the server, at once or as soon as it starts.
+    /// Stops the server immediately, or as soon as it starts if it has not started yet.
     pub fn now(&self) {
         self.0.notify_one();
     }
@@ -93,7 +93,8 @@ impl Server {
         })
     }
 
-    /// The URL, with its token, of the only run or of the list, for a browser on this machine.
+    /// The URL that a browser on this machine can open, with its token. It leads to the expected or
+    /// only run, or to the list of runs.
     pub fn url(&self) -> String {
         let app = &self.app;
         let run = Some(&*app.expected).filter(|it| !it.is_empty());
@@ -131,7 +132,7 @@ impl Server {
     }
 }
 
-/// Serves connections endlessly.
+/// Accepts and serves connections forever.
 async fn accept(listener: TcpListener, router: Router) {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
@@ -146,13 +147,13 @@ async fn accept(listener: TcpListener, router: Router) {
                     drop(permit);
                 });
             }
-            // The process has no free file descriptor at present.
+            // The process has probably run out of file descriptors.
             Err(_) => sleep(HEAD_TIME_MAX / 50).await,
         }
     }
 }
 
-/// Serves one request.
+/// Serves one request and closes the connection.
 async fn serve(stream: TcpStream, router: Router) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -160,6 +161,7 @@ async fn serve(stream: TcpStream, router: Router) {
         .max_buf_size(HEAD_BYTES_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // An error affects only this client, which is too slow or has disconnected.
+    // Errors are ignored because they affect only this client, which is too slow or has
+    // disconnected.
     let _ = timeout(CONNECTION_TIME_MAX, connection).await;
 }

@@ -1,8 +1,8 @@
-//! Locks without poisoning.
+//! Locks that ignore poisoning.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a value. If a thread panicked while it held the lock, the value is still consistent.
+/// Locks a value. The value is consistent even if a thread panicked while it held the lock.
 pub(crate) fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }

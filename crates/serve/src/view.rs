@@ -32,20 +32,20 @@ const TEMPLATES: [(&str, &str); 15] = templates!(
     "problem.html"
 );
 
-/// The style sheet of reports, and the additional one of these pages.
+/// The style sheet of reports, followed by the rules for these pages.
 pub(crate) static STYLE: LazyLock<String> =
     LazyLock::new(|| html::STYLE.to_owned() + include_str!("../templates/serve.css"));
 pub(crate) const ICON: &str = include_str!("../templates/icon.svg");
 pub(crate) const SCRIPT: &str = include_str!("../templates/serve.js");
 
-/// The characters that are percent-encoded in a path.
+/// The characters that are percent-encoded in a segment of a path.
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// The data of the frame of a page.
+/// The data for the parts that all pages have, such as the menu.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Site {
     pub(crate) title: String,
@@ -69,7 +69,7 @@ impl Site {
     }
 }
 
-/// A word in the colour of a CSS class.
+/// A word in the color of a CSS class.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Chip {
     pub(crate) class: &'static str,
@@ -109,7 +109,7 @@ pub(crate) fn page(template: &str, view: &impl Serialize) -> Response {
     Html(fill(template, view)).into_response()
 }
 
-/// Encodes a part of a path.
+/// Encodes a segment of a path.
 pub(crate) fn in_path(name: &str) -> String {
     utf8_percent_encode(name, IN_PATH).to_string()
 }

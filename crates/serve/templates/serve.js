@@ -5,7 +5,7 @@
 
   const keyOf = element => element && (element.id || element.getAttribute("href") || element.value);
 
-  // Replaces the content of a part of the page, and keeps the focus and the checked boxes.
+  // Replaces the content of a part of the page but keeps the focus and the checked boxes.
   const exchange = (part, fresh) => {
     if (part.innerHTML === fresh.innerHTML) return;
     const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
@@ -35,10 +35,10 @@
     const lost = document.getElementById("lost");
     const changes = new EventSource(path);
     let waiting = 0;
-    changes.addEventListener("open", () => { clearTimeout(waiting); lost.hidden = true; });
+    changes.addEventListener("open", () => { clearTimeout(waiting); waiting = 0; lost.hidden = true; });
+    // Each failed attempt to reconnect is an error, too.
     changes.addEventListener("error", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => { lost.hidden = false; }, 5000);
+      waiting ||= setTimeout(() => { lost.hidden = false; }, 5000);
     });
     changes.addEventListener("parts", event => exchangeAll(event.data));
     changes.addEventListener("over", () => { changes.close(); location.reload(); });

@@ -1,4 +1,4 @@
-//! The options for metrics servers that all measuring commands have.
+//! The options for metrics servers, which all measuring commands share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use gatebench_runner::outputs::{Delivery, Refusal, Settings, Target};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::terminal;
 
 /// Names of outputs of k6 and gatebench, which `--out` must not treat as directories.
 const KINDS: [&str; 9] = [
@@ -44,7 +45,7 @@ const OWN_LABELS: [&str; 18] = [
     "component",
 ];
 
-/// Options of every command that measures.
+/// The options for outputs.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Outputs")]
 pub struct OutputArgs {
@@ -66,6 +67,9 @@ impl OutputArgs {
     /// # Errors
     /// A target or an environment variable is not valid.
     pub fn settings(&self) -> Result<Settings, Failure> {
+        if self.outs.iter().any(|word| word == "jsonl=-") {
+            terminal::reserve_stdout_for_data();
+        }
         let targets = self.outs.iter().filter(|word| word.contains('='));
         Ok(Settings {
             targets: targets.map(|word| out(word)).collect::<Result<_, _>>()?,
@@ -136,7 +140,7 @@ pub(crate) fn tag(word: &str) -> Result<(String, String), String> {
     Ok((name.into(), value.into()))
 }
 
-/// The failure of a command whose output is required.
+/// The failure of a command that requires an output which refuses data.
 pub fn refused(refusal: &Refusal) -> Failure {
     let culprit = format!("output {}", refusal.target);
     Failure::said(Exit::Environment, culprit, &refusal.what, &refusal.remedy)

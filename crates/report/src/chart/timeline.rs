@@ -1,13 +1,18 @@
-//! The loads of a trial in sequence, second by second: responses per second above, and the 99th
-//! percentile below. Loads differ by orders of magnitude, so each has its own axes, which all
-//! charts in a row share.
+//! The loads of a trial in sequence, second by second, with the responses per second above and the
+//! 99th percentile of the response time below. Loads differ by orders of magnitude, so each load
+//! has separate axes, which are the same in all charts.
+
+use std::ops::Range;
 
 use super::Names;
 use crate::axis::Axis;
 use crate::format::{Unit, UnitScale, distinct};
 use crate::svg::{Anchor, Svg};
 
+/// The width of a load, and the minimum width of all loads, so that the text of a chart with one
+/// load is not enlarged.
 const PHASE_WIDTH: f64 = 165.0;
+const WIDTH_MIN: f64 = 3.0 * PHASE_WIDTH;
 const LABELS: f64 = 46.0;
 const TOP: f64 = 16.0;
 const STRIP: f64 = 46.0;
@@ -22,17 +27,18 @@ pub struct Phase<'a> {
 
 /// A second of a load.
 pub struct Second {
-    /// Seconds of the load before this one.
+    /// The number of seconds of the load before this one.
     pub second: u32,
-    /// Responses in the second.
+    /// The number of responses in the second.
     pub completed: u64,
-    /// 99th percentile of the response time.
+    /// The 99th percentile of the response time.
     pub p99_ns: Option<u64>,
 }
 
 /// The axes of each load, in the order of the loads.
 pub struct Axes {
     phases: Vec<PhaseAxes>,
+    width: f64,
 }
 
 struct PhaseAxes {
@@ -43,37 +49,41 @@ struct PhaseAxes {
 }
 
 impl Axes {
-    /// Axes that cover all these charts; none if they have no data.
+    /// Axes that cover all of these charts; `None` if they have no data.
     pub fn over(charts: &[Vec<Phase<'_>>]) -> Option<Self> {
         let names = distinct(charts.iter().flatten().map(|it| it.name));
+        let width = WIDTH_MIN.max(PHASE_WIDTH * names.len() as f64);
+        let each = width / names.len() as f64;
         let phases = names.into_iter().enumerate();
-        let phases = phases.filter_map(|(index, name)| PhaseAxes::over(index, name, charts));
+        let phases = phases.filter_map(|(index, name)| {
+            let left = each * index as f64;
+            PhaseAxes::over(left + LABELS..left + each, name, charts)
+        });
         let phases: Vec<PhaseAxes> = phases.collect();
-        (!phases.is_empty()).then_some(Self { phases })
+        (!phases.is_empty()).then_some(Self { phases, width })
     }
 }
 
 impl PhaseAxes {
-    fn over(index: usize, name: &str, charts: &[Vec<Phase<'_>>]) -> Option<Self> {
+    /// `span` is the horizontal extent of the axes.
+    fn over(span: Range<f64>, name: &str, charts: &[Vec<Phase<'_>>]) -> Option<Self> {
         let phases = || charts.iter().flatten().filter(|phase| phase.name == name);
         let seconds = || phases().flat_map(|phase| &phase.seconds);
         let most = seconds().map(|second| second.completed).max()?;
         let last = seconds().map(|second| second.second).max()?;
         let latencies = seconds().filter_map(|second| second.p99_ns);
-        let left = PHASE_WIDTH * index as f64 + LABELS;
-        let right = PHASE_WIDTH * (index + 1) as f64;
         Some(Self {
             phase: name.into(),
             rate: Axis::from_zero(most as f64).on((TOP + STRIP, TOP)),
             latency: Axis::covering_log(latencies.map(|it| it as f64)).on((LOWER + STRIP, LOWER)),
-            time: Axis::linear((0.0, f64::from(last).max(1.0))).on((left, right - 1.0)),
+            time: Axis::linear((0.0, f64::from(last).max(1.0))).on((span.start, span.end - 1.0)),
         })
     }
 }
 
-/// Draws a chart; `class` sets the colour.
+/// Draws a chart. The CSS class `class` sets its color.
 pub fn draw(names: &Names, phases: &[Phase<'_>], axes: &Axes, class: &str) -> String {
-    let mut svg = names.svg((PHASE_WIDTH * axes.phases.len() as f64, HEIGHT));
+    let mut svg = names.svg((axes.width, HEIGHT));
     svg.begin_group(class);
     for axes in &axes.phases {
         draw_frame(&mut svg, axes);
@@ -100,7 +110,8 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
         (axes.latency, Unit::Nanoseconds),
     ] {
         let (low, high) = axis.domain();
-        // A rate axis starts at zero and has a single unit; a latency axis may need several.
+        // The axis of the rate starts at zero and has a single unit; that of the latency may need a
+        // separate unit at each end.
         let low_scale = UnitScale::of(if low == 0.0 { high } else { low }, unit);
         let ends = [
             (low, low_scale, 0.0),

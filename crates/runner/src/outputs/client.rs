@@ -47,8 +47,8 @@ impl Client {
             && let Some(first) = endpoint.first.clone()
         {
             let endpoint = endpoint.clone();
-            // If this request is refused, the server also refuses the following body, which is
-            // reported.
+            // If the server refuses this request, it also refuses the body that follows, and that
+            // refusal is reported.
             let _ = self.post(&endpoint, &first, &[], until);
         }
         self.deliver(Vec::new(), until)

@@ -80,7 +80,7 @@ impl<'a> Requests<'a> {
         if let [only] = methods[..] {
             request.insert("method", only.clone());
         }
-        // Figures per second are not recorded by request, so several requests share a name.
+        // The figures of a second are not recorded per request, so several requests share a name.
         let name = match self.all[..] {
             [only] => self.masked(only.path.clone()),
             _ => labels.get("scenario").cloned().unwrap_or_default(),
@@ -207,7 +207,7 @@ impl<'a> LoadFeed<'a> {
         self.now(What::Own(Own { requests, pools }));
     }
 
-    /// Adds the judgement of the load.
+    /// Adds the validity of the load.
     pub(crate) fn judged(&self, reasons: &[Reason]) {
         self.now(What::Judged(validity_of(reasons)));
     }
@@ -244,8 +244,8 @@ impl<'a> LoadFeed<'a> {
     }
 }
 
-/// Returns the start and the end of a second; the last second may be shorter. The drain is numbered
-/// after the last second, and ends now. The end is never in the future.
+/// Returns the start and the end of a second; the last second may be shorter. The drain counts as
+/// the second after the last one, and ends now. The end is never in the future.
 pub(super) fn edges(window: Window, second: u32, now_ns: u64) -> (u64, u64) {
     let since_begin_ns = u64::from(second) * SECOND_NS;
     let from_ns = since_begin_ns.min(window.measure_ns);
@@ -300,7 +300,7 @@ pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
     let component = |(name, usage): (&'static str, Option<SeriesUsage>)| {
         let usage = usage?;
         let component = Component {
-            // The load generator's CPU time is that of its workers, which its second contains.
+            // The load generator's CPU time is left out, because its seconds already contain it.
             cpu_ns: (name != "engine").then_some(usage.cpu_ns),
             memory_bytes: usage.rss_anon_bytes,
             descriptors: usage.descriptors,
@@ -314,7 +314,7 @@ pub(super) fn usage_of(second: u32, usages: [Option<SeriesUsage>; 3]) -> Usage {
     }
 }
 
-/// The judgement with its reasons, as in report.json.
+/// The validity with its reasons, as in report.json.
 pub(super) fn validity_of(reasons: &[Reason]) -> Validity {
     let word = |reason: &Reason| {
         let gate = serde_json::to_value(reason.gate).unwrap_or_default();

@@ -67,9 +67,9 @@ struct Inbox {
 }
 
 impl Outputs {
-    /// Starts the senders of the run in this directory, on these cores (on any if there are none),
-    /// and tries each target. If a target refuses or does not respond, the reason is passed to
-    /// `warn`. Returns none if there are no targets.
+    /// Starts the senders of the run in this directory on these cores, or on any core if the list
+    /// is empty, and tries each target. If a target refuses or does not respond, the reason is
+    /// passed to `warn`. Returns none if there are no targets.
     ///
     /// # Errors
     /// The refusal, if outputs are required.
@@ -166,7 +166,7 @@ impl Outputs {
     }
 
     /// Waits for a second, or until no more facts follow. Returns the facts since the last call,
-    /// and whether no more follow.
+    /// and whether they are the last ones.
     fn wait(&self) -> (Vec<Fact>, bool) {
         let until = Instant::now() + EVERY;
         let mut inbox = self.inbox();
@@ -182,7 +182,7 @@ impl Outputs {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a fact. The lock is held only briefly, and only by threads that measure nothing.
+    /// Adds a fact. The lock is held only briefly, and never by a thread that measures.
     pub(super) fn take(&self, fact: Fact) {
         self.inbox().facts.push(fact);
     }
@@ -191,7 +191,7 @@ impl Outputs {
         self.loads.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The wall-clock time at a time of `CLOCK_MONOTONIC`.
+    /// Converts a time of `CLOCK_MONOTONIC` to wall-clock time.
     pub(super) fn unix_ns(&self, at_ns: u64) -> u64 {
         (self.wall.0 + at_ns).saturating_sub(self.wall.1)
     }

@@ -81,9 +81,9 @@ pub(super) fn bytes(push: &[Body]) -> Vec<u8> {
 pub struct Delivery {
     /// The target, without secrets.
     pub target: String,
-    /// Parts, of about a second each, that were delivered.
+    /// The number of parts, of about a second each, that were delivered.
     pub delivered: u64,
-    /// Parts that were not delivered.
+    /// The number of parts that were not delivered.
     pub dropped: u64,
     /// CPU time of encoding and sending.
     pub cpu: Duration,

@@ -60,7 +60,7 @@ impl Refusal {
             ),
             (_, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => (
                 "the server does not respond".into(),
-                "check the host and the port, and whether it is overloaded",
+                "check the host and the port, and whether the server is overloaded",
                 Then::Retry(None),
             ),
             (_, kind) => (

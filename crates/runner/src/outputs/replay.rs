@@ -180,7 +180,7 @@ impl Past<'_> {
                 (class != FAILED).then(|| it.clone())
             };
             let sum = merged.iter().filter_map(of_class).reduce(|mut sum, it| {
-                // The histogram grows as needed.
+                // This cannot fail, because the histogram grows as needed.
                 let _ = sum.add(it);
                 sum
             });

@@ -68,9 +68,10 @@ impl TargetError {
             Self::Empty(Kind::Influxdb) => {
                 "name the database, as in influxdb=http://127.0.0.1:8086/k6".into()
             }
-            Self::Empty(_) => {
+            Self::Empty(Kind::JsonLines) => {
                 "name a file, as in jsonl=seconds.jsonl, or - for standard output".into()
             }
+            Self::Empty(kind) => format!("write {kind}=URL"),
         }
     }
 }
@@ -195,15 +196,15 @@ impl fmt::Debug for Target {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Target {
-    /// Parses `KIND=TARGET` with the settings of these variables. An empty target means the URL in
-    /// the variables, or the default of k6.
+    /// Parses `KIND=TARGET` with the settings of these variables. If the target is empty, the URL
+    /// is that of the variables, or k6's default.
     ///
     /// # Errors
     /// The argument or a variable is not valid.
     pub fn parse(word: &str, variables: Variables<'_>) -> Result<Self, TargetError> {
-        let (kind, target) = word
-            .split_once('=')
-            .ok_or_else(|| TargetError::Kind(word.into()))?;
+        let Some((kind, target)) = word.split_once('=') else {
+            return Err(TargetError::Empty(word.parse()?));
+        };
         let kind: Kind = kind.parse()?;
         match kind {
             Kind::Prometheus => prometheus(target, variables),
@@ -286,8 +287,8 @@ fn basic(user: &str, password: &str) -> (String, String) {
     ("Authorization".into(), format!("Basic {value}"))
 }
 
-/// Returns the header with the user and password of the variables, or otherwise of the URL, from
-/// which they are removed.
+/// Returns the header with the user and password of the variables, or otherwise those of the URL,
+/// which are removed from the URL.
 fn credentials(variable: Variables<'_>, url: &mut Url) -> Option<(String, String)> {
     let user = variable("USERNAME").map(|it| (it, variable("PASSWORD").unwrap_or_default()));
     let (user, password) = user.or(url.user.take())?;
@@ -415,7 +416,7 @@ fn otlp(word: &str, variables: Variables<'_>) -> Result<Target, TargetError> {
     let kind = Kind::Otlp;
     let mut url = url(kind, word, variables)?;
     let sense = sense(&mut url.query)?;
-    // A URL without a path means the server's usual path.
+    // If the URL has no path, the server's usual path is used.
     if url.path == "/" {
         url.path = "/v1/metrics".into();
     }
@@ -516,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_of_influxdb_are_known_by_the_bucket() {
+    fn a_bucket_selects_version_2_of_influxdb() {
         let v1 = target("influxdb=http://h/k6", &[("K6_INFLUXDB_USERNAME", "u")]).unwrap();
         assert_eq!(
             v1.to_string(),
@@ -533,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collector_has_its_usual_path() {
+    fn a_collector_url_without_a_path_gets_the_usual_path() {
         let variables = [("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic x, a=b")];
         let target = target("otlp=http://127.0.0.1:4318", &variables).unwrap();
         assert_eq!(target.to_string(), "otlp=http://127.0.0.1:4318/v1/metrics");
@@ -542,9 +543,10 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_their_remedy() {
+    fn mistakes_are_reported_without_secrets() {
         let error = |word: &str, variables: &[(&str, &str)]| target(word, variables).unwrap_err();
         assert_eq!(error("statsd=h:1", &[]), TargetError::Kind("statsd".into()));
+        assert_eq!(error("otlp", &[]), TargetError::Empty(Kind::Otlp));
         assert_eq!(
             error("prometheus=h:9090", &[]),
             TargetError::Url("h:9090".into())

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_have_their_parts() {
+    fn a_url_is_split_into_its_parts() {
         let url = Url::parse("http://u%40:p:w@h:8086/k6?native=true&x=a%20b", None).unwrap();
         assert_eq!(url.user, Some(("u@".into(), "p:w".into())));
         assert_eq!((url.host.as_str(), url.port), ("h", 8086));

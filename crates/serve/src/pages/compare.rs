@@ -1,4 +1,4 @@
-//! Two runs next to each other, with the verdict of `gatebench compare`.
+//! Two runs side by side, with the verdict of `gatebench compare`.
 
 use axum::response::Response;
 use gatebench_model::DecisiveMetric;
@@ -14,7 +14,8 @@ use crate::query::first;
 use crate::rows::gateways;
 use crate::view::{self, Chip, Site, href_of_run, in_path};
 
-/// The metrics that can decide: the name in `gatebench compare --metric`, and its meaning.
+/// The metrics that can decide a comparison. Each has the name that `gatebench compare --metric`
+/// uses, and a description.
 const METRICS: [(&str, &str, DecisiveMetric); 5] = [
     ("cpu", "CPU time per request", DecisiveMetric::Cpu),
     ("throughput", "throughput", DecisiveMetric::Throughput),
@@ -38,12 +39,12 @@ struct View {
     runs: Vec<String>,
     metrics: Vec<[&'static str; 2]>,
     metric: &'static str,
-    /// The names that are selected in the form, or empty.
+    /// The names of the runs that are selected in the form, or empty.
     baseline: String,
     candidate: String,
-    /// The two runs, the baseline first; empty until both are selected.
+    /// The baseline and the candidate; empty until both are selected.
     sides: Vec<Side>,
-    /// The path of the comparison with the roles exchanged.
+    /// The path of the comparison with the roles swapped.
     swapped: String,
     report: Option<html::Page>,
 }
@@ -90,7 +91,7 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
         let found = compare(&baseline, &candidate, metric.2);
         view.report = Some(html::Page::of(&found));
     } else if let [latest, earlier, ..] = &view.runs[..] {
-        // By default, the form compares the latest run with the one before it.
+        // By default, the form selects the latest run and the one before it.
         view.candidate.clone_from(latest);
         view.baseline.clone_from(earlier);
     }
@@ -105,11 +106,13 @@ fn metric(
         return Ok(METRICS[0]);
     }
     let known = METRICS.iter().find(|it| it.0 == word).copied();
-    known.ok_or_else(|| Problem::Wrong(format!("{word:?} is not a metric that can decide")))
+    let names = METRICS.map(|it| it.0).join(", ");
+    let wrong = || format!("the metric {word:?} cannot decide a comparison: choose one of {names}");
+    known.ok_or_else(|| Problem::Wrong(wrong()))
 }
 
-/// Returns the names of the baseline and the candidate, which may be empty. Of two runs without a
-/// role, the older one is the baseline.
+/// Returns the names of the baseline and the candidate, which may be empty. If two runs are given
+/// without roles, the older one is the baseline.
 fn chosen(app: &App, query: &[(String, String)]) -> Result<[String; 2], Problem> {
     let runs = query.iter().filter(|(name, _)| name == "run");
     let runs: Vec<&String> = runs.map(|(_, value)| value).collect();
@@ -132,7 +135,7 @@ fn side(app: &App, role: &'static str, name: &str) -> Result<Side, Problem> {
     let RunOverview { manifest, state } = app.overview(name)?;
     if state == RunState::Running {
         return Err(Problem::Conflict(format!(
-            "the run {name} is in progress: compare it after it has ended"
+            "run {name} is in progress: compare it when it has ended"
         )));
     }
     let facts = [

@@ -1,4 +1,4 @@
-//! All runs over time, like `gatebench history`.
+//! All runs over time, as in `gatebench history`.
 
 use axum::response::Response;
 use gatebench_report::format::{distinct, instant};
@@ -20,10 +20,11 @@ struct View {
     site: Site,
     scenarios: Vec<String>,
     gateways: Vec<String>,
-    /// The selected scenario and gateway; empty for all.
+    /// The selected scenario, or empty for all scenarios.
     scenario: String,
+    /// The selected gateway, or empty for all gateways.
     gateway: String,
-    /// True if a run is in progress, and therefore new runs were not read.
+    /// True if a run is in progress, so that new runs were not read.
     is_measuring: bool,
     runs: Vec<RunLine>,
     report: Option<html::Page>,
@@ -68,8 +69,8 @@ pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Pr
     Ok(view::page("history.html", &view))
 }
 
-/// The entries of the index. While a run is in progress, no new runs are read, so that reading does
-/// not disturb the measurement.
+/// The entries of the index. While a run is in progress, new runs are not read, because that could
+/// disturb the measurement.
 fn entries(app: &App, is_measuring: bool) -> Result<Vec<RunEntry>, Problem> {
     let folder = app.folder.path();
     let mut index = HistoryIndex::open(folder)?;

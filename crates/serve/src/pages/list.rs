@@ -51,7 +51,7 @@ fn view_of(app: &App, filter: String) -> Result<View, Problem> {
     let mut site = app.site("Runs", "runs");
     site.events = format!("/events{query}");
     // Reloading would clear the selection, so the page reloads only while there is nothing to
-    // select, or a run is in progress.
+    // select or a run is in progress.
     site.reloads = rows.is_empty() || rows.iter().any(|row| row.is_running);
     Ok(View {
         site,

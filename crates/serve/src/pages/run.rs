@@ -1,5 +1,7 @@
-//! A run: its report, its trials and its files. While it is in progress, its current trials.
+//! The page of a run: its report, its trials, its files and, while it is in progress, its running
+//! trials.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use axum::response::Response;
@@ -31,13 +33,14 @@ struct View {
     name: String,
     state: Chip,
     facts: Vec<[String; 2]>,
-    /// The next step for a run that did not finish, and its command; both are empty for other runs.
+    /// The next step for a run that did not finish, and the command for it; both are empty for
+    /// other runs.
     hint: [String; 2],
-    /// The progress; none if the run has ended.
+    /// The progress; `None` if the run has ended.
     live: Option<Live>,
-    /// The report; none while the run is in progress.
+    /// The report; `None` while the run is in progress, or if the report cannot be created.
     report: Option<html::Page>,
-    /// The reason why there is no report, and the remedy.
+    /// The reason why the report cannot be created, and the remedy.
     broken: Option<[String; 2]>,
     trials: Vec<TrialRow>,
     files: Vec<FileLink>,
@@ -53,7 +56,7 @@ pub(crate) struct TrialRow {
     scenario: String,
     variant: String,
     outcome: Chip,
-    /// The validity, if the run was analysed.
+    /// The validity, if the run was analyzed.
     validity: Option<&'static str>,
 }
 
@@ -70,7 +73,7 @@ struct Live {
 /// A running trial.
 #[derive(Serialize)]
 pub(crate) struct Current {
-    /// An id that is unique in the page.
+    /// An id that is unique on the page.
     id: String,
     href: String,
     title: String,
@@ -108,7 +111,7 @@ pub(crate) fn page(app: &App, name: &str) -> Result<Response, Problem> {
     }
 }
 
-/// The page of a run that has no directory yet; none if no such run was started.
+/// The page of a run that has no directory yet; `None` if no such run was started.
 fn waiting(app: &App, name: &str) -> Option<Response> {
     app.folder.place(name)?;
     let output = app.launcher.as_ref().and_then(|it| it.output(name));
@@ -276,7 +279,7 @@ fn live(app: &App, name: &str, manifest: &Manifest) -> Result<Live, Problem> {
     Ok(live)
 }
 
-/// A running trial with all its seconds so far.
+/// A running trial with all of its seconds so far.
 pub(crate) fn current_of(
     app: &App,
     run: &str,
@@ -296,8 +299,11 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     let number = number_of(&folder.name).unwrap_or_default();
     let planned = manifest.plan.trials.iter().find(|it| it.number == number);
     let title = planned.map(|it| {
-        let (scenario, variant, block) = (&it.scenario, &it.variant, it.block);
-        let of = manifest.plan.blocks;
+        let (scenario, variant) = (&it.scenario, &it.variant);
+        // An A/B test that ends early leaves out blocks, but the others keep their numbers.
+        let blocks = BTreeSet::from_iter(manifest.plan.trials.iter().map(|it| it.block));
+        let block = blocks.range(..=it.block).count();
+        let of = blocks.len();
         format!("Trial {number}: {scenario} with {variant}, block {block} of {of}")
     });
     let seconds = trial.phases.last().map_or(&[][..], |it| &it.seconds);
@@ -326,7 +332,7 @@ fn current(run: &str, folder: &TrialFolder, trial: &LiveTrial, manifest: &Manife
     }
 }
 
-/// Describes how much remains of an expected duration, in seconds, that began at a given time.
+/// Describes the time left of an expected duration, given the time when it began and its seconds.
 fn left(began: (Timestamp, f64)) -> String {
     let (began, expected) = began;
     let since = Timestamp::now().duration_since(began).as_secs_f64();

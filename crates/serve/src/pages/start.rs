@@ -1,5 +1,5 @@
-//! The form that starts a run and also shows the command. It exists only if the server was started
-//! with `--allow-run`.
+//! The form that starts a run, which also shows the command. It exists only if the server was
+//! started with `--allow-run`.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Serialize;
@@ -24,11 +24,14 @@ struct View {
 }
 
 fn launcher(app: &App) -> Result<&Launcher, Problem> {
-    let missing = || Problem::NotFound("this server does not start runs".into());
+    let missing = || {
+        let what = "this server does not start runs: restart it with `--allow-run` to allow that";
+        Problem::NotFound(what.into())
+    };
     app.launcher.as_ref().ok_or_else(missing)
 }
 
-/// Renders the form with the choices in the query.
+/// Renders the form with the choices from the query.
 pub(crate) fn page(app: &App, query: &[(String, String)]) -> Result<Response, Problem> {
     let launcher = launcher(app)?;
     let launch = &launcher.launch;
@@ -54,13 +57,14 @@ pub(crate) fn run(app: &App, form: &[(String, String)]) -> Result<Response, Prob
     let launcher = launcher(app)?;
     if !launcher.redeem(&first(form, "token")) {
         return Err(Problem::Forbidden(
-            "this form was already used, or it is too old: reload the page",
+            "this form has already been used or is too old: reload the page",
         ));
     }
     let wanted = Wanted::of(form, &launcher.launch)?;
     if launcher.is_busy() || app.is_measuring()? {
         return Err(Problem::Conflict(
-            "another run is in progress: two runs would disturb each other".into(),
+            "another run is in progress, and two runs would disturb each other: wait until it ends"
+                .into(),
         ));
     }
     let started = launcher.start(&wanted, app.folder.path());

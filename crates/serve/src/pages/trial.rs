@@ -1,4 +1,4 @@
-//! A trial: its outcome, its seconds and its raw files.
+//! The page of a trial: its outcome, its figures second by second, and its raw files.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ struct View {
     /// The reasons why the figures are limited, each with its remedy.
     limits: Vec<Limit>,
     warnings: Vec<String>,
-    /// The state of a running trial; none if it has ended.
+    /// The state of a running trial; `None` if it has ended.
     now: Option<Current>,
     charts: Vec<PhaseChart>,
     files: Vec<FileLink>,
@@ -48,7 +48,7 @@ struct Limit {
     remedy: String,
 }
 
-/// A raw file.
+/// A link to a raw file.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FileLink {
     href: String,
@@ -66,7 +66,7 @@ pub(crate) fn of_folder(page: &str, files: Vec<StoredFile>) -> Vec<FileLink> {
     files.into_iter().map(link).collect()
 }
 
-/// The outcome of a trial, which is read from the disk only once.
+/// The outcome of a trial. A final outcome is read from the disk only once.
 pub(crate) fn outcome_of(
     app: &App,
     run: &str,
@@ -202,7 +202,7 @@ fn charts(phases: &[LivePhase]) -> Vec<PhaseChart> {
     phases.filter_map(chart).collect()
 }
 
-/// The loads of a series.
+/// Groups the rows of a series by load.
 fn by_phase(rows: Vec<SeriesRow>) -> Vec<LivePhase> {
     let mut phases: Vec<LivePhase> = Vec::new();
     for row in rows {

@@ -1,4 +1,4 @@
-//! The pages in a real browser: Chromium, and axe-core, which looks for barriers.
+//! The pages in a real browser, Chromium, with axe-core, which checks their accessibility.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -30,7 +30,8 @@ fn axe() -> String {
         .unwrap_or_else(|error| panic!("{}: {error}; run scripts/install-axe", file.display()))
 }
 
-/// Asserts that the open page has no serious barrier and is not wider than the screen.
+/// Asserts that the open page has no serious accessibility violation and is not wider than the
+/// screen.
 #[track_caller]
 fn assert_accessible(browser: &Browser, axe: &str, name: &str) {
     let script = format!(
@@ -54,7 +55,7 @@ fn assert_accessible(browser: &Browser, axe: &str, name: &str) {
 
 #[test]
 #[ignore = "needs Chromium and axe-core: make test-full"]
-fn no_page_has_a_serious_barrier_on_a_desktop_or_a_phone_in_either_colour_scheme() {
+fn pages_are_accessible_on_a_desktop_and_a_phone_in_both_color_schemes() {
     let _turn = turn();
     let folder = two_runs();
     gatebench(folder.path(), "report gatebench-runs/day-02");
@@ -105,7 +106,7 @@ fn the_keyboard_reaches_a_run_and_selects_two() {
     let focused = "const it = document.activeElement; return [it.tagName, it.innerText || it.name, \
                    getComputedStyle(it).outlineStyle, it.getAttribute('href')]";
     browser.press(&[TAB]);
-    assert_eq!(browser.run(focused)[1], "Skip to the content");
+    assert_eq!(browser.run(focused)[1], "Skip to content");
     let mut reached = Vec::new();
     for _ in 0..20 {
         browser.press(&[TAB]);

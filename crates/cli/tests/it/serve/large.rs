@@ -1,4 +1,4 @@
-//! Pages of many runs and of long ones.
+//! Pages of many runs, and of long runs.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ use crate::turns::turn;
 /// A build without optimization takes this many times as long.
 const SLOWNESS: u32 = if cfg!(debug_assertions) { 10 } else { 1 };
 
-/// Gets a page that must exist; returns its size and the CPU time that the server spent, which
-/// unlike the wall time does not depend on other programs of the machine.
+/// Gets a page that must exist. Returns its size and the CPU time that the server spent, which,
+/// unlike wall time, does not depend on other programs on the machine.
 #[track_caller]
 fn timed(site: &Site, path: &str) -> (usize, Duration) {
     let before = site.cpu_time();
@@ -88,7 +88,7 @@ fn a_soak_of_a_day_is_drawn_within_200_ms() {
     assert!(again < Duration::from_millis(200) * SLOWNESS, "{again:?}");
     assert!(bytes < 512 << 10, "{bytes} bytes");
 
-    // The second day adds a sixtieth.
+    // The second day adds only about a sixtieth of the first.
     for second in 86_400..172_800_u32 {
         live.write(&LiveEvent::Second(LiveSecond {
             phase: "soak".into(),

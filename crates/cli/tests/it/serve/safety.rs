@@ -178,7 +178,7 @@ fn every_response_has_the_security_headers() {
         let header = |name: &str| response.header(name).unwrap_or_default();
         assert_eq!(header("x-content-type-options"), "nosniff", "{response:?}");
         assert_eq!(header("x-frame-options"), "DENY");
-        assert_eq!(header("referrer-policy"), "no-referrer");
+        assert_eq!(header("referrer-policy"), "same-origin");
         assert_eq!(header("cache-control"), "no-store");
         assert_eq!(header("cross-origin-resource-policy"), "same-origin");
         let policy = header("content-security-policy");

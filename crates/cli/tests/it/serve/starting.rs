@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::site::{Response, Site};
+use super::webdriver::Browser;
 use crate::bench::Bench;
 
 /// A bench whose suite is among the choices.
@@ -68,6 +69,20 @@ fn a_page_starts_the_run_that_it_shows() {
     });
     let runs: Vec<_> = fs::read_dir(bench.path("runs")).unwrap().collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
+}
+
+/// A browser chooses the `Origin` of a form by the page's referrer policy.
+#[test]
+#[ignore = "needs Chromium: make test-full"]
+fn the_button_starts_a_run_in_a_browser() {
+    let bench = bench();
+    let site = site(&bench);
+    let browser = Browser::start();
+    browser.open(&site.url);
+    let page = site.url.split("/?").next().unwrap();
+    browser.open(&format!("{page}/start?{CHOICE}"));
+    browser.run("document.querySelector('form[method=post] button').click()");
+    browser.until("Download the report");
 }
 
 #[test]

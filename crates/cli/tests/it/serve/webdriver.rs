@@ -39,7 +39,7 @@ pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    /// Closed only with the driver, which writes to it.
+    /// Kept open until the driver ends, because the driver writes to it.
     _output: BufReader<ChildStdout>,
     _profile: TempDir,
 }
@@ -149,7 +149,7 @@ impl Browser {
         self.command("execute/sync", json!({"script": script, "args": []}))
     }
 
-    /// Runs a function body whose last argument is called with the result.
+    /// Runs a function body that passes its result to its last argument, a callback.
     #[track_caller]
     pub fn run_async(&self, script: &str) -> Value {
         self.command("execute/async", json!({"script": script, "args": []}))
@@ -162,7 +162,7 @@ impl Browser {
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Waits until the page contains this text, and returns the wait.
+    /// Waits until the page contains this text, and returns how long that took.
     #[track_caller]
     pub fn until(&self, words: &str) -> Duration {
         let began = Instant::now();
@@ -173,7 +173,7 @@ impl Browser {
             }
             assert!(
                 began.elapsed() < PATIENCE,
-                "waited in vain for '{words}':\n{text}"
+                "timed out waiting for '{words}':\n{text}"
             );
             thread::sleep(Duration::from_millis(20));
         }
