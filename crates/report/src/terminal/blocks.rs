@@ -1,24 +1,24 @@
-//! The blocks of a chapter as lines.
+//! Writes the blocks of a chapter as lines.
 
 use super::sheet::{Cell, Sheet};
 use super::style::Style;
 use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Place, Span, Text};
 use crate::{Tone, text};
 
-/// The minimum number of columns for text after its name.
+/// The minimum number of columns for the text after a name.
 const WORDS_MIN: usize = 20;
 
 /// The maximum number of places listed for a note; the page lists all.
 const PLACES_MAX: usize = 4;
 
-/// The columns for the severity of a note.
+/// The number of columns for the severity of a note.
 const WORD_COLUMNS: usize = 11;
 
-/// The spaces between two columns of coloured text.
+/// The spaces between two columns of colored text.
 const GAP: usize = 2;
 
 impl Sheet {
-    /// Writes blocks, followed by their explanations.
+    /// Writes blocks, with the explanations after all other blocks.
     pub fn blocks(&mut self, blocks: &[Block]) {
         blocks.iter().for_each(|block| self.part(&block.part));
         for block in blocks {
@@ -88,7 +88,7 @@ impl Sheet {
         let places = note.places.iter().map(Place::sentence);
         if let Some(reason) = &note.reason {
             places.for_each(|words| self.item("  ✗ ", Style::Bad, &words));
-            // The reason may be a gateway's own output, line by line.
+            // The reason may be several lines of a gateway's output.
             for line in reason.lines() {
                 self.item("    ", Style::Plain, line);
             }
@@ -121,7 +121,8 @@ impl Sheet {
         }
     }
 
-    /// Writes lines in columns, or, if one is too wide, each cell after its name.
+    /// Writes lines in columns or, if one of them is too wide, each cell after the name of its
+    /// line.
     fn brief(&mut self, lines: &[Line]) {
         let cell = |words: &Text| (text::clean(&words.plain()), style_of_first(&words.spans));
         let rows = lines.iter().map(|line| {
@@ -147,8 +148,8 @@ impl Sheet {
         }
     }
 
-    /// Writes coloured text in columns of the same width. If they do not fit and there are fewer
-    /// lines than columns, each column becomes a line.
+    /// Writes colored text in columns of the same width. If the columns do not fit and there are
+    /// fewer lines than columns, each column becomes a line.
     fn marks(&mut self, table: &Lines) {
         let heads = table.heads[1..].iter().map(|it| it.words.clone());
         let heads = std::iter::once(String::new()).chain(heads);
@@ -172,8 +173,8 @@ impl Sheet {
         name_width(rows) + column_width(rows) * cells <= self.columns
     }
 
-    /// Writes rows whose cells after the first have the same width. Names that are too long lose
-    /// their middle.
+    /// Writes rows in which all cells after the first have the same width. The middle of names that
+    /// are too long is cut.
     fn in_columns(&mut self, rows: &[Vec<Cell>]) {
         let width = column_width(rows);
         let cells = rows.first().map_or(0, |row| row.len() - 1);

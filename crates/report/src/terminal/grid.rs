@@ -1,12 +1,13 @@
-//! The table of results within a fixed number of columns. Each cell takes two lines: the median,
-//! and the range below it. Columns that do not fit next to each other are printed below each other.
+//! The table of results within a limited width. Each cell takes two lines: the median, and the
+//! range below it. Columns that do not fit side by side are printed in several parts, one below the
+//! other.
 
 use super::style::{Paint, Style};
 use crate::table::{Cell, Column, Row, Table};
 use crate::text;
 
 const NAME_COLUMNS_MAX: usize = 18;
-/// The limit for the name of a part, which is followed by its variant.
+/// The maximum width of the name of a part, which includes the variant.
 const PART_COLUMNS_MAX: usize = 28;
 const NAME_COLUMNS_MIN: usize = 9;
 const GAP: usize = 2;
@@ -19,12 +20,12 @@ struct Slot<'a> {
     index: usize,
     column: &'a Column,
     width: usize,
-    /// The maximum number of symbols after a median; the other lines reserve space for them.
+    /// The maximum width of the symbols after a median. Cells with fewer symbols are padded to it.
     signs: usize,
 }
 
 impl Slot<'_> {
-    /// Right-aligns the text in the slot, after `gap` spaces. Symbols extend beyond the slot.
+    /// Right-aligns the text in the slot, after `gap` spaces and before the space for symbols.
     fn place(&self, content: &str, signs: &str, gap: usize) -> String {
         let signs = text::pad_end(signs, self.signs);
         text::pad_start(&format!("{content}{signs}"), gap + self.width)
@@ -62,8 +63,8 @@ pub fn style_of(cell: &Cell) -> Style {
     }
 }
 
-/// Splits the columns into parts that fit the width: all columns if possible, otherwise those of
-/// one group, otherwise as many as fit.
+/// Splits the columns into parts that fit the width: one part if all columns fit, otherwise one for
+/// each group, or several if not even the group fits.
 fn parts(table: &Table, room: usize) -> Vec<Vec<Slot<'_>>> {
     let all = slots(table);
     if total_width(&all) <= room {
@@ -108,7 +109,7 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
     slots
 }
 
-/// The slots, each with the gap before it.
+/// The slots, each with the width of the gap before it.
 fn with_gaps<'s, 'a>(slots: &'s [Slot<'a>]) -> impl Iterator<Item = (&'s Slot<'a>, usize)> {
     slots.iter().enumerate().map(|(at, slot)| {
         let continues = at > 0 && slots[at - 1].group == slot.group;
@@ -132,6 +133,14 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn lines(&self) -> Vec<String> {
+        let mut rows = Vec::new();
+        for row in &self.table.rows {
+            self.row(row, &mut rows);
+        }
+        // If nothing was measured, the rows contain only the reasons.
+        if self.slots.is_empty() {
+            return rows;
+        }
         let rule = "─".repeat(self.name_width + total_width(&self.slots));
         let rule = self.paint.with(Style::Soft, &rule);
         let mut lines = vec![
@@ -140,9 +149,7 @@ impl Part<'_> {
             self.line("", Style::Soft, |slot| slot.column.subhead()),
             rule.clone(),
         ];
-        for row in &self.table.rows {
-            self.row(row, &mut lines);
-        }
+        lines.extend(rows);
         lines.push(rule);
         lines
     }
@@ -167,8 +174,8 @@ impl Part<'_> {
         self.paint.with(Style::Soft, line.trim_end())
     }
 
-    /// The space for the label above a group of this width. A group that is alone in its line, like
-    /// the last columns of a wide group, has the whole line.
+    /// The space for the label above a group of this width. A group that is alone on its line, such
+    /// as the last columns of a wide group, can use the whole line.
     fn label_room(&self, width: usize) -> usize {
         let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));
         match groups[0] == groups[1] {
@@ -178,7 +185,7 @@ impl Part<'_> {
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        // A name that is too long continues in the line of the ranges and below.
+        // A name that is too long continues on the line of the ranges and on lines below it.
         let mut name = text::wrap(&row.name, "", self.name_width).into_iter();
         let mut next = || name.next().unwrap_or_default();
         let padded = text::pad_end(&next(), self.name_width);

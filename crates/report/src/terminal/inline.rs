@@ -16,7 +16,7 @@ struct Slot<'a> {
     range: usize,
 }
 
-/// Returns the lines of the table; none if they are too wide.
+/// Returns the lines of the table; `None` if they are too wide.
 pub fn lines(table: &Table, columns: usize, paint: Paint) -> Option<Vec<String>> {
     let names: Vec<String> = table.rows.iter().map(|it| text::clean(&it.name)).collect();
     let name_width = names.iter().map(|it| text::width(it)).max()?;
@@ -70,7 +70,7 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// The width of the part after the median.
+    /// The width of the symbols and the range after the median.
     fn rest(&self) -> usize {
         self.signs + if self.range > 0 { 1 + self.range } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! A report on a terminal: never wider than requested, and readable without colours.
+//! A report on a terminal, wrapped to the terminal's width and readable without colors.
 
 mod blocks;
 mod grid;
@@ -12,15 +12,15 @@ use crate::chapter::{BRIEF, Report, TERMINAL};
 /// The maximum line width, even on a wider terminal.
 pub const COLUMNS_MAX: usize = 100;
 
-/// The minimum width, below which a table is unreadable; narrower terminals wrap the lines.
+/// The minimum line width, below which a table is unreadable. Narrower terminals wrap the lines.
 const COLUMNS_MIN: usize = 60;
 
 /// The properties of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
-    /// True if the terminal shows colours.
+    /// True if the terminal shows colors.
     pub colour: bool,
-    /// Columns of the terminal; 60 to 100 are used.
+    /// The width of the terminal in columns. Lines are at least 60 and at most 100 columns wide.
     pub columns: usize,
     /// True to print only the first screen, if the report has one.
     pub brief: bool,

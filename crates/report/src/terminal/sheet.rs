@@ -1,4 +1,4 @@
-//! Lines of a terminal: headings, wrapped sentences and small tables.
+//! Builds the lines for a terminal: headings, wrapped sentences and small tables.
 
 use super::style::{Paint, Style};
 use super::{COLUMNS_MAX, COLUMNS_MIN, TerminalOptions};
@@ -28,12 +28,12 @@ impl Sheet {
         }
     }
 
-    /// An empty line.
+    /// Writes an empty line.
     pub fn blank(&mut self) {
         self.lines.push(String::new());
     }
 
-    /// A heading that may take several lines.
+    /// Writes a heading, which may take several lines.
     pub fn strong(&mut self, words: &str) {
         for line in text::wrap(words, "", self.columns) {
             self.lines.push(self.paint.with(Style::Strong, &line));
@@ -47,7 +47,7 @@ impl Sheet {
         }
     }
 
-    /// Writes wrapped text after a styled lead.
+    /// Writes wrapped text after a styled prefix.
     pub fn item(&mut self, lead: &str, style: Style, words: &str) {
         let lines = text::wrap(words, lead, self.columns).into_iter();
         for (index, line) in lines.enumerate() {
@@ -59,8 +59,8 @@ impl Sheet {
         }
     }
 
-    /// Writes columns that are as wide as necessary. If they do not fit, cells in the widest column
-    /// are cut.
+    /// Writes columns that are as wide as necessary. If they do not fit, cells in the widest
+    /// columns are cut.
     pub fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
         let cell = |words: &str| (text::clean(words), Style::Plain);
         let mut all: Vec<Vec<Cell>> = vec![heads.iter().map(|it| cell(it)).collect()];
@@ -77,7 +77,7 @@ impl Sheet {
         self.lines.extend(lines);
     }
 
-    /// Writes rows in columns if there is room. Returns whether it wrote them.
+    /// Writes rows in columns if they fit. Returns whether they did.
     pub fn columns(&mut self, rows: &[Vec<Cell>]) -> bool {
         let (widths, paint) = (widths(rows), self.paint);
         let fits = total(&widths) <= self.columns;

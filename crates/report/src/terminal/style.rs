@@ -1,6 +1,6 @@
-//! Emphasis by ANSI escape sequences, or none.
+//! Emphasis by ANSI escape sequences, if the terminal shows colors.
 
-/// The role of a text.
+/// The role of a text, which determines how it is emphasized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Ordinary text.
@@ -17,7 +17,7 @@ pub enum Style {
     Bad,
 }
 
-/// Applies styles if colours are on.
+/// Applies styles if the terminal shows colors.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     colour: bool,
@@ -28,7 +28,8 @@ impl Paint {
         Self { colour }
     }
 
-    /// Applies the style to the text. Measure widths first: escape sequences take no columns.
+    /// Applies the style to the text. Measure the text before styling it, because escape sequences
+    /// take up no columns but count as characters.
     pub fn with(self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Plain => "",

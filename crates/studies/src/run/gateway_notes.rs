@@ -30,7 +30,7 @@ fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Optio
         let share = percent(sum.throttled_periods as f64 / sum.periods as f64);
         let waited = quantity(sum.throttled_ns as f64, Unit::Nanoseconds);
         Some(format!(
-            "{share} of the periods of '{name}' ({waited} in all)"
+            "{share} of the periods of '{name}' ({waited} in total)"
         ))
     });
     let stopped: Vec<String> = stopped.collect();
@@ -89,7 +89,7 @@ pub(crate) fn self_reported_metrics(context: &Context) -> Vec<String> {
         .collect()
 }
 
-/// The counts in a sentence: `In 'metrics-scraped', haproxy itself counted 14,998 requests and
+/// The counts as a sentence: `In 'metrics-scraped', haproxy itself counted 14,998 requests and
 /// gatebench 15,002 responses; 6 fetches of its metrics returned up to 12.0 KiB each and took up to
 /// 4.10 ms.`
 fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
@@ -101,7 +101,7 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
         1 => "1 fetch".to_owned(),
         count => format!("{} fetches", grouped(count as f64)),
     };
-    // Counts are differences between two fetches; a single fetch gives none.
+    // Counts are differences between two fetches; a single fetch yields no counts.
     let theirs = match own.responses {
         0 => String::new(),
         responses => format!(
@@ -137,8 +137,8 @@ fn of_weights(context: &Context, scenario: &str, variant: &str) -> Option<String
     let deviations = weighed.iter().filter_map(|it| deviation(it));
     let worst = deviations.reduce(f64::max)?;
     Some(format!(
-        "In '{scenario}', {variant} distributed requests by {} of weights; no target's share differed by more than {:.1} \
-         percentage points from its configured share.",
+        "In '{scenario}', {variant} distributed requests according to {} of weights; no target's \
+         share differed by more than {:.1} percentage points from its configured share.",
         counted(weighed.len() as u64, "list"),
         (worst * 1000.0).ceil() / 10.0
     ))

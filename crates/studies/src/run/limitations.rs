@@ -151,7 +151,8 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     let short: BTreeSet<&str> = phases.filter(is_short).map(|it| it.name.as_str()).collect();
     (!short.is_empty()).then(|| {
         format!(
-            "Steady state was not tested in {}: without bins of 100 ms, a trend needs at least {POINTS_MIN} s.",
+            "Steady state was not tested in {}: without bins of 100 ms, the test needs at least \
+             {POINTS_MIN} s.",
             joined(short, ", ")
         )
     })
@@ -190,9 +191,14 @@ fn warm_ups(context: &Context) -> Option<String> {
         false => "the CPU time per request",
     };
     let all = adaptive.len();
+    let (shortest, longest) = (format!("{shortest:.1}"), format!("{longest:.1}"));
+    let lengths = match shortest == longest {
+        true => shortest,
+        false => format!("{shortest} to {longest}"),
+    };
     Some(format!(
-        "Warm-ups lasted {shortest:.1} to {longest:.1} s, until {whose} had settled; {unsettled} of {all} reached \
-         their time limit first."
+        "Warm-ups lasted {lengths} s, until {whose} had settled; {unsettled} of {all} reached their \
+         time limit first."
     ))
 }
 
@@ -216,7 +222,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
         .collect()
 }
 
-/// The limits in a sentence, from the variants and the gates that they tripped: `limited in
+/// The limits as a sentence, from the variants and the gates that they tripped: `limited in
 /// saturate: nginx and haproxy (near direct throughput); reference (near direct throughput, other
 /// processes).`
 fn sentence(validity: Validity, phase: Option<&str>, tripped: Vec<(&str, Gate)>) -> (Tone, String) {

@@ -41,8 +41,8 @@ pub struct Findings {
     /// The result of the run's study.
     #[serde(flatten)]
     pub study: StudyResult,
-    /// The cost of policies over the plain proxy; none if no scenario with policies has a plain
-    /// proxy.
+    /// The cost of policies compared with the plain proxy; none if no scenario with policies has a
+    /// plain proxy.
     pub costs: Option<CostFindings>,
     /// The costs that grow with routes, consumers and idle connections, for each family of
     /// scenarios or loads.

@@ -77,7 +77,7 @@ pub struct Configuration {
 /// A rendered file.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigurationFile {
-    /// SHA-256 in lower-case hex.
+    /// SHA-256 in lowercase hex.
     pub sha256: String,
     /// The file's contents; none if the file is no longer in the run directory.
     pub text: Option<String>,

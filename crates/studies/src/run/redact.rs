@@ -14,7 +14,7 @@ pub const MASK: &str = "[masked]";
 /// The replacement for details of the user's machine and configuration.
 pub const LEFT_OUT: &str = "[left out]";
 
-/// The replacement for a user's own configuration, in which secrets cannot be recognised.
+/// The replacement for a user's own configuration, in which secrets cannot be recognized.
 const OWN: &str =
     "[not shown: your own configuration may contain secrets; --show-secrets shows it]";
 
@@ -31,7 +31,7 @@ const HASH_CHARS_MIN: usize = 20;
 const KEY_BEGINS: &str = "PRIVATE KEY-----";
 const KEY_ENDS: &str = "-----END";
 
-/// Masks secrets.
+/// Masks a set of secrets.
 #[derive(Clone, Debug)]
 pub struct Redaction {
     secrets: AhoCorasick,
@@ -40,7 +40,8 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Masks the secrets of a plan's scenarios, and the user's own configurations of its variants.
+    /// Returns a redaction of the secrets of a plan's scenarios, and of the user's own
+    /// configurations of its variants.
     ///
     /// # Panics
     /// See [`Redaction::of`].
@@ -50,10 +51,11 @@ impl Redaction {
         Self::of(plan.secrets(), own.map(|it| it.label().to_owned()))
     }
 
-    /// Masks these secrets, and the configurations of the variants with these labels.
+    /// Returns a redaction of these secrets, and of the configurations of the variants with these
+    /// labels.
     ///
     /// # Panics
-    /// The secrets are larger than 4 GiB.
+    /// Panics if the secrets are larger than 4 GiB.
     pub fn of(
         secrets: impl IntoIterator<Item = String>,
         own_configurations: impl IntoIterator<Item = String>,

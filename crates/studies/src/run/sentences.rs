@@ -1,4 +1,4 @@
-//! The findings in sentences: one fact each, with its range and its limits.
+//! The findings as sentences: one fact each, with its range and its limits.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
 const SCENARIOS_AT_HEAD_MAX: usize = 4;
 
 /// The costs of policies, the sentences of all scenarios with their names, and those on the whole
-/// run; alarms come first. In a run with many policies, only the alarms of scenarios are at the
-/// head of the report.
+/// run; alarms come first. In a run with many policies, only the scenarios' alarms are at the head
+/// of the report.
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
@@ -106,7 +106,7 @@ fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String>
     }
 }
 
-/// The figures of a variant in a sentence: `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at
+/// The figures of a variant as a sentence: `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at
 /// 5,000 requests/s 24.1 µs of CPU per request and an added latency of 38 µs at p50 and 95 µs at
 /// p99 (direct: 12 µs and 30 µs).`
 fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
@@ -121,8 +121,8 @@ fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}: {parts}.", row.variant))
 }
 
-/// The number of blocks, ` over 10 blocks`; empty if `each` is false, because all figures rest on
-/// the same number.
+/// The number of blocks, ` over 10 blocks`; empty if `each` is false, because all figures cover the
+/// same number of blocks.
 fn over(each: bool, of: &Estimate) -> String {
     match each {
         true => format!(" over {}", counted(of.blocks as u64, "block")),
@@ -130,8 +130,8 @@ fn over(each: bool, of: &Estimate) -> String {
     }
 }
 
-/// Reports whether the figures in a row's sentence rest on different numbers of blocks. This
-/// happens if one load is invalid in blocks in which another is valid.
+/// Reports whether the figures in a row's sentence cover different numbers of blocks. This happens
+/// if one load is invalid in blocks in which another is valid.
 fn blocks_differ(row: &VariantRow) -> bool {
     let figures = [
         (PhaseKind::Closed, Metric::Throughput),
@@ -326,7 +326,7 @@ fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
     throughput.into_iter().chain(cpu).collect()
 }
 
-/// The values in a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
+/// The values as a sentence: `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3
 /// blocks); a ranking needs 10 blocks.` None for a single gateway, or if there are enough blocks
 /// for a verdict. The values keep the plan's order and are not ranked: over three blocks, the
 /// ranges of two equal gateways fail to overlap in one of ten cases.

@@ -17,7 +17,7 @@ use crate::common::trials::blocks_complete;
 /// The maximum number of gateways that the sentence compares with the best one; the table has all.
 const OTHERS_MAX: usize = 3;
 
-/// The maximum number of causes of limited figures that are named; more are only counted.
+/// The maximum number of causes of limited figures that are named; further causes are only counted.
 const LIMITS_MAX: usize = 1;
 
 /// The summary of a scenario. None for a smoke run, if nothing was measured, or for a study other
@@ -151,7 +151,8 @@ fn trust(context: &Context, scenario: &ScenarioFindings, columns: &[SummaryColum
     let compared = gateways(scenario).count() > 1;
     let counted_blocks = counted(blocks as u64, "block");
     let figures = match blocks {
-        0 | 1 => format!("figures of {counted_blocks}"),
+        0 => "figures of an incomplete block".to_owned(),
+        1 => format!("figures of {counted_blocks}"),
         _ => format!("median and range of {counted_blocks}"),
     };
     let has_invalid = gateways(scenario).any(|row| has_reason(row, Validity::Invalid));

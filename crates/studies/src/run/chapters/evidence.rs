@@ -1,5 +1,5 @@
-//! The evidence, only on the page: every trial, the proof of the policies, the machine, the
-//! configurations and the command.
+//! The evidence, which only the page shows: every trial, the proof of the policies, the machine,
+//! the configurations and the command.
 
 use std::collections::BTreeSet;
 
@@ -16,13 +16,13 @@ use crate::common::facts::{
 use crate::common::{by_key, joined};
 use crate::run::proof::{Configuration, Fact, ParityCaseFindings, ParityFindings};
 
-const TRIALS: &str = "The trials are listed in the order in which they ran. A limited trial is \
-     used, with the limit that is named here; an invalid one is not used.";
+const TRIALS: &str = "The trials are listed in the order in which they ran. The figures of a \
+     limited trial are used, with the limit that is named here; those of an invalid trial are not.";
 
 const PARITY: &str = "The parity cases prove, before and after the load of every trial, that the \
-     policies work; the cells show how many of the cases tried have passed. The rows below the \
-     cases show what was counted on the wire during warm-up and load; facts that differ from those \
-     of the other gateways, or that should not occur, are marked.";
+     policies work; each cell shows how many attempts passed. The rows below the cases show what \
+     was counted on the wire during warm-up and load; facts that differ from those of the other \
+     gateways, or that should not occur, are marked.";
 
 const CONFIGURATION: &str = "This is the configuration of each gateway as rendered, with the \
      commands that started it. Ports differ from trial to trial; the rest does not.";
@@ -51,7 +51,7 @@ fn trials(findings: &Findings, palette: &Palette) -> Chapter {
     let mut card = vec![lines.into()];
     let missing = joined(findings.missing.iter().map(missing), "; ");
     if !missing.is_empty() {
-        let words = format!("Not on disk: {missing}.");
+        let words = format!("Trials that are not on disk: {missing}.");
         card.push(Block::foot(words, ""));
     }
     let blocks = vec![Block::lead(TRIALS, ""), Block::card("", card)];
@@ -162,7 +162,7 @@ fn routes(parity: &ParityFindings) -> String {
     }
 }
 
-/// The facts on the wire that any variant has.
+/// The facts about the wire that are known for any variant.
 fn wire(scenario: &ScenarioFindings, variants: &[&str]) -> Vec<Line> {
     let fact = |variant: &str, name| -> Option<&WireFact> {
         let mut wire = scenario.wire.iter();

@@ -19,8 +19,8 @@ const LEAD: [&str; 3] = [
     "With each step to the right, requests are ten times rarer. A curve ends at the last \
      percentile with at least ten requests beyond it. ",
     "Added",
-    " is the time between the load generator and the upstream, request by request; the grey curve \
-     shows the same load sent straight to the upstream.",
+    " is the time that each request spends between the load generator and the upstream; the gray \
+     curve shows the same load sent straight to the upstream.",
 ];
 
 const TIMELINE: &str = "Every trial is shown second by second: responses per second above, and the \
@@ -40,7 +40,7 @@ const MARKS: [(f64, &str); 6] = [
     (99.999, "p99.999"),
 ];
 
-/// The chapter on percentiles, only on the page; none if there are no curves.
+/// The chapter on percentiles, which only the page has; none if there are no curves.
 pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     let scenarios = findings.scenarios.iter().enumerate();
     let cards = scenarios.flat_map(|(index, it)| cards(&format!("s{index}"), it, palette));
@@ -80,7 +80,7 @@ fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Bl
         .collect()
 }
 
-/// The curves of a variant that are drawn in a phase.
+/// The curve of a metric of a variant in a phase; none if it has no points.
 fn curve<'a>(
     scenario: &'a ScenarioFindings,
     phase: &str,
@@ -183,7 +183,7 @@ fn described(label: &str, found: &PercentileCurve) -> String {
     format!("{label}: {}.", joined(marks, ", "))
 }
 
-/// The timeline of each trial, only on the page.
+/// The timeline of each trial, which only the page has.
 pub fn timeline(findings: &Findings, palette: &Palette) -> Chapter {
     let scenarios = findings.scenarios.iter().enumerate();
     let cards = scenarios.filter_map(|(index, scenario)| {

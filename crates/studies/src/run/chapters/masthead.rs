@@ -23,9 +23,10 @@ pub fn chapter(run: &RunFacts) -> Chapter {
     Chapter::of(blocks)
 }
 
-/// The state of an unfinished run, and nothing else, because the first screen is short.
+/// Only the state of an unfinished run, because the first screen is short.
 pub fn brief(run: &RunFacts) -> Chapter {
-    let status = format!("{}: {}, {}", status(run.status), blocks(run), trials(run));
+    let (status, trials, blocks) = (status(run.status), trials(run), blocks(run));
+    let status = format!("{status}: {trials} ended, {blocks} complete");
     let is_finished = run.status == Status::Finished;
     let blocks = (!is_finished).then(|| Block::sentence(capitalised(&status)));
     Chapter::of(blocks.into_iter().collect())

@@ -85,7 +85,7 @@ impl Report for Findings {
     }
 }
 
-/// Returns the chapters of a run in the order that a form needs: a page and Markdown begin with the
+/// Returns the chapters of a run in the order of a form: a page and Markdown begin with the
 /// findings, whereas a terminal ends with them. The first screen comes first; in the brief form on
 /// a terminal, only the alarms follow it.
 fn chapters(run: &Findings, form: Forms) -> Vec<Chapter> {

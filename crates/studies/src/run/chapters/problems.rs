@@ -11,8 +11,8 @@ use gatebench_report::palette::Palette;
 use crate::common::facts::{Failure, Gate, Reason, ScenarioFindings};
 use crate::common::{by_key, joined};
 
-/// Collects the reasons from all rows, the invalidating ones first. Reasons with the same gate and
-/// remedy become one note.
+/// Collects the reasons from all rows, first those that make figures invalid. Reasons with the same
+/// gate and remedy become one note.
 pub fn problems(scenarios: &[ScenarioFindings], palette: &Palette) -> Vec<(Validity, Note)> {
     let mut reasons = Vec::new();
     for scenario in scenarios {
@@ -46,7 +46,7 @@ pub fn problems(scenarios: &[ScenarioFindings], palette: &Palette) -> Vec<(Valid
     notes
 }
 
-/// Returns the failures, grouped over blocks by the first line of their reasons. The other lines
+/// Returns the failures, grouped across blocks by the first line of their reasons. The other lines
 /// contain ports and nonces, so one example is enough.
 pub fn failures(failures: &[Failure], form: Forms) -> Vec<Note> {
     let subject = |it: &Failure| {

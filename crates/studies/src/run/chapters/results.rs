@@ -240,7 +240,7 @@ fn mark(is_failed: bool, words: &str) -> Text {
 fn threshold(found: &ExternalThresholdResult) -> Line {
     let (held, crossed) = (found.held, found.crossed);
     let words = match (held, crossed) {
-        (_, 0) => "held".to_owned(),
+        (_, 0) => "passed".to_owned(),
         (0, _) => "crossed".to_owned(),
         _ => format!("crossed in {crossed} of {} trials", held + crossed),
     };
@@ -260,8 +260,8 @@ fn range(estimate: &Estimate) -> String {
     }
 }
 
-/// A count without decimals, any other number with three significant digits. The unit is the
-/// script's own.
+/// A whole number without decimals, and any other number with three significant digits. The unit is
+/// the script's own.
 fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => grouped(value),
@@ -269,8 +269,8 @@ fn number(value: f64) -> String {
     }
 }
 
-/// The metrics that are drawn for a phase: throughput if the phase measures it, CPU and latency at
-/// an equal rate.
+/// The metrics that are drawn for a phase: throughput if the phase measures it, and CPU and latency
+/// at an equal rate.
 fn drawn(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, &'static str)] {
     const LESS: &str = "lower is better";
     static DRAWN: [(Metric, &str, &str); 4] = [

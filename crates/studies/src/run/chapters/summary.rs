@@ -1,4 +1,4 @@
-//! The first screen: for each scenario a table, a sentence on its meaning, and one on how far to
+//! The first screen: for each scenario, a table, a sentence on its meaning, and one on how far to
 //! trust it.
 
 use gatebench_model::Variant;

@@ -11,7 +11,7 @@ pub fn of(scenario: &ScenarioFindings) -> Table {
     with(scenario, loads(scenario))
 }
 
-/// Like [`of`], with the columns about the gateway's process, for forms that have more room.
+/// Like [`of`], with the columns about the gateway's process, for forms with more room.
 pub fn whole(scenario: &ScenarioFindings) -> Table {
     let mut groups = loads(scenario);
     groups.push(process(scenario));

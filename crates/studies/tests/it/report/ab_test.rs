@@ -85,7 +85,7 @@ fn a_comment_begins_with_the_verdict_and_has_the_noise_next_to_it() {
 }
 
 #[test]
-fn a_comment_has_the_caution_below_the_response() {
+fn a_comment_has_the_caution_below_the_decision() {
     let text = comment(&judged(Decision::Worse, Some("It may be <layout>.".into())));
     let caution = "because.\n\nIt may be &lt;layout&gt;.\n\n**proxy-json**";
     assert!(text.contains(caution), "{text}");

@@ -55,7 +55,7 @@ fn gateway(variant: &str, response: Option<Response>, validity: Validity) -> Gat
             point(20_200.0, 14_000_000.0, 2),
             point(44_000.0, 900_000_000.0, 1),
         ],
-        text: format!("{variant} holds <p99> up to 20.0k requests/s."),
+        text: format!("{variant} meets <p99> up to 20.0k requests/s."),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn with_capacity() -> Findings {
             sign: "<",
             below_ns: 10_000_000,
         }],
-        method: "Each repeat is a fresh process.".into(),
+        method: "Each repeat runs in a fresh process.".into(),
         gateways: vec![
             gateway("nginx", Some(found(20_000.0)), Validity::Valid),
             gateway("envoy", Some(found(10_300.0)), Validity::Limited),
@@ -113,7 +113,7 @@ pub fn with_capacity() -> Findings {
             law: None,
             sizing: None,
             validity: Validity::Invalid,
-            text: "nginx takes 3 cores & more.".into(),
+            text: "nginx needs 3 cores & more.".into(),
         }],
     });
     findings
@@ -152,7 +152,7 @@ fn the_page_draws_a_curve_for_each_gateway() {
     let page = html::render(&with_capacity());
     assert_eq!(page.matches("<figure class=\"capacity\">").count(), 4);
     assert!(page.contains("p99 &lt; 10 ms"), "the objective is drawn");
-    assert!(page.contains("nginx holds &lt;p99&gt; up to"));
+    assert!(page.contains("nginx meets &lt;p99&gt; up to"));
     assert!(page.contains("href=\"#method-capacity\"") && page.contains("id=\"method-capacity\""));
     assert_eq!(
         page.matches("44.0k/s offered").count(),

@@ -111,8 +111,7 @@ pub fn combined() -> CombinedFindings {
             trend("nginx", MarginalUnit::Routes, [(1, 500.0), (10, 490.0)]),
         ],
         tried_again: vec![
-            "Trial 2 (nginx, upstreams-50) failed and was repeated as trial 5, which is completed."
-                .into(),
+            "Trial 2 (nginx, upstreams-50) failed and was repeated as trial 5 (completed).".into(),
         ],
     }
 }
@@ -145,7 +144,7 @@ fn every_form_has_versions_side_by_side() {
     );
     assert!(text.contains("9.00 / 9.00 / – ms"), "{text}");
     assert!(
-        text.contains("invalid, and not combined: run-3; see Validity"),
+        text.contains("invalid and not combined (run-3); see Validity"),
         "{text}"
     );
     assert!(

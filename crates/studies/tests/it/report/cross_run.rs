@@ -57,7 +57,7 @@ fn cell(gateway: &str, control: Option<Control>, verdict: Verdict, settled: bool
             sign_flip_p: None,
             verdict,
         },
-        text: format!("{gateway} is so."),
+        text: format!("{gateway} changed."),
     }
 }
 
@@ -80,7 +80,7 @@ fn compared() -> CompareFindings {
         mode: CompareMode::Blocks,
         metric: Metric::GatewayCpuPerRequest,
         decision: Decision::Worse,
-        text: "Worse: mine is so.".into(),
+        text: "Worse: mine changed.".into(),
         notes: vec![sentence],
         differences: vec![
             difference(Weight::Subject, "version of mine"),
@@ -169,7 +169,10 @@ fn a_comparison_begins_with_the_decision_in_every_form() {
     let text = terminal::render(&found, TerminalOptions::default());
     assert_plain(&text);
     assert!(
-        text.lines().nth(1).unwrap().contains("Worse: mine is so."),
+        text.lines()
+            .nth(1)
+            .unwrap()
+            .contains("Worse: mine changed."),
         "{text}"
     );
     assert!(
@@ -178,7 +181,7 @@ fn a_comparison_begins_with_the_decision_in_every_form() {
     );
     let markdown = markdown::render(&found);
     assert!(
-        markdown.starts_with("### ❌ Worse: mine is so."),
+        markdown.starts_with("### ❌ Worse: mine changed."),
         "{markdown}"
     );
     assert!(!markdown.contains("<b>"), "{markdown}");

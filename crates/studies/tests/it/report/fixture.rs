@@ -97,10 +97,10 @@ pub fn findings() -> Findings {
         run: run(),
         headlines: headlines(),
         notes: vec![
-            "No verdict, since 3 blocks carry none: a claim needs at least 10. The range of the \
-             blocks is printed instead."
+            "3 blocks are too few for a verdict, which needs at least 10. The range of the blocks \
+             is printed instead."
                 .into(),
-            "gatebench shares core 0 between engine and upstream.".into(),
+            "The load generator and the upstream share core 0.".into(),
         ],
         study: StudyResult::default(),
         costs: None,
@@ -134,8 +134,9 @@ fn run() -> RunFacts {
             gateway: vec![1],
             engine: vec![0],
             upstream: vec![0],
-            note: "Two cores: the gateway has one alone, load generator and upstream share the other. A \
-                   gateway too fast for that is called limited; its CPU per request still stands."
+            note: "On two cores, the gateway has one to itself, and the load generator and the \
+                   upstream share the other. The throughput of a gateway that is too fast for this \
+                   is limited; its CPU per request remains valid."
                 .into(),
             gateway_is_elsewhere: false,
             siblings: vec![],
@@ -265,10 +266,10 @@ fn near_direct() -> Reason {
         validity: Validity::Limited,
         spoils: vec![Aspect::Throughput],
         phase: Some("saturate".into()),
-        message: "61.3k requests/s are 73 % of what the engine and the upstream reach without a \
-                  gateway on the core they share."
+        message: "61.3k requests/s are 73 % of what the load generator and the upstream reach \
+                  without a gateway on the core they share."
             .into(),
-        remedy: "Give the upstream a core of its own, or compare CPU per request, which stands."
+        remedy: "Give the upstream its own core, or compare CPU per request, which remains valid."
             .into(),
     }
 }

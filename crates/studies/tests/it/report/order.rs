@@ -25,7 +25,7 @@ fn section() -> Section {
     Section {
         id: "admin",
         heading: "Admin calls",
-        explanation: "How long calls of the admin interface take.",
+        explanation: "How long calls to the admin interface take.",
         table: FigureTable {
             title: "routes <added> and removed".into(),
             first: "call",

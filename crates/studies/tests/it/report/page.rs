@@ -108,7 +108,7 @@ fn the_same_findings_give_the_same_bytes() {
 }
 
 #[test]
-fn a_variant_has_one_colour_everywhere() {
+fn a_variant_has_one_color_everywhere() {
     let text = html::render(&fixture::findings());
     let rows: Vec<&str> = text
         .match_indices("<span class=\"name\">nginx<")

@@ -71,7 +71,7 @@ fn a_smoke_run_shows_no_speed() {
 }
 
 #[test]
-fn a_terminal_of_80_columns_sets_the_phases_below_each_other() {
+fn a_terminal_of_80_columns_puts_the_phases_below_each_other() {
     let options = TerminalOptions {
         colour: false,
         columns: 80,
@@ -84,7 +84,7 @@ fn a_terminal_of_80_columns_sets_the_phases_below_each_other() {
 }
 
 #[test]
-fn colours_change_nothing_but_colours() {
+fn colors_change_only_colors() {
     let plain = terminal::render(&fixture::findings(), TerminalOptions::default());
     let options = TerminalOptions {
         colour: true,
@@ -127,7 +127,7 @@ fn json_contains_the_findings_and_a_schema() {
     assert_eq!(text, json::render(&fixture::findings()));
 }
 
-/// The findings of a run with the null gateway, whose open loads are all limited.
+/// The findings of a run that includes the null gateway and whose open loads are all limited.
 fn with_null() -> Findings {
     let mut findings = fixture::findings();
     for scenario in &mut findings.scenarios {
@@ -189,7 +189,7 @@ fn a_load_is_named_in_full_above_few_columns() {
     let text = terminal::render(&with_null(), options);
     let labels = text.lines().map(|line| line.trim_start_matches([' ', '─']));
     let labels: Vec<&str> = labels.filter(|it| it.starts_with("5,000 re")).collect();
-    // In each of two scenarios, the seven columns are split over three tables, and the last one has
+    // In each of two scenarios, the seven columns are split into three tables, and the last one has
     // a single column.
     assert_eq!(labels, ["5,000 requests/s, 5s"; 6], "{text}");
 }

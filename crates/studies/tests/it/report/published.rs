@@ -48,7 +48,7 @@ fn found() -> DocumentFindings {
     DocumentFindings {
         document: "soap".into(),
         title: "A document".into(),
-        setting: "Published of a machine.".into(),
+        setting: "Published for one machine.".into(),
         suite: "soap".into(),
         command: format!("gatebench run '{NAME}'"),
         gatebench: "0.1.0".into(),

@@ -51,7 +51,7 @@ fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> Soak
                 high: value(step / 6) * (1.05 + 0.03 * f64::from(step % 7)),
             })
             .collect(),
-        text: format!("nginx leaks {title}: <the envelope> of it grows."),
+        text: format!("nginx leaks {title}: <the envelope> grows."),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::summary::ten_blocks;
 /// The only sentence of a scenario in the fixture.
 pub fn parity_held(scenario: &str) -> Sentence {
     Sentence {
-        text: "Every gateway holds its parity before and after the load.".into(),
+        text: "Parity held before and after the load on every gateway.".into(),
         tone: Tone::Plain,
         scenario: Some(scenario.into()),
         variant: None,
@@ -75,7 +75,12 @@ fn a_brief_terminal_shows_failures() {
     });
     assert!(brief(&findings, 80).contains("haproxy failed."));
     findings.run.status = Status::Interrupted;
-    assert!(brief(&findings, 80).starts_with("Interrupted: 10 blocks, "));
+    let first = brief(&findings, 80);
+    assert!(first.starts_with("Interrupted: "), "{first}");
+    assert!(
+        first.contains(" trials ended, 10 blocks complete"),
+        "{first}"
+    );
     let whole = terminal::render(&findings, TerminalOptions::default());
     assert!(whole.lines().count() > 25, "{whole}");
 }

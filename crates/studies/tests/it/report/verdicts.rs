@@ -85,6 +85,6 @@ fn comparison(
             sign_flip_p: Some(0.002),
             verdict,
         },
-        text: format!("{candidate} has {ratio}× of {baseline}: so it is."),
+        text: format!("{candidate} has {ratio}× the value of {baseline}."),
     }
 }

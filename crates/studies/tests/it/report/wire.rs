@@ -1,4 +1,4 @@
-//! The counts on the wire in the fixture: nginx buffers responses, the others do not.
+//! The counts on the wire in the fixture: nginx buffers responses; the others do not.
 
 use gatebench_report::html;
 use gatebench_studies::common::facts::{Metric, MetricFindings, WireFact, WireFindings, WireName};
